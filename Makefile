@@ -1,0 +1,46 @@
+# Every target does its own set-up: on a machine with git, make and Python 3.11+, `make demo` is enough.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+# In CI both cores are ours; elsewhere leave the choice to pytest-xdist.
+PYTEST := $(BIN)/python -m pytest -n auto
+
+.PHONY: demo test check bench setup lock format clean
+
+demo: setup ## run the main job
+	@$(BIN)/noiseledger demo
+
+test: setup ## pass every test
+	@$(PYTEST)
+
+check: setup ## lint, formatting, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup ## print the benchmarks, ratios side by side
+	@$(BIN)/python -m benchmarks
+
+setup: $(READY) ## only prepare the environment, in .venv
+
+$(READY): pyproject.toml requirements/dev.lock
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; v >= (3, 11) or sys.exit("noiseledger needs Python 3.11 or newer, this is %d.%d: try make PYTHON=python3.12" % v)'
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "This Python has no venv module: on Debian, apt-get install python3-venv"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep -o '^uv==[^ ]*' requirements/dev.lock)"
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip sync --quiet --require-hashes requirements/dev.lock
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --editable .
+	@touch $@
+
+lock: setup ## resolve the development dependencies anew
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile pyproject.toml --group dev requirements/build.in --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" --upgrade --quiet --output-file requirements/dev.lock
+
+format: setup ## let ruff rewrite
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove everything that was generated
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

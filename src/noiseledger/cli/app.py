@@ -1,0 +1,40 @@
+"""The commands, and how mistakes are shown."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from noiseledger.cli import demo, example, privacy
+from noiseledger.cli.output import print_error
+from noiseledger.errors import NoiseledgerError
+
+app = typer.Typer(
+    help="A differential-privacy budget that anyone can check, and that reuses noisy answers instead of paying twice.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command("privacy")(privacy.privacy)
+app.command("example")(example.example)
+app.command("demo")(demo.demo)
+
+
+@app.callback()
+def _options(
+    show_version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    if show_version:
+        print(version("noiseledger"))
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run a command; a mistake becomes one sentence and exit status 2, never a traceback."""
+    try:
+        app()
+    except NoiseledgerError as error:
+        print_error(error, as_json="--json" in sys.argv)
+        sys.exit(2)

@@ -1,0 +1,118 @@
+"""The words and signs a filter may use; the first gate of :mod:`noiseledger.core.filter`.
+
+Cutting the text ourselves keeps out what a full SQL parser would accept without a word: comments, a trailing semicolon,
+``==``, ``IS UNKNOWN``, ``IN (1,)``, odd kinds of white space.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from noiseledger.core._sql import KEYWORDS, RESERVED
+from noiseledger.errors import InvalidFilter
+
+# sqlglot takes some twenty stack frames for each parenthesis, and Python allows a thousand in all.
+MAX_NESTING = 16
+
+# Control characters and halves of characters are kept out of quotes: canonical text is hashed and shown in terminals.
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\n]+)
+    |(?P<text>'(?:[^'\x00-\x1f\x7f-\x9f\ud800-\udfff]|'')*')
+    |(?P<quoted>"(?:[^"\x00-\x1f\x7f-\x9f\ud800-\udfff]|"")+")
+    |(?P<word>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.]))
+    |(?P<sign>[+-])
+    |(?P<symbol><>|!=|<=|>=|[=<>(),])""",
+    re.VERBOSE,
+)
+_HINTS = {
+    "'": "close the text with a single quote and keep control characters out of it",
+    '"': "close the column name with a double quote and keep control characters out of it",
+    ";": "give one condition and no semicolon",
+    ".": "write columns without a table name",
+}
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    position: int
+
+
+def plain_sql(text: str) -> str:
+    """Return the text with every column name quoted and every token apart; refuse what no filter may contain.
+
+    >>> plain_sql("age>=60and citizen='yes'")
+    '"age" >= 60 AND "citizen" = \\'yes\\''
+    """
+    tokens = list(_tokens(text))
+    if not tokens:
+        raise InvalidFilter("The filter is empty; expected a condition, so write TRUE to keep every record.")
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        _check_pair(token, following)
+    _check_nesting(tokens)
+    return " ".join(token.text for token in tokens)
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    position = 0
+    while position < len(text):
+        found = _TOKEN.match(text, position)
+        if found is None:
+            raise _unknown(text, position)
+        kind = str(found.lastgroup)
+        if kind != "space":
+            yield _Token(kind, _word(found[0], position) if kind == "word" else found[0], position)
+        position = found.end()
+
+
+def _word(word: str, position: int) -> str:
+    upper = word.upper()
+    if upper in KEYWORDS:
+        return upper
+    if upper in RESERVED:
+        raise InvalidFilter(
+            f"The filter has the SQL word {word} at character {position + 1}, which is outside the safe subset; "
+            f'if it is a column, write it in double quotes: "{word}".'
+        )
+    return f'"{word}"'
+
+
+def _unknown(text: str, position: int) -> InvalidFilter:
+    hint = "use only columns, literals and = <> < <= > >= IN BETWEEN IS NULL AND OR NOT"
+    piece = re.split(r"\s", text[position : position + 20])[0] or text[position]
+    return InvalidFilter(
+        f"The filter has {piece!r} at character {position + 1}, which is not part of any condition we allow; "
+        f"{_HINTS.get(text[position], hint)}."
+    )
+
+
+def _check_pair(token: _Token, following: _Token | None) -> None:
+    after = following.kind if following else ""
+    if token.kind == "sign" and after != "number":
+        raise InvalidFilter(
+            f"The filter has {token.text} at character {token.position + 1} without a number after it; "
+            f"expected a literal such as -1, so compute the number beforehand and leave out comments."
+        )
+    if token.text == "," and following and following.text == ")":
+        raise InvalidFilter(
+            f"The list before character {following.position + 1} ends with a comma; remove it."
+        )
+
+
+def _check_nesting(tokens: list[_Token]) -> None:
+    """Bound the depth of the tree: each parenthesis and each NOT before it is one level."""
+    levels, negations = [0], 0
+    for token in tokens:
+        if token.text == "(":
+            levels.append(levels[-1] + 1 + negations)
+        elif token.text == ")" and len(levels) > 1:
+            levels.pop()
+        negations = negations + 1 if token.text == "NOT" else 0
+        if levels[-1] + negations > MAX_NESTING:
+            raise InvalidFilter(
+                f"The filter is nested more than {MAX_NESTING} levels deep at character {token.position + 1}; "
+                f"write it with fewer parentheses and NOTs."
+            )

@@ -1,0 +1,82 @@
+"""What a precision means for the person who reads the answer: deviation, error bar, and the way back.
+
+An answer of precision ``p`` to a query of sensitivity ``D`` has Gaussian noise of deviation ``D / sqrt(p)``. For a vector
+this holds for each coordinate by itself.
+
+Why the promise holds: nothing here spends. A wish is turned into a precision, and that precision is what is charged.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, sqrt
+from statistics import NormalDist
+
+from noiseledger.core.numbers import Number, exact, positive
+from noiseledger.core.privacy import UNITS
+from noiseledger.errors import InvalidInput
+
+#: The paper's rounded multiple: it takes alpha = 2 sigma for beta = 0.05, where the exact factor is 1.95996.
+PAPER_ALPHA = 2
+
+
+def deviation(precision: Number, sensitivity: Number = 1) -> float:
+    """Return the standard deviation of the noise.
+
+    >>> deviation(4, sensitivity=202)
+    101.0
+    """
+    return float(positive(sensitivity, "sensitivity")) / sqrt(positive(precision, "precision"))
+
+
+def half_width(precision: Number, sensitivity: Number = 1, confidence: Number = 0.95) -> float:
+    """Return how far from the truth the answer lies at most, with this confidence.
+
+    >>> round(half_width(1, confidence=0.95), 4)
+    1.96
+    """
+    return _quantile(confidence) * deviation(precision, sensitivity)
+
+
+def useful_alpha(precision: Number, sensitivity: Number = 1, beta: Number = 0.05) -> float:
+    """Return the least alpha for which the answer is (alpha, beta)-useful: off by more with probability beta at most.
+
+    >>> round(useful_alpha(1, beta=0.0455), 3)
+    2.0
+    """
+    return half_width(precision, sensitivity, 1 - exact(beta, "beta"))
+
+
+def precision_for_sigma(sigma: Number, sensitivity: Number = 1) -> Fraction:
+    """Return the least precision, in whole units, whose noise deviates by no more than ``sigma``.
+
+    >>> precision_for_sigma(1.5)
+    Fraction(4, 9)
+    """
+    return _whole_units_up((positive(sensitivity, "sensitivity") / positive(sigma, "sigma")) ** 2)
+
+
+def precision_for_within(within: Number, confidence: Number = 0.95, sensitivity: Number = 1) -> Fraction:
+    """Return the least precision, in whole units, whose answer lies within ``within`` of the truth.
+
+    >>> p = precision_for_within(500, confidence=0.95, sensitivity=202)
+    >>> round(half_width(p, sensitivity=202), 6)
+    500.0
+    """
+    factor = Fraction(_quantile(confidence))
+    return precision_for_sigma(positive(within, "half-width") / factor, sensitivity)
+
+
+def _whole_units_up(precision: Fraction) -> Fraction:
+    return Fraction(ceil(precision * UNITS), UNITS)
+
+
+def _quantile(confidence: Number) -> float:
+    level = exact(confidence, "confidence")
+    if not 0 < level < 1:
+        raise InvalidInput(f"The confidence must be between 0 and 1, such as 0.95, not {confidence}.")
+    # Taken in the upper tail, where a confidence close to 1 keeps its digits.
+    tail = float((1 - level) / 2)
+    if tail < 1e-300:
+        raise InvalidInput(f"A confidence of {confidence} is closer to 1 than noise can promise.")
+    return -NormalDist().inv_cdf(tail)

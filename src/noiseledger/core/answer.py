@@ -1,0 +1,91 @@
+"""A noisy answer that knows its error bar, its price and its past, and shows itself well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from itertools import islice
+
+from noiseledger.core import accuracy
+from noiseledger.core.budget import Budget
+from noiseledger.core.numbers import Number, readable
+from noiseledger.core.path import Case, Reveal
+from noiseledger.core.query import Query
+
+#: Longer vectors are cut when they show themselves; the values are all there.
+SHOWN_COORDINATES = 12
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an analyst gets."""
+
+    query: Query
+    sensitivity: Fraction
+    reveal: Reveal
+    #: The number of this record in the ledger.
+    record: int
+    #: The records whose answers this one was built from; the one that the paper would reuse comes first.
+    built_from: tuple[int, ...]
+    #: The state of the budget after this answer.
+    budget: Budget
+
+    @property
+    def case(self) -> Case:
+        """Which of the paper's cases it was."""
+        return self.reveal.price.case
+
+    @property
+    def precision(self) -> Fraction:
+        """The precision of this answer."""
+        return self.reveal.price.precision
+
+    @property
+    def cost(self) -> Fraction:
+        """What it cost, in precision."""
+        return self.reveal.price.cost
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The noisy answer in natural units, one number per coordinate."""
+        return tuple(float(self.sensitivity * value) for value in self.reveal.answer)
+
+    @property
+    def value(self) -> float:
+        """The noisy answer of a query with one coordinate."""
+        (only,) = self.values
+        return only
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise in each coordinate."""
+        return accuracy.deviation(self.precision, self.sensitivity)
+
+    def half_width(self, confidence: Number = 0.95) -> float:
+        """How far from the truth each coordinate lies at most, with this confidence."""
+        return accuracy.half_width(self.precision, self.sensitivity, confidence)
+
+    def __str__(self) -> str:
+        """Show value, error bar, case, cost, and what is left."""
+        lines = [f"{self.query}", *(f"  {label}{number}" for label, number in self._shown())]
+        return "\n".join([*lines, f"  {self._footnote()}"])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{escape(label)}</th><td>{escape(number)}</td></tr>" for label, number in self._shown())
+        title, foot = escape(str(self.query)), escape(self._footnote())
+        return f"<table><caption>{title}</caption>{rows}<tfoot><tr><td colspan=2>{foot}</td></tr></tfoot></table>"
+
+    def _shown(self) -> list[tuple[str, str]]:
+        width = self.half_width()
+        pairs = islice(zip(self.query.labels, self.values, strict=True), SHOWN_COORDINATES)
+        shown = [(f"{label}: " if label else "", f"{readable(value)} ± {readable(width, 3)}") for label, value in pairs]
+        hidden = self.query.dimension - len(shown)
+        return [*shown, ("", f"... and {hidden:,} more")] if hidden else shown
+
+    def _footnote(self) -> str:
+        paid = f"cost {float(self.cost):.4g}" if self.cost else "free"
+        return (
+            f"± is 95% | case {self.case} | {paid} | left: precision {float(self.budget.remaining):.4g}, "
+            f"epsilon {self.budget.epsilon_remaining:.4g}"
+        )

@@ -1,0 +1,102 @@
+"""Groups of records: bins of a number, or a list of values.
+
+Groups are declared, never discovered: the list of groups in an answer depends on the question alone. Each record falls
+into one group at most.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from noiseledger.core.numbers import Number, exact
+from noiseledger.errors import InvalidInput
+
+Key: TypeAlias = str | int | bool
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Half-open intervals ``[edge, next edge)`` of a numeric column."""
+
+    column: str
+    edges: tuple[Fraction, ...]
+
+    @classmethod
+    def of(cls, column: str, edges: Sequence[Number]) -> Bins:
+        """Read the edges exactly from any kind of number."""
+        return cls(column, tuple(exact(edge, f"edge of {column}") for edge in edges))
+
+    def __post_init__(self) -> None:
+        """Refuse edges that do not rise, or that make a single bin."""
+        if any(left >= right for left, right in pairwise(self.edges)):
+            raise InvalidInput(f"The edges of the bins of {self.column} must rise.")
+        if len(self.edges) < 3:
+            raise InvalidInput(f"Give at least three edges for {self.column}: a single bin is a filter, so use one.")
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each bin."""
+        return tuple(f"[{a}, {b})" for a, b in pairwise(self.edges))
+
+    def index(self, value: object) -> int | None:
+        """Return the number of the value's bin, or None if it lies outside."""
+        if not isinstance(value, int | Fraction) or not self.edges[0] <= value < self.edges[-1]:
+            return None
+        return bisect_right(self.edges, value) - 1
+
+    def dump(self) -> dict[str, Any]:
+        """Return the definition as plain JSON values."""
+        return {"column": self.column, "edges": [str(edge) for edge in self.edges]}
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Chosen values of a column, in sorted order."""
+
+    column: str
+    values: tuple[Key, ...]
+
+    @classmethod
+    def of(cls, column: str, values: Iterable[Key]) -> Keys:
+        """Sort the values; refuse repeated or mixed ones."""
+        listed = list(values)
+        if len({type(value) for value in listed}) != 1 or not isinstance(listed[0], str | int):
+            raise InvalidInput(f"The groups of {column} must be all text, all whole numbers or all true/false.")
+        if len(set(listed)) != len(listed):
+            raise InvalidInput(f"The groups of {column} name a value twice.")
+        if len(listed) < 2:
+            raise InvalidInput(f"Give at least two groups of {column}: a single group is a filter, so use one.")
+        return cls(column, tuple(sorted(listed)))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each group."""
+        return tuple(str(value) for value in self.values)
+
+    @cached_property
+    def _positions(self) -> dict[Key, int]:
+        return {value: position for position, value in enumerate(self.values)}
+
+    def index(self, value: object) -> int | None:
+        """Return the number of the value's group, or None if it has none."""
+        return self._positions.get(value) if isinstance(value, str | int | Fraction) else None  # type: ignore[call-overload]
+
+    def dump(self) -> dict[str, Any]:
+        """Return the definition as plain JSON values."""
+        return {"column": self.column, "values": list(self.values)}
+
+
+Groups: TypeAlias = Bins | Keys
+
+
+def load_groups(state: dict[str, Any] | None) -> Groups | None:
+    """Restore what ``dump`` returned."""
+    if state is None:
+        return None
+    return Bins.of(**state) if "edges" in state else Keys.of(**state)

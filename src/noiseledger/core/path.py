@@ -1,0 +1,165 @@
+"""The path of one query: everything that was ever revealed about its true answer.
+
+Measure the query in units of its sensitivity and let ``S(p) = p Q + B(p)``, with ``B`` a Brownian motion: the answer at
+precision ``p`` is ``S(p) / p``. Whatever is asked, in whatever order, points of this one path are revealed.
+
+Why the promise holds: the true answer enters only when the path is extended, by one fresh, independent, rounded Gaussian
+increment whose precision is the cost; a point before the furthest is drawn from its two known neighbours alone (a
+Brownian bridge), so it tells nothing new about the data, to anyone, also when answers are pooled.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from noiseledger.core.noise import rounded_gaussians
+from noiseledger.errors import InvalidInput
+
+#: Points of a path are whole multiples of 1/PATH_UNITS: a fixed grid that knows nothing of the data, and so fine that
+#: rounding adds less than a billionth of a deviation at any precision that (epsilon, delta) in our range leads to.
+PATH_UNITS = 10**18
+
+#: The point of a path at some precision, in path units, one whole number per coordinate.
+Point: TypeAlias = tuple[int, ...]
+#: The true answer in units of the query's sensitivity.
+Truth: TypeAlias = Callable[[], Sequence[Fraction]]
+
+
+class Case(StrEnum):
+    """Which of the paper's four cases a request falls into."""
+
+    NEW = "1"
+    KNOWN = "2A"
+    EXTEND = "2B"
+    BRIDGE = "2C"
+
+    @property
+    def touches_data(self) -> bool:
+        """Say whether the true answer is needed."""
+        return self in (Case.NEW, Case.EXTEND)
+
+
+@dataclass(frozen=True)
+class Price:
+    """What revealing the path at ``precision`` means, found out without revealing anything."""
+
+    precision: Fraction
+    case: Case
+    cost: Fraction
+    #: The known precisions that the answer will be built from; the one that the paper would reuse comes first.
+    sources: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class Reveal:
+    """One revealed point and how it came about."""
+
+    price: Price
+    point: Point
+
+    @property
+    def answer(self) -> tuple[Fraction, ...]:
+        """The noisy answer in units of the sensitivity."""
+        return tuple(Fraction(value, PATH_UNITS) / self.price.precision for value in self.point)
+
+
+class Path:
+    """Known points of one query's path.
+
+    >>> path = Path(dimension=1)
+    >>> truth = lambda: [Fraction(1000)]
+    >>> first = path.reveal(Fraction(1, 4), truth)
+    >>> path.reveal(Fraction(1), truth).price.cost
+    Fraction(3, 4)
+    >>> path.reveal(Fraction(1, 4), truth).point == first.point
+    True
+
+    Only the neighbours of a precision matter for it: a path restored with just these answers as the whole one would.
+    """
+
+    def __init__(self, dimension: int, points: Mapping[Fraction, Point] | None = None) -> None:
+        if dimension < 1:
+            raise InvalidInput(f"A path needs at least one coordinate, not {dimension}.")
+        self.dimension = dimension
+        self._points = dict(sorted((points or {}).items()))
+        for precision, point in self._points.items():
+            if precision <= 0 or len(point) != dimension:
+                raise InvalidInput(f"A known point must have positive precision and {dimension} coordinate(s).")
+        self._order = list(self._points)
+
+    @property
+    def points(self) -> dict[Fraction, Point]:
+        """The known points, by rising precision."""
+        return {precision: self._points[precision] for precision in self._order}
+
+    @property
+    def furthest(self) -> Fraction:
+        """The furthest known precision: all that was ever spent on this query."""
+        return self._order[-1] if self._order else Fraction(0)
+
+    def price(self, precision: Fraction) -> Price:
+        """Say which case a request is and what it costs; changes nothing."""
+        if precision <= 0:
+            raise InvalidInput(f"The precision must be above 0, not {precision}.")
+        if precision in self._points:
+            return Price(precision, Case.KNOWN, Fraction(0), (precision,))
+        if not self._order:
+            return Price(precision, Case.NEW, precision, ())
+        if precision > self.furthest:
+            return Price(precision, Case.EXTEND, precision - self.furthest, (self.furthest,))
+        index = bisect_left(self._order, precision)
+        neighbours = (self._order[index], *self._order[max(index - 1, 0) : index])
+        return Price(precision, Case.BRIDGE, Fraction(0), neighbours)
+
+    def reveal(self, precision: Fraction, truth: Truth) -> Reveal:
+        """Return the path's point at ``precision``; ``truth`` is called only if the path must be extended.
+
+        If ``truth`` fails, nothing has changed.
+        """
+        price = self.price(precision)
+        if price.case is Case.KNOWN:
+            return Reveal(price, self._points[precision])
+        point = self._extend(price, truth()) if price.case.touches_data else self._bridge(price)
+        self._points[precision] = point
+        self._order.insert(bisect_left(self._order, precision), precision)
+        return Reveal(price, point)
+
+    def _extend(self, price: Price, truth: Sequence[Fraction]) -> Point:
+        if len(truth) != self.dimension:
+            raise InvalidInput(f"The true answer has {len(truth)} coordinate(s), expected {self.dimension}.")
+        start = self._points.get(self.furthest, (0,) * self.dimension)
+        increment = rounded_gaussians(
+            [price.cost * PATH_UNITS * value for value in truth], price.cost * PATH_UNITS**2
+        )
+        return tuple(known + new for known, new in zip(start, increment, strict=True))
+
+    def _bridge(self, price: Price) -> Point:
+        p, r = price.precision, price.sources[0]
+        q = price.sources[1] if len(price.sources) > 1 else Fraction(0)
+        start, end = self._points.get(q, (0,) * self.dimension), self._points[r]
+        share = (p - q) / (r - q)
+        return tuple(
+            rounded_gaussians(
+                [a + share * (b - a) for a, b in zip(start, end, strict=True)],
+                (p - q) * (r - p) / (r - q) * PATH_UNITS**2,
+            )
+        )
+
+    def dump(self) -> dict[str, Any]:
+        """Return the whole state as plain JSON values; ``Path.load`` restores it exactly."""
+        points = {str(precision): [str(value) for value in point] for precision, point in self.points.items()}
+        return {"dimension": self.dimension, "points": points}
+
+    @classmethod
+    def load(cls, state: Mapping[str, Any]) -> Path:
+        """Restore what ``dump`` returned."""
+        try:
+            points = {Fraction(p): tuple(int(v) for v in point) for p, point in state["points"].items()}
+            return cls(int(state["dimension"]), points)
+        except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):
+            raise InvalidInput("This is not the saved state of a path: expected what Path.dump() returned.") from None

@@ -1,0 +1,221 @@
+"""A statistical question: what is measured, of which records, in which groups.
+
+A query is a frozen definition. Its canonical form is one text; its identifier is the SHA-256 of that text. The same
+meaning gives the same identifier however it was written, and different meanings never share one.
+
+Why the promise holds: every value is clamped to declared bounds and put on a declared grid before it is summed, and
+filters and groups look at one record at a time, so one record moves the exact, whole-numbered total by a bounded amount.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from noiseledger.core.filter import Filter, parse_filter
+from noiseledger.core.groups import Bins, Groups, Key, Keys, load_groups
+from noiseledger.core.numbers import Number, exact, positive
+from noiseledger.errors import InvalidInput
+
+#: Part of every canonical form: when the meaning of a definition changes, this number does.
+FORMAT = 1
+MAX_DIMENSION = 1_000_000
+
+
+class Measure(StrEnum):
+    """What is computed over the records that match."""
+
+    MEAN = "mean"
+    SUM = "sum"
+    COUNT = "count"
+    SHARE = "share"
+
+    @property
+    def has_column(self) -> bool:
+        """Say whether the measure adds up a column, rather than counting records."""
+        return self in (Measure.MEAN, Measure.SUM)
+
+    @property
+    def divides(self) -> bool:
+        """Say whether the total is divided by the number of rows."""
+        return self in (Measure.MEAN, Measure.SHARE)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A numeric column: its bounds, its grid, and the value that stands in for a missing one."""
+
+    name: str
+    lower: Fraction
+    upper: Fraction
+    grid: Fraction = Fraction(1)
+    missing: Fraction | None = None
+
+    @classmethod
+    def of(
+        cls, name: str, lower: Number, upper: Number, grid: Number = 1, missing: Number | None = None
+    ) -> Column:
+        """Read bounds and grid exactly from any kind of number."""
+        stand_in = None if missing is None else exact(missing, f"value for missing {name}")
+        low, high = exact(lower, f"lower bound of {name}"), exact(upper, f"upper bound of {name}")
+        return cls(name, low, high, positive(grid, f"grid of {name}"), stand_in)
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that are reversed or off the grid."""
+        if not self.name:
+            raise InvalidInput("A column needs a name.")
+        if self.lower >= self.upper:
+            raise InvalidInput(f"The lower bound of {self.name} must be below the upper one: {self.lower}, {self.upper}.")
+        for number in (self.lower, self.upper, self.missing):
+            if number is not None and (number / self.grid).denominator != 1:
+                raise InvalidInput(f"{number} is not on the grid of {self.name}: expected a multiple of {self.grid}.")
+        if self.missing is not None and not self.lower <= self.missing <= self.upper:
+            raise InvalidInput(f"The value for a missing {self.name}, {self.missing}, lies outside the bounds.")
+
+    def on_grid(self, value: Fraction) -> int:
+        """Return the value clamped to the bounds, in grid units, rounded to the nearest with halves going up.
+
+        >>> Column.of("income", 0, 100, grid=10).on_grid(Fraction(45)), Column.of("age", 0, 99).on_grid(Fraction(-7))
+        (5, 0)
+        """
+        clamped = min(max(value, self.lower), self.upper)
+        return (2 * clamped / self.grid + 1) // 2
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question, ready to be priced.
+
+    >>> query = Query.share("age > 60")
+    >>> query.identifier == Query.share("(60 < age)").identifier
+    True
+    """
+
+    measure: Measure
+    column: Column | None = None
+    where: Filter | None = None
+    groups: Groups | None = None
+
+    @classmethod
+    def mean(cls, column: Column) -> Query:
+        """Ask for the mean of a column over all records."""
+        return cls(Measure.MEAN, column)
+
+    @classmethod
+    def sum(cls, column: Column, where: str | None = None, by: Groups | None = None) -> Query:
+        """Ask for the sum of a column, over the records that match, for each group."""
+        return cls(Measure.SUM, column, _filter(where), by)
+
+    @classmethod
+    def count(cls, where: str | None = None, by: Groups | None = None) -> Query:
+        """Ask for the number of records that match, for each group."""
+        return cls(Measure.COUNT, None, _filter(where), by)
+
+    @classmethod
+    def share(cls, where: str | None = None, by: Groups | None = None) -> Query:
+        """Ask for the share of all records that match, for each group."""
+        return cls(Measure.SHARE, None, _filter(where), by)
+
+    @classmethod
+    def histogram(cls, column: str, edges: Sequence[Number], where: str | None = None) -> Query:
+        """Count the records in bins ``[edge, next edge)`` of a numeric column; what lies outside is not counted."""
+        return cls.count(where, Bins.of(column, edges))
+
+    @classmethod
+    def counts_by(cls, column: str, values: Iterable[Key], where: str | None = None) -> Query:
+        """Count the records with each of the given values; others are not counted."""
+        return cls.count(where, Keys.of(column, values))
+
+    def __post_init__(self) -> None:
+        """Refuse what has no meaning, and give the filter the one form that it shares with all of its kind."""
+        if self.measure.has_column != (self.column is not None):
+            needs = "needs a column" if self.measure.has_column else "takes no column"
+            raise InvalidInput(f"A {self.measure} {needs}.")
+        if self.dimension > MAX_DIMENSION:
+            raise InvalidInput(f"A query may have {MAX_DIMENSION:,} groups at most, not {self.dimension:,}.")
+        where = self.where
+        if where is not None and self.groups is not None and self.groups.column in where.columns:
+            # So that no two definitions of the same groups differ in their filters.
+            raise InvalidInput(f"The filter may not use {self.groups.column}, which is grouped by: choose the groups.")
+        if where is not None and where.canonical == "FALSE":
+            raise InvalidInput("The filter matches no record whatever the data, so there is nothing to ask.")
+        canonical = None if where is None or where.canonical == "TRUE" else parse_filter(where.canonical)
+        object.__setattr__(self, "where", canonical)
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates of the answer."""
+        return 1 if self.groups is None else len(self.groups.labels)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each coordinate of the answer."""
+        return ("",) if self.groups is None else self.groups.labels
+
+    @cached_property
+    def canonical(self) -> str:
+        """The one text of this meaning: JSON with sorted keys, exact numbers, canonical filter."""
+        form: dict[str, Any] = {"noiseledger": FORMAT, "measure": self.measure.value}
+        if self.column is not None:
+            fields = {"name": self.column.name, "lower": self.column.lower, "upper": self.column.upper}
+            fields |= {"grid": self.column.grid}
+            fields |= {} if self.column.missing is None else {"missing": self.column.missing}
+            form["column"] = {name: str(value) for name, value in fields.items()}
+        if self.where is not None:
+            form["where"] = self.where.canonical
+        if self.groups is not None:
+            form["groups"] = self.groups.dump()
+        return json.dumps(form, sort_keys=True, separators=(",", ":"))
+
+    @cached_property
+    def identifier(self) -> str:
+        """The SHA-256 of the canonical form, in hexadecimal."""
+        return hashlib.sha256(self.canonical.encode()).hexdigest()
+
+    @classmethod
+    def parse(cls, canonical: str) -> Query:
+        """Read a canonical form back; refuse any text that is not exactly one."""
+        try:
+            form = json.loads(canonical)
+            fields = form.get("column")
+            query = cls(
+                Measure(form["measure"]),
+                None if fields is None else Column.of(**fields),
+                _filter(form.get("where")),
+                load_groups(form.get("groups")),
+            )
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise InvalidInput(f"This is not the canonical form of a query: {error}") from None
+        if query.canonical != canonical:
+            raise InvalidInput("This is not the canonical form of a query: it would be written differently.")
+        return query
+
+    def value(self, totals: Sequence[int], rows: int | None) -> tuple[Fraction, ...]:
+        """Return the answer that whole-numbered totals stand for, in natural units."""
+        unit = Fraction(1) if self.column is None else self.column.grid
+        if self.measure.divides:
+            if not rows:
+                raise InvalidInput(f"A {self.measure} needs the number of rows.")
+            unit /= rows
+        return tuple(unit * total for total in totals)
+
+    def __str__(self) -> str:
+        """Say the question in one line.
+
+        >>> str(Query.sum(Column.of("income", 0, 100), "age > 60"))
+        'sum of income where age > 60'
+        """
+        what = "rows" if self.column is None else self.column.name
+        text = f"{self.measure} of {what}"
+        text += "" if self.groups is None else f" by {self.groups.column}"
+        return text if self.where is None else f"{text} where {self.where.canonical}"
+
+
+def _filter(where: str | None) -> Filter | None:
+    return None if where is None else parse_filter(where)

@@ -1,0 +1,87 @@
+"""How far one person can move an answer: the l2-sensitivity, derived from the definition, never typed in.
+
+Why the promise holds: each formula is the largest distance over *all* pairs of neighbouring datasets that the
+definition allows (proofs in docs/explanation/mathematics.md); where none is known, the query is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from noiseledger.core.numbers import sqrt_up
+from noiseledger.core.query import Column, Measure, Query
+from noiseledger.errors import InvalidInput, SensitivityUnknown
+
+
+class Neighbours(StrEnum):
+    """What a person's presence means: datasets that differ in one record."""
+
+    REPLACE = "replace"
+    ADD_REMOVE = "add-remove"
+
+
+@dataclass(frozen=True)
+class Population:
+    """What is public about the dataset: its notion of neighbours and, if records are replaced, its number of rows."""
+
+    neighbours: Neighbours
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a number of rows where it is private, and its absence where it is public."""
+        if self.neighbours is Neighbours.ADD_REMOVE and self.rows is not None:
+            raise InvalidInput("When one record is added or removed, the number of rows is private: leave it out.")
+        if self.neighbours is Neighbours.REPLACE and (self.rows is None or self.rows < 1):
+            raise InvalidInput("When one record is replaced, state the number of rows, at least 1.")
+
+    @classmethod
+    def replace(cls, rows: int) -> Population:
+        """Neighbours have one record replaced, as in the paper; the number of rows is public."""
+        return cls(Neighbours.REPLACE, rows)
+
+    @classmethod
+    def add_remove(cls) -> Population:
+        """Neighbours have one record more or less; the number of rows is private."""
+        return cls(Neighbours.ADD_REMOVE)
+
+
+def sensitivity(query: Query, population: Population) -> Fraction:
+    """Return the l2-sensitivity in natural units; an irrational one is rounded up.
+
+    >>> income = Column.of("income", -10_000, 1_000_000)
+    >>> sensitivity(Query.mean(income), Population.replace(rows=5000))
+    Fraction(202, 1)
+    """
+    if query.measure.divides and population.rows is None:
+        raise SensitivityUnknown(
+            f"A {query.measure} divides by the number of rows, which is private when records are added or removed: "
+            f"ask for a {'sum' if query.measure is Measure.MEAN else 'count'} instead."
+        )
+    if query.measure is Measure.MEAN and (query.where or query.groups):
+        raise SensitivityUnknown("A mean over a part of the rows divides by a private number: ask for sum and count.")
+    distance = _counting(query, population) if query.column is None else _summing(query, query.column, population)
+    return distance / population.rows if query.measure.divides and population.rows else distance
+
+
+def _counting(query: Query, population: Population) -> Fraction:
+    if population.neighbours is Neighbours.ADD_REMOVE:
+        return Fraction(1)
+    if query.groups is not None:
+        return sqrt_up(Fraction(2))  # one record leaves a group and enters another
+    if query.where is None:
+        raise SensitivityUnknown("The number of all rows is public when records are replaced: no query is needed.")
+    return Fraction(1)
+
+
+def _summing(query: Query, column: Column, population: Population) -> Fraction:
+    largest = max(abs(column.lower), abs(column.upper))
+    if population.neighbours is Neighbours.ADD_REMOVE:
+        return largest
+    if query.groups is not None:
+        return max(column.upper - column.lower, sqrt_up(2 * largest**2))
+    if query.where is None:
+        return column.upper - column.lower
+    # A record that does not match adds 0, which may lie outside the bounds.
+    return max(column.upper, Fraction(0)) - min(column.lower, Fraction(0))

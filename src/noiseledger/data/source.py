@@ -1,0 +1,19 @@
+"""What a ledger needs of the data, whatever engine holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from noiseledger.core.query import Query
+
+
+class Source(Protocol):
+    """Where true answers come from."""
+
+    @property
+    def rows(self) -> int:
+        """The number of records."""
+
+    def totals(self, query: Query) -> Sequence[int]:
+        """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""

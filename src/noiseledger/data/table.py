@@ -1,0 +1,95 @@
+"""A small table in memory: the reference for what each query means, record by record, in exact arithmetic."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from importlib import resources
+from pathlib import Path
+from typing import TypeAlias
+
+from noiseledger.core.query import Query
+from noiseledger.errors import DataMismatch
+
+Value: TypeAlias = Fraction | str | bool | None
+Row: TypeAlias = Mapping[str, Value]
+
+
+class Table:
+    """Records in memory, read once."""
+
+    def __init__(self, records: Iterable[Mapping[str, Value | int | float]]) -> None:
+        """Copy the records; floats are taken as the decimals they print as, and NaN as missing."""
+        self._records: list[Row] = [
+            {name: _exact(value) for name, value in record.items()} for record in records
+        ]
+        self._columns = frozenset(self._records[0]) if self._records else frozenset()
+
+    @classmethod
+    def read_csv(cls, file: str | Path) -> Table:
+        """Read a CSV file with a header; an empty field is missing, and what reads as a number is one."""
+        with Path(file).open(newline="", encoding="utf-8") as stream:
+            return cls({name: _field(text) for name, text in row.items()} for row in csv.DictReader(stream))
+
+    @classmethod
+    def census_sample(cls) -> Table:
+        """Read the sample that ships with the package: 2,000 respondents of the 2012 American Community Survey."""
+        with resources.as_file(resources.files("noiseledger.data") / "acs12.csv") as file:
+            return cls.read_csv(file)
+
+    @property
+    def rows(self) -> int:
+        """The number of records."""
+        return len(self._records)
+
+    def totals(self, query: Query) -> Sequence[int]:
+        """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
+        self._check_columns(query)
+        totals = [0] * query.dimension
+        for record in self._records:
+            if query.where is not None and not query.where.matches(record):
+                continue
+            group = 0 if query.groups is None else query.groups.index(record[query.groups.column])
+            if group is not None:
+                totals[group] += self._contribution(query, record)
+        return totals
+
+    def _contribution(self, query: Query, record: Row) -> int:
+        if query.column is None:
+            return 1
+        value = record[query.column.name]
+        if value is None:
+            value = query.column.missing
+        # The message names the column, never the value.
+        if value is None:
+            raise DataMismatch(f"The column {query.column.name} has missing values: state a value to take for them.")
+        if not isinstance(value, Fraction):
+            raise DataMismatch(f"The column {query.column.name} has values that are not numbers.")
+        return query.column.on_grid(value)
+
+    def _check_columns(self, query: Query) -> None:
+        needed = set() if query.where is None else set(query.where.columns)
+        needed |= {part for part in (query.column and query.column.name, query.groups and query.groups.column) if part}
+        absent = sorted(needed - self._columns)
+        if absent and self._records:
+            raise DataMismatch(f"The data has no column {', '.join(absent)}.")
+
+
+def _exact(value: Value | int | float) -> Value:
+    if isinstance(value, bool | str | Fraction) or value is None:
+        return value
+    if isinstance(value, float) and value != value:
+        return None
+    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+def _field(text: str | None) -> Value:
+    if not text:
+        return None
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return text
+    return Fraction(number) if number.is_finite() else None

@@ -1,0 +1,1 @@
+"""The paper's examples and experiments, run on the real system."""

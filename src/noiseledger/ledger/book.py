@@ -1,0 +1,160 @@
+"""Rows of a local ledger's tables as exact values, and back. Every function works inside a transaction of the caller."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from noiseledger.core.budget import Budget
+from noiseledger.core.path import PATH_UNITS, Case, Point, Reveal
+from noiseledger.core.query import Query
+from noiseledger.core.request import Request
+from noiseledger.errors import UnknownQuery
+from noiseledger.ledger.interface import Record
+from noiseledger.ledger.store import from_text, to_text
+
+RECORDS_PER_PAGE = 1000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A query of the catalogue: its row, and the sensitivity that was fixed when it was added."""
+
+    key: int
+    query: Query
+    sensitivity: Fraction
+
+
+def read_settings(run: sqlite3.Connection) -> dict[str, str]:
+    """Return what was fixed when the ledger was created."""
+    return dict(run.execute("SELECT name, value FROM setting"))
+
+
+def read_budget(run: sqlite3.Connection, epsilon: Fraction, delta: Fraction) -> Budget:
+    """Return the budget as it stands."""
+    total, spent = run.execute("SELECT total, spent FROM budget").fetchone()
+    return Budget(epsilon, delta, from_text(total), from_text(spent))
+
+
+def read_queries(run: sqlite3.Connection) -> list[Query]:
+    """Return the catalogue."""
+    return [Query.parse(text) for (text,) in run.execute("SELECT definition FROM query ORDER BY id")]
+
+
+def add_queries(run: sqlite3.Connection, queries: Iterable[tuple[Query, Fraction]]) -> None:
+    """Add queries with their sensitivities; those that are there already stay as they are."""
+    run.executemany(
+        "INSERT INTO query (identifier, definition, sensitivity) VALUES (?, ?, ?) ON CONFLICT (identifier) DO NOTHING",
+        [(query.identifier, query.canonical, str(sensitivity)) for query, sensitivity in queries],
+    )
+
+
+def find_query(run: sqlite3.Connection, query: Query) -> Entry:
+    """Return the catalogue's entry for a query."""
+    row = run.execute("SELECT id, sensitivity FROM query WHERE identifier = ?", (query.identifier,)).fetchone()
+    if row is None:
+        raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
+    return Entry(row[0], query, Fraction(row[1]))
+
+
+def read_neighbours(run: sqlite3.Connection, entry: Entry, precision: Fraction) -> dict[Fraction, Point]:
+    """Return the known points that matter for a precision: the nearest at or below it, and the nearest above."""
+    wanted = (entry.key, to_text(precision))
+    rows = run.execute(
+        "SELECT precision, coordinates FROM point WHERE query = ? AND precision <= ? ORDER BY precision DESC LIMIT 1",
+        wanted,
+    ).fetchall()
+    rows += run.execute(
+        "SELECT precision, coordinates FROM point WHERE query = ? AND precision > ? ORDER BY precision LIMIT 1", wanted
+    ).fetchall()
+    return {from_text(text): _point(coordinates) for text, coordinates in rows}
+
+
+def write_reveal(
+    run: sqlite3.Connection, entry: Entry, request: Request, reveal: Reveal, budget: Budget, analyst: str
+) -> tuple[int, tuple[int, ...]]:
+    """Write charge, point and record; return the record's number and the numbers of those it was built from."""
+    price = reveal.price
+    number = run.execute("SELECT coalesce(max(number), 0) + 1 FROM record").fetchone()[0]
+    built_from = tuple(_latest_record(run, entry, source) for source in price.sources)
+    run.execute("UPDATE budget SET spent = ?", (to_text(budget.spent),))
+    point = _write_point(run, entry, reveal, number)
+    run.execute(
+        "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            number,
+            point,
+            analyst,
+            datetime.now(UTC).isoformat(),
+            None if request.epsilon is None else str(request.epsilon),
+            None if request.delta is None else str(request.delta),
+            price.case.value,
+            to_text(price.cost),
+            json.dumps(built_from),
+            to_text(budget.spent),
+        ),
+    )
+    return number, built_from
+
+
+def read_records(run: sqlite3.Connection, after: int) -> list[Record]:
+    """Return the next page of records, those numbered above ``after``."""
+    rows = run.execute(
+        """SELECT number, definition, analyst, asked_at, epsilon, delta, precision, paper_case, cost, coordinates,
+                  sensitivity, built_from, spent
+           FROM record JOIN point ON point.id = record.point JOIN query ON query.id = point.query
+           WHERE number > ? ORDER BY number LIMIT ?""",
+        (after, RECORDS_PER_PAGE),
+    )
+    queries: dict[str, Query] = {}
+    return [_record(row, queries.setdefault(row[1], Query.parse(row[1]))) for row in rows]
+
+
+def _record(row: tuple[str, ...], query: Query) -> Record:
+    precision = from_text(row[6])
+    scale = Fraction(row[10]) / precision / PATH_UNITS
+    return Record(
+        number=int(row[0]),
+        query=query,
+        analyst=row[2],
+        asked_at=datetime.fromisoformat(row[3]),
+        epsilon=None if row[4] is None else Fraction(row[4]),
+        delta=None if row[5] is None else Fraction(row[5]),
+        precision=precision,
+        case=Case(row[7]),
+        cost=from_text(row[8]),
+        values=tuple(float(scale * coordinate) for coordinate in _point(row[9])),
+        built_from=tuple(json.loads(row[11])),
+        spent=from_text(row[12]),
+    )
+
+
+def _latest_record(run: sqlite3.Connection, entry: Entry, precision: Fraction) -> int:
+    row = run.execute(
+        "SELECT latest_record FROM point WHERE query = ? AND precision = ?", (entry.key, to_text(precision))
+    ).fetchone()
+    return int(row[0])
+
+
+def _write_point(run: sqlite3.Connection, entry: Entry, reveal: Reveal, number: int) -> int:
+    precision = to_text(reveal.price.precision)
+    if reveal.price.case is Case.KNOWN:
+        return int(
+            run.execute(
+                "UPDATE point SET latest_record = ? WHERE query = ? AND precision = ? RETURNING id",
+                (number, entry.key, precision),
+            ).fetchone()[0]
+        )
+    cursor = run.execute(
+        "INSERT INTO point (query, precision, coordinates, latest_record) VALUES (?, ?, ?, ?)",
+        (entry.key, precision, " ".join(map(str, reveal.point)), number),
+    )
+    return int(cursor.lastrowid or 0)
+
+
+def _point(coordinates: str) -> Point:
+    return tuple(map(int, coordinates.split()))

@@ -1,0 +1,167 @@
+"""A ledger in one SQLite file: reuse, and a budget that survives restarts, without a public record.
+
+Why the promise holds: from the first look at the budget to the durable commit of charge and answer, one transaction keeps
+everyone else out; a refusal, an error or a kill before the commit leaves the file as it was and no answer has been seen,
+and noise that was drawn but not committed is never released.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from pathlib import Path as FilePath
+from typing import Self, Unpack
+
+from noiseledger.core.answer import Answer
+from noiseledger.core.budget import Budget
+from noiseledger.core.numbers import Number
+from noiseledger.core.path import Path, Point
+from noiseledger.core.query import Query
+from noiseledger.core.request import Request, Wish, read_request
+from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
+from noiseledger.data import Source
+from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, LedgerError
+from noiseledger.ledger import book
+from noiseledger.ledger.interface import Ledger, Quote, Record
+from noiseledger.ledger.store import Store
+
+MAX_ANALYST_LENGTH = 200
+
+
+class LocalLedger(Ledger):
+    """Reveal one path per query: a repeated request pays only for the extra precision."""
+
+    scheme = "reuse"
+
+    def __init__(self, store: Store, source: Source | None) -> None:
+        """Use ``create`` or ``open`` instead."""
+        self._store = store
+        with store.reading() as run:
+            settings = book.read_settings(run)
+        if settings["scheme"] != self.scheme:
+            raise LedgerError(f"{store.file} keeps the {settings['scheme']} scheme: open it with open_ledger.")
+        self._promise = (Fraction(settings["epsilon"]), Fraction(settings["delta"]))
+        rows = int(settings["rows"]) if settings["rows"] else None
+        self._population = Population(Neighbours(settings["neighbours"]), rows)
+        self._source = source
+        if source is not None and rows not in (None, source.rows):
+            raise DataMismatch(f"The ledger was made for {rows} rows, and this data has another number of them.")
+
+    @classmethod
+    def create(
+        cls,
+        file: str | os.PathLike[str],
+        *,
+        epsilon: Number,
+        delta: Number,
+        population: Population,
+        queries: Iterable[Query] = (),
+        source: Source | None = None,
+    ) -> Self:
+        """Make a new ledger; its budget is fixed for good."""
+        budget = Budget.of(epsilon, delta)
+        catalogue = [(query, sensitivity(query, population)) for query in queries]
+        settings = {
+            "scheme": cls.scheme,
+            "epsilon": str(budget.epsilon),
+            "delta": str(budget.delta),
+            "neighbours": population.neighbours.value,
+            "rows": str(population.rows or ""),
+        }
+        store = Store(FilePath(file), create=True)
+        with store.initialising(budget.total, one_value_per_point=cls.scheme == LocalLedger.scheme) as run:
+            run.executemany("INSERT INTO setting VALUES (?, ?)", settings.items())
+            book.add_queries(run, catalogue)
+        return cls(store, source)
+
+    @classmethod
+    def open(cls, file: str | os.PathLike[str], source: Source | None = None) -> Self:
+        """Open a ledger; without a source, only free requests can be answered."""
+        return cls(Store(FilePath(file)), source)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._store.close()
+
+    @property
+    def population(self) -> Population:
+        return self._population
+
+    def budget(self) -> Budget:
+        with self._store.reading() as run:
+            return book.read_budget(run, *self._promise)
+
+    def queries(self) -> list[Query]:
+        with self._store.reading() as run:
+            return book.read_queries(run)
+
+    def add(self, *queries: Query) -> None:
+        catalogue = [(query, sensitivity(query, self._population)) for query in queries]
+        with self._store.transaction() as run:
+            book.add_queries(run, catalogue)
+
+    def quote(self, query: Query, **wish: Unpack[Wish]) -> Quote:
+        entry, request = self._read(query, wish)
+        with self._store.reading() as run:
+            price = self._path(run, entry, request.precision).price(request.precision)
+            return Quote(query, entry.sensitivity, price, book.read_budget(run, *self._promise))
+
+    def ask(self, query: Query, *, analyst: str = "", **wish: Unpack[Wish]) -> Answer:
+        if len(analyst) > MAX_ANALYST_LENGTH:
+            raise InvalidInput(f"The analyst's name may have {MAX_ANALYST_LENGTH} characters at most.")
+        entry, request = self._read(query, wish)
+        with self._store.transaction() as run:
+            path = self._path(run, entry, request.precision)
+            budget = book.read_budget(run, *self._promise).charge(path.price(request.precision).cost)
+            reveal = path.reveal(request.precision, lambda: self._truth(entry))
+            number, built_from = book.write_reveal(run, entry, request, reveal, budget, analyst)
+        # Only here, after the commit, may anyone see the answer.
+        return Answer(query, entry.sensitivity, reveal, number, built_from, budget)
+
+    def records(self, after: int = 0) -> Iterator[Record]:
+        while True:
+            with self._store.reading() as run:
+                page = book.read_records(run, after)
+            if not page:
+                return
+            yield from page
+            after = page[-1].number
+
+    def _read(self, query: Query, wish: Wish) -> tuple[book.Entry, Request]:
+        """Find the query and turn the wish into a precision; neither can change, so no one is kept waiting."""
+        with self._store.reading() as run:
+            entry = book.find_query(run, query)
+        return entry, read_request(entry.sensitivity, **wish)
+
+    def _truth(self, entry: book.Entry) -> list[Fraction]:
+        """Return the true answer in units of the query's sensitivity."""
+        if self._source is None:
+            raise DataUnavailable("This answer must be bought, and the ledger was opened without its data.")
+        totals = self._source.totals(entry.query)
+        return [value / entry.sensitivity for value in entry.query.value(totals, self._population.rows)]
+
+    def _path(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> Path:
+        """Return as much of the query's path as matters for this precision."""
+        return Path(entry.query.dimension, self._known(run, entry, precision))
+
+    def _known(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> dict[Fraction, Point]:
+        return book.read_neighbours(run, entry, precision)
+
+
+class NaiveLedger(LocalLedger):
+    """The paper's comparison: every request starts a path of its own, so it pays in full and gets fresh noise."""
+
+    scheme = "naive"
+
+    def _known(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> dict[Fraction, Point]:
+        return {}
+
+
+def open_ledger(file: str | os.PathLike[str], source: Source | None = None) -> LocalLedger:
+    """Open a ledger file of either scheme."""
+    store = Store(FilePath(file))
+    with store.reading() as run:
+        scheme = book.read_settings(run)["scheme"]
+    return (NaiveLedger if scheme == NaiveLedger.scheme else LocalLedger)(store, source)

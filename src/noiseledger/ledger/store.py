@@ -1,0 +1,160 @@
+"""The SQLite file of a local ledger: tables, exact numbers, and transactions that are all or nothing.
+
+Why the promise holds: one writer at a time from the first read to the commit (BEGIN IMMEDIATE), so a price can never go
+stale; the commit is on the disk before it returns (synchronous=EXTRA, rollback journal), so an answer that left the
+process is in the file whatever kills the process or the machine; and the file itself refuses what would overspend
+(a CHECK) or give a second value to a known point (a UNIQUE index).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path as FilePath
+
+from noiseledger.core.privacy import UNITS
+from noiseledger.errors import LedgerBusy, LedgerError, LedgerExists, LedgerNotFound
+
+APPLICATION_ID = 0x4E4C4447  # "NLDG"
+SCHEMA_VERSION = 1
+BUSY_SECONDS = 60
+
+# Precisions are whole units, written with 39 digits (enough for 128 bits) so that text sorts as numbers do.
+_DIGITS = 39
+_SCHEMA = """
+CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE budget (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    total TEXT NOT NULL,
+    spent TEXT NOT NULL,
+    CHECK (length(total) = 39 AND length(spent) = 39 AND spent <= total)
+);
+CREATE TABLE query (
+    id INTEGER PRIMARY KEY,
+    identifier TEXT NOT NULL UNIQUE,
+    definition TEXT NOT NULL,
+    sensitivity TEXT NOT NULL
+);
+CREATE TABLE point (
+    id INTEGER PRIMARY KEY,
+    query INTEGER NOT NULL REFERENCES query,
+    precision TEXT NOT NULL CHECK (length(precision) = 39),
+    coordinates TEXT NOT NULL,
+    latest_record INTEGER NOT NULL
+);
+CREATE TABLE record (
+    number INTEGER PRIMARY KEY,
+    point INTEGER NOT NULL REFERENCES point,
+    analyst TEXT NOT NULL,
+    asked_at TEXT NOT NULL,
+    epsilon TEXT,
+    delta TEXT,
+    paper_case TEXT NOT NULL,
+    cost TEXT NOT NULL,
+    built_from TEXT NOT NULL,
+    spent TEXT NOT NULL
+);
+"""
+
+
+def to_text(precision: Fraction) -> str:
+    """Write a precision in whole units."""
+    units = precision * UNITS
+    if units.denominator != 1 or not 0 <= units < 10**_DIGITS:
+        raise LedgerError(f"The precision {precision} is not a whole number of units of 1/{UNITS}.")
+    return f"{int(units):0{_DIGITS}d}"
+
+
+def from_text(text: str) -> Fraction:
+    """Read a precision in whole units."""
+    return Fraction(int(text), UNITS)
+
+
+class Store:
+    """One open file."""
+
+    def __init__(self, file: FilePath, *, create: bool = False) -> None:
+        """Open the file; with ``create``, it may be missing."""
+        self.file = file
+        if not create and not file.is_file():
+            raise LedgerNotFound(f"There is no ledger at {file}: create one with LocalLedger.create.")
+        try:
+            self._connection = sqlite3.connect(
+                file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            for pragma in ("synchronous = EXTRA", "foreign_keys = ON", "trusted_schema = OFF"):
+                self._connection.execute(f"PRAGMA {pragma}")
+            marks = [self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _MARKS]
+        except sqlite3.OperationalError as error:
+            raise LedgerError(f"The ledger at {file} cannot be opened: {error}.") from None
+        except sqlite3.DatabaseError:
+            raise LedgerNotFound(f"{file} is not a noiseledger file.") from None
+        # A connection serves one thread at a time; other processes are kept apart by SQLite itself.
+        self._lock = threading.RLock()
+        if not create:
+            self._check(marks)
+
+    def _check(self, marks: list[int]) -> None:
+        if marks[0] != APPLICATION_ID:
+            raise LedgerNotFound(f"{self.file} is not a noiseledger file.")
+        if marks[1] != SCHEMA_VERSION:
+            raise LedgerError(f"{self.file} has format {marks[1]}, this version of noiseledger reads {SCHEMA_VERSION}.")
+
+    @contextmanager
+    def initialising(self, total: Fraction, *, one_value_per_point: bool) -> Iterator[sqlite3.Connection]:
+        """Write tables and the unspent budget, and let the caller add more, in one transaction."""
+        with self.transaction() as run:
+            if run.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                raise LedgerExists(f"{self.file} exists already and is kept as it is: open it, or choose another name.")
+            for statement in _SCHEMA.split(";\n"):
+                run.execute(statement)
+            unique = "UNIQUE" if one_value_per_point else ""
+            run.execute(f"CREATE {unique} INDEX point_of_query ON point (query, precision)")
+            run.execute("INSERT INTO budget VALUES (1, ?, ?)", (to_text(total), to_text(Fraction(0))))
+            for name, value in zip(_MARKS, (APPLICATION_ID, SCHEMA_VERSION), strict=True):
+                run.execute(f"PRAGMA {name} = {value}")
+            yield run
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Hold the file for writing; commit durably at the end, or leave everything as it was."""
+        with self._lock, self._typed_errors():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """See one state of the file throughout."""
+        with self._lock, self._typed_errors():
+            self._connection.execute("BEGIN")
+            try:
+                yield self._connection
+            finally:
+                self._connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    @contextmanager
+    def _typed_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise LedgerBusy(
+                    f"Another process held {self.file} for more than {BUSY_SECONDS} seconds; nothing was changed. Try again."
+                ) from None
+            raise LedgerError(f"The ledger at {self.file} failed, and nothing was changed: {error}.") from None
+
+
+_MARKS = ("application_id", "user_version")
