@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 import pytest
+
 from calibrated import check_deviation
 from noiseledger.core.path import Path
 

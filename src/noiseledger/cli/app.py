@@ -22,13 +22,19 @@ app.command("example")(example.example)
 app.command("demo")(demo.demo)
 
 
-@app.callback()
-def _options(
-    show_version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
-) -> None:
-    if show_version:
+def _show_version(wanted: bool) -> None:
+    if wanted:
         print(version("noiseledger"))
         raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
 
 
 def main() -> None:

@@ -18,12 +18,23 @@ def example(json: JsonOption = False) -> None:
         print_json({"queries": queries, "total_precision": float(total), "naive_precision": float(naive), **exact})
         return
     rows = [
-        (q["query"], q["type"], q["sigma"], q["case"], q["cost_exact"], q["reuses"] or "-", _yes(q["touches_data"]), _answer(s))
+        (
+            q["query"],
+            q["type"],
+            q["sigma"],
+            q["case"],
+            q["cost_exact"],
+            q["reuses"] or "-",
+            _yes(q["touches_data"]),
+            _answer(s),
+        )
         for q, s in zip(queries, steps, strict=True)
     ]
     columns = (">query", ">type", ">sigma", "case", ">cost", ">reuses", "touches data", ">answer")
     print_table("The paper's worked example", columns, rows)
-    console.print(f"Total precision: {total} = {float(total):.6g}; the naive scheme would have spent {float(naive):.6g}.")
+    console.print(
+        f"Total precision: {total} = {float(total):.6g}; the naive scheme would have spent {float(naive):.6g}."
+    )
 
 
 def _describe(step: Step) -> dict[str, Any]:

@@ -38,7 +38,9 @@ def privacy(epsilon: _Text = None, delta: _Text = None, precision: _Text = None,
     if json:
         print_json(facts)
         return
-    rows = [(name, f"{value:.6g}" if isinstance(value, float) else value, _MEANING[name]) for name, value in facts.items()]
+    rows = [
+        (name, f"{value:.6g}" if isinstance(value, float) else value, _MEANING[name]) for name, value in facts.items()
+    ]
     print_table("Privacy", ("", ">value", "meaning"), rows)
 
 

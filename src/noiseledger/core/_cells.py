@@ -3,8 +3,8 @@
 With the literals 50 and 60, a number lies below 50, at 50, between them, at 60, above 60, or is missing; a filter that
 mentions only these literals treats all values of one cell alike. A set of cells is an integer, one bit per cell.
 
-``condition`` turns a set back into the tree a person would write. It uses only literals where the set really changes, so
-the result depends on the set of values and not on how finely it was cut.
+``condition`` turns a set back into the tree a person would write. It uses only literals where the set really changes,
+so the result depends on the set of values and not on how finely it was cut.
 """
 
 from __future__ import annotations
@@ -44,6 +44,15 @@ class Column:
     name: str
     kind: Kind | None
     values: tuple[Value, ...]
+
+    @classmethod
+    def cut(cls, name: str, kind: Kind | None, tests: Iterable[Leaf]) -> Column:
+        """Return the column cut by every literal in ``tests``, which may speak of other columns too."""
+        found: set[Value] = {False, True} if kind == "boolean" else set()
+        for leaf in tests:
+            if leaf.column == name and not isinstance(leaf, IsNull):
+                found.update(leaf.values if isinstance(leaf, Membership) else [leaf.value])
+        return cls(name, kind, tuple(sorted(found)))
 
     @cached_property
     def size(self) -> int:
@@ -143,15 +152,6 @@ class Column:
         if len(values) > 1:
             return [Not(Membership(self.name, tuple(values)))]
         return [Comparison(self.name, "<>", value) for value in values]
-
-
-def column(name: str, kind: Kind | None, tests: Iterable[Leaf]) -> Column:
-    """Return the column cut by every literal in ``tests``, which may speak of other columns too."""
-    found: set[Value] = {False, True} if kind == "boolean" else set()
-    for leaf in tests:
-        if leaf.column == name and not isinstance(leaf, IsNull):
-            found.update(leaf.values if isinstance(leaf, Membership) else [leaf.value])
-    return Column(name, kind, tuple(sorted(found)))  # type: ignore[type-var]  # one kind per column, so sortable
 
 
 def all_of(terms: Iterable[Expression]) -> Expression:

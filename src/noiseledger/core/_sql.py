@@ -18,29 +18,29 @@ from noiseledger.core.condition import (
     Value,
 )
 
-KEYWORDS = frozenset("AND OR NOT IN BETWEEN IS NULL TRUE FALSE".split())
+KEYWORDS = frozenset(["AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "TRUE", "FALSE"])
 
-# PostgreSQL's reserved words (DuckDB has the same) and the operators other engines spell as words. The list is fixed
-# here, not asked from a library, because canonical text is hashed: it must not change with somebody's release.
-RESERVED = KEYWORDS | frozenset(
-    """
-    ALL ANALYSE ANALYZE ANY ARRAY AS ASC ASYMMETRIC AUTHORIZATION BINARY BOTH CASE CAST CHECK COLLATE COLLATION COLUMN
-    CONCURRENTLY CONSTRAINT CREATE CROSS CURRENT_CATALOG CURRENT_DATE CURRENT_ROLE CURRENT_SCHEMA CURRENT_TIME
-    CURRENT_TIMESTAMP CURRENT_USER DEFAULT DEFERRABLE DESC DISTINCT DO ELSE END ESCAPE EXCEPT EXISTS FETCH FOR FOREIGN
-    FREEZE FROM FULL GLOB GRANT GROUP HAVING IF ILIKE INITIALLY INNER INTERSECT INTERVAL INTO ISNULL JOIN LATERAL LEADING
-    LEFT LIKE LIMIT LOCALTIME LOCALTIMESTAMP MATCH NATURAL NOTNULL OFFSET ON ONLY ORDER OUTER OVERLAPS PLACING PRIMARY
-    QUALIFY REFERENCES REGEXP RETURNING RIGHT RLIKE SELECT SESSION_USER SIMILAR SOME SYMMETRIC TABLE TABLESAMPLE THEN TO
-    TRAILING UNION UNIQUE UNKNOWN USER USING VALUES VARIADIC VERBOSE WHEN WHERE WINDOW WITH XOR
-    """.split()
-)
+# PostgreSQL's reserved words (DuckDB has the same) and the operators that other engines spell as words. The list
+# is fixed here, not asked from a library: canonical text is hashed and must not change with somebody's release.
+_OTHER_WORDS = """
+    ALL ANALYSE ANALYZE ANY ARRAY AS ASC ASYMMETRIC AUTHORIZATION BINARY BOTH CASE CAST CHECK COLLATE
+    COLLATION COLUMN CONCURRENTLY CONSTRAINT CREATE CROSS CURRENT_CATALOG CURRENT_DATE CURRENT_ROLE
+    CURRENT_SCHEMA CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DEFAULT DEFERRABLE DESC DISTINCT DO ELSE
+    END ESCAPE EXCEPT EXISTS FETCH FOR FOREIGN FREEZE FROM FULL GLOB GRANT GROUP HAVING IF ILIKE INITIALLY
+    INNER INTERSECT INTERVAL INTO ISNULL JOIN LATERAL LEADING LEFT LIKE LIMIT LOCALTIME LOCALTIMESTAMP
+    MATCH NATURAL NOTNULL OFFSET ON ONLY ORDER OUTER OVERLAPS PLACING PRIMARY QUALIFY REFERENCES REGEXP
+    RETURNING RIGHT RLIKE SELECT SESSION_USER SIMILAR SOME SYMMETRIC TABLE TABLESAMPLE THEN TO TRAILING
+    UNION UNIQUE UNKNOWN USER USING VALUES VARIADIC VERBOSE WHEN WHERE WINDOW WITH XOR
+"""
+RESERVED = KEYWORDS | frozenset(re.findall("[A-Z_]+", _OTHER_WORDS))
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def write(expression: Expression) -> str:
     """Return the condition as SQL.
 
-    >>> write(Or((And((Comparison("age", ">", Fraction(60)), IsNull("end"))), Comparison("race", "=", "white"))))
-    '(age > 60 AND "end" IS NULL) OR race = \\'white\\''
+    >>> write(Or((And((Comparison("age", ">", Fraction(60)), IsNull("end"))), Comparison("retired", "=", True))))
+    '(age > 60 AND "end" IS NULL) OR retired = TRUE'
     """
     match expression:
         case And(terms):
@@ -71,9 +71,10 @@ def decimal(number: Fraction) -> str:
     ('-1.5', '1000')
     """
     places = 0
-    while (number * 10**places).denominator != 1:
+    while number.denominator != 1:
+        number *= 10
         places += 1
-    digits = str(abs(number) * 10**places).zfill(places + 1)
+    digits = str(abs(number.numerator)).zfill(places + 1)
     split = len(digits) - places
     return ("-" if number < 0 else "") + digits[:split] + ("." + digits[split:] if places else "")
 

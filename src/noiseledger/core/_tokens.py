@@ -1,7 +1,7 @@
 """The words and signs a filter may use; the first gate of :mod:`noiseledger.core.filter`.
 
-Cutting the text ourselves keeps out what a full SQL parser would accept without a word: comments, a trailing semicolon,
-``==``, ``IS UNKNOWN``, ``IN (1,)``, odd kinds of white space.
+Cutting the text ourselves keeps out what a full SQL parser would accept without a word: comments, a last semicolon,
+``==``, ``IS UNKNOWN``, odd kinds of white space.
 """
 
 from __future__ import annotations
@@ -35,28 +35,29 @@ _HINTS = {
 }
 
 
-class _Token(NamedTuple):
+class Token(NamedTuple):
+    """One word, literal or sign; a column name is in quotes, a keyword in capitals."""
+
     kind: str
     text: str
     position: int
 
 
-def plain_sql(text: str) -> str:
-    """Return the text with every column name quoted and every token apart; refuse what no filter may contain.
+def tokens_of(text: str) -> list[Token]:
+    """Cut the text into tokens; refuse what no filter may contain.
 
-    >>> plain_sql("age>=60and citizen='yes'")
-    '"age" >= 60 AND "citizen" = \\'yes\\''
+    >>> " ".join(token.text for token in tokens_of("age>=60 and not retired=true"))
+    '"age" >= 60 AND NOT "retired" = TRUE'
     """
     tokens = list(_tokens(text))
     if not tokens:
         raise InvalidFilter("The filter is empty; expected a condition, so write TRUE to keep every record.")
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
-        _check_pair(token, following)
+    _check_signs(tokens)
     _check_nesting(tokens)
-    return " ".join(token.text for token in tokens)
+    return tokens
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str) -> Iterator[Token]:
     position = 0
     while position < len(text):
         found = _TOKEN.match(text, position)
@@ -64,7 +65,7 @@ def _tokens(text: str) -> Iterator[_Token]:
             raise _unknown(text, position)
         kind = str(found.lastgroup)
         if kind != "space":
-            yield _Token(kind, _word(found[0], position) if kind == "word" else found[0], position)
+            yield Token(kind, _word(found[0], position) if kind == "word" else found[0], position)
         position = found.end()
 
 
@@ -82,6 +83,8 @@ def _word(word: str, position: int) -> str:
 
 def _unknown(text: str, position: int) -> InvalidFilter:
     hint = "use only columns, literals and = <> < <= > >= IN BETWEEN IS NULL AND OR NOT"
+    if text[position].isalpha():
+        hint = "put a column name with such letters in double quotes"
     piece = re.split(r"\s", text[position : position + 20])[0] or text[position]
     return InvalidFilter(
         f"The filter has {piece!r} at character {position + 1}, which is not part of any condition we allow; "
@@ -89,20 +92,16 @@ def _unknown(text: str, position: int) -> InvalidFilter:
     )
 
 
-def _check_pair(token: _Token, following: _Token | None) -> None:
-    after = following.kind if following else ""
-    if token.kind == "sign" and after != "number":
-        raise InvalidFilter(
-            f"The filter has {token.text} at character {token.position + 1} without a number after it; "
-            f"expected a literal such as -1, so compute the number beforehand and leave out comments."
-        )
-    if token.text == "," and following and following.text == ")":
-        raise InvalidFilter(
-            f"The list before character {following.position + 1} ends with a comma; remove it."
-        )
+def _check_signs(tokens: list[Token]) -> None:
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.kind == "sign" and (after is None or after.kind != "number"):
+            raise InvalidFilter(
+                f"The filter has {token.text} at character {token.position + 1} without a number after it; "
+                f"expected a literal such as -1, so compute numbers beforehand and leave out comments."
+            )
 
 
-def _check_nesting(tokens: list[_Token]) -> None:
+def _check_nesting(tokens: list[Token]) -> None:
     """Bound the depth of the tree: each parenthesis and each NOT before it is one level."""
     levels, negations = [0], 0
     for token in tokens:

@@ -1,8 +1,8 @@
 """The tree of a filter: conditions on one record, with SQL's three-valued logic.
 
 Seven small frozen nodes. Data engines translate them; :mod:`noiseledger.core.filter` reads them from text and
-:mod:`noiseledger.core.canonical` decides when two trees mean the same. A node looks at one record only, and a comparison
-with a missing value is neither true nor false: its truth is ``None``.
+:mod:`noiseledger.core.canonical` decides when two trees mean the same. A node looks at one record only, and a
+comparison with a missing value is neither true nor false: its truth is ``None``.
 
 A node checks itself when it is made, so a tree built by hand is as safe as one read from text.
 """
@@ -202,12 +202,8 @@ def _value(row: Row, column: str, kind: Kind | None) -> Value | None:
     The message names the type and never the value: records are private.
     """
     if column not in row:
-        raise InvalidInput(
-            f"The record has no column {column!r}; give every column of the filter (None if missing)."
-        )
+        raise InvalidInput(f"The record has no column {column!r}; give every column of the filter (None if missing).")
     value = row[column]
     if value is None or kind is None or _KINDS.get(type(value)) == kind:
         return value
-    raise InvalidInput(
-        f"The column {column!r} must hold {kind} values, but a record holds a {type(value).__name__}."
-    )
+    raise InvalidInput(f"The column {column!r} must hold {kind} values, but a record holds a {type(value).__name__}.")

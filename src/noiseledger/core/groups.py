@@ -44,9 +44,9 @@ class Bins:
         """A name for each bin."""
         return tuple(f"[{a}, {b})" for a, b in pairwise(self.edges))
 
-    def index(self, value: object) -> int | None:
-        """Return the number of the value's bin, or None if it lies outside."""
-        if not isinstance(value, int | Fraction) or not self.edges[0] <= value < self.edges[-1]:
+    def index(self, value: Fraction | str | bool | None) -> int | None:
+        """Return the number of the value's bin, or None if it lies outside or is no number."""
+        if not isinstance(value, Fraction) or not self.edges[0] <= value < self.edges[-1]:
             return None
         return bisect_right(self.edges, value) - 1
 
@@ -80,12 +80,14 @@ class Keys:
         return tuple(str(value) for value in self.values)
 
     @cached_property
-    def _positions(self) -> dict[Key, int]:
+    def _positions(self) -> dict[object, int]:
         return {value: position for position, value in enumerate(self.values)}
 
-    def index(self, value: object) -> int | None:
+    def index(self, value: Fraction | str | bool | None) -> int | None:
         """Return the number of the value's group, or None if it has none."""
-        return self._positions.get(value) if isinstance(value, str | int | Fraction) else None  # type: ignore[call-overload]
+        # To Python True equals 1; to us a truth value is no number.
+        same_kind = isinstance(value, bool) == isinstance(self.values[0], bool)
+        return self._positions.get(value) if same_kind else None
 
     def dump(self) -> dict[str, Any]:
         """Return the definition as plain JSON values."""

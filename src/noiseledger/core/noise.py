@@ -88,6 +88,10 @@ class Sampler:
         # Exact halves have probability 0, so the rounding is symmetric: treat a negative sign by mirroring the mean.
         negative = self._word() & 1
         k, x = self.half_normal()
+        # A word more than the grid needs: that this is not enough, which alone could depend on the mean, has
+        # probability 2^-64 or so, and the time it takes tells nothing.
+        while self._width * (x.length - 1) < deviation.whole_bits:
+            self._extend(x)
         doubled = 2 * (-m if negative else m) + d
         while True:
             bits = self._width * x.length
@@ -171,6 +175,7 @@ class _Root:
 
     def __init__(self, square: int) -> None:
         self._square = square
+        self.whole_bits = (square.bit_length() + 1) // 2
         self._bounds: dict[int, int] = {}
 
     def times(self, digits: int, bits: int) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from noiseledger.core.noise import rounded_gaussians
 from noiseledger.errors import InvalidInput
 
 #: Points of a path are whole multiples of 1/PATH_UNITS: a fixed grid that knows nothing of the data, and so fine that
-#: rounding adds less than a billionth of a deviation at any precision that (epsilon, delta) in our range leads to.
+#: rounding moves an answer by less than a billionth of its deviation at any precision above 1e-18.
 PATH_UNITS = 10**18
 
 #: The point of a path at some precision, in path units, one whole number per coordinate.
@@ -133,9 +133,7 @@ class Path:
         if len(truth) != self.dimension:
             raise InvalidInput(f"The true answer has {len(truth)} coordinate(s), expected {self.dimension}.")
         start = self._points.get(self.furthest, (0,) * self.dimension)
-        increment = rounded_gaussians(
-            [price.cost * PATH_UNITS * value for value in truth], price.cost * PATH_UNITS**2
-        )
+        increment = rounded_gaussians([price.cost * PATH_UNITS * value for value in truth], price.cost * PATH_UNITS**2)
         return tuple(known + new for known, new in zip(start, increment, strict=True))
 
     def _bridge(self, price: Price) -> Point:

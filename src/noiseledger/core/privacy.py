@@ -25,8 +25,8 @@ import mpmath
 from noiseledger.core.numbers import Number, exact, positive
 from noiseledger.errors import InvalidInput
 
-#: Ledgers count precision in whole units of 1/UNITS, on a chain as here. Decimals to 24 places are whole, and so are the
-#: precisions of the deviations 1 to 6 and their halves, quarters and tenths, hence the paper's whole worked example.
+#: Ledgers count precision in whole units of 1/UNITS, on a chain as here. Decimals to 24 places are whole, and so are 1/4,
+#: 1/9, 1/16, 1/25 and 1/36 of them, hence every precision in the paper's worked example.
 UNITS = 3600 * 10**24
 #: A precision must fit an unsigned 128-bit number of units.
 MAX_PRECISION = Fraction(2**128 - 1, UNITS)
@@ -82,8 +82,6 @@ def precision_for(epsilon: Number, delta: Number) -> Fraction:
         high *= 2
     mu = _solve(lambda mu: _Curve(eps, mu).along_mu(log_delta), low, high)
     precision = whole_units(_fraction(mu * mu) * (1 - _MARGIN))
-    if precision == 0:
-        raise InvalidInput(f"(epsilon, delta) = ({epsilon}, {delta}) affords less than one unit of precision, 1/{UNITS}.")
     _check(_Curve(eps, _MP.sqrt(_mp(precision))), log_delta)
     return precision
 
@@ -165,9 +163,7 @@ def _mills(x: mpmath.mpf) -> mpmath.mpf:
     return _MP.sqrt(_MP.pi / 2) * _MP.exp(x * x / 2) * _MP.erfc(x / _MP.sqrt(2))
 
 
-def _solve(
-    f: Callable[[mpmath.mpf], tuple[mpmath.mpf, mpmath.mpf]], low: mpmath.mpf, high: mpmath.mpf
-) -> mpmath.mpf:
+def _solve(f: Callable[[mpmath.mpf], tuple[mpmath.mpf, mpmath.mpf]], low: mpmath.mpf, high: mpmath.mpf) -> mpmath.mpf:
     """Return the root of an increasing function by Newton's method, halving the bracket where that would leave it."""
     x = (low + high) / 2
     while True:

@@ -58,9 +58,7 @@ class Column:
     missing: Fraction | None = None
 
     @classmethod
-    def of(
-        cls, name: str, lower: Number, upper: Number, grid: Number = 1, missing: Number | None = None
-    ) -> Column:
+    def of(cls, name: str, lower: Number, upper: Number, grid: Number = 1, missing: Number | None = None) -> Column:
         """Read bounds and grid exactly from any kind of number."""
         stand_in = None if missing is None else exact(missing, f"value for missing {name}")
         low, high = exact(lower, f"lower bound of {name}"), exact(upper, f"upper bound of {name}")
@@ -71,7 +69,9 @@ class Column:
         if not self.name:
             raise InvalidInput("A column needs a name.")
         if self.lower >= self.upper:
-            raise InvalidInput(f"The lower bound of {self.name} must be below the upper one: {self.lower}, {self.upper}.")
+            raise InvalidInput(
+                f"The lower bound of {self.name} must be below the upper one: {self.lower}, {self.upper}."
+            )
         for number in (self.lower, self.upper, self.missing):
             if number is not None and (number / self.grid).denominator != 1:
                 raise InvalidInput(f"{number} is not on the grid of {self.name}: expected a multiple of {self.grid}.")

@@ -57,5 +57,7 @@ def read_request(sensitivity: Fraction, **wish: Number | None) -> Request:
                 f"Given: {', '.join(names) or 'nothing'}."
             )
     if not 0 < request.precision <= MAX_PRECISION:
-        raise InvalidInput(f"This asks for a precision outside 0 to {float(MAX_PRECISION):.3g}; ask for another accuracy.")
+        raise InvalidInput(
+            f"This asks for a precision outside 0 to {float(MAX_PRECISION):.3g}; ask for another accuracy."
+        )
     return request

@@ -17,3 +17,10 @@ class Source(Protocol):
 
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
+
+    def check(self, query: Query) -> None:
+        """Refuse a query that these records cannot answer: a column that is absent, missing values without a rule.
+
+        Whether this fails depends on single records, so it is called when the custodian brings query and data together
+        and never when an analyst asks; and ``totals`` of a query that passed must not fail.
+        """

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeAlias
 
-from noiseledger.core.query import Query
+from noiseledger.core.query import Column, Query
 from noiseledger.errors import DataMismatch
 
 Value: TypeAlias = Fraction | str | bool | None
@@ -22,10 +22,7 @@ class Table:
 
     def __init__(self, records: Iterable[Mapping[str, Value | int | float]]) -> None:
         """Copy the records; floats are taken as the decimals they print as, and NaN as missing."""
-        self._records: list[Row] = [
-            {name: _exact(value) for name, value in record.items()} for record in records
-        ]
-        self._columns = frozenset(self._records[0]) if self._records else frozenset()
+        self._records: list[Row] = [{name: _exact(value) for name, value in record.items()} for record in records]
 
     @classmethod
     def read_csv(cls, file: str | Path) -> Table:
@@ -46,7 +43,6 @@ class Table:
 
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
-        self._check_columns(query)
         totals = [0] * query.dimension
         for record in self._records:
             if query.where is not None and not query.where.matches(record):
@@ -56,25 +52,39 @@ class Table:
                 totals[group] += self._contribution(query, record)
         return totals
 
+    def check(self, query: Query) -> None:
+        """Refuse a query that these records cannot answer; for the custodian, since single records decide."""
+        self._check_columns(query)
+        if query.column is not None:
+            self._check_numbers(query.column)
+        if query.where is not None:
+            for record in self._records:
+                query.where.matches(record)  # refuses values of the wrong kind
+
     def _contribution(self, query: Query, record: Row) -> int:
         if query.column is None:
             return 1
         value = record[query.column.name]
-        if value is None:
-            value = query.column.missing
-        # The message names the column, never the value.
-        if value is None:
-            raise DataMismatch(f"The column {query.column.name} has missing values: state a value to take for them.")
-        if not isinstance(value, Fraction):
-            raise DataMismatch(f"The column {query.column.name} has values that are not numbers.")
+        value = query.column.missing if value is None else value
+        assert isinstance(value, Fraction)  # noqa: S101 - see check
         return query.column.on_grid(value)
+
+    def _check_numbers(self, column: Column) -> None:
+        # The messages name the column, never a value.
+        values = [record[column.name] for record in self._records]
+        if column.missing is None and None in values:
+            raise DataMismatch(f"The column {column.name} has missing values: state a value to take for them.")
+        if not all(value is None or isinstance(value, Fraction) for value in values):
+            raise DataMismatch(f"The column {column.name} has values that are not numbers.")
 
     def _check_columns(self, query: Query) -> None:
         needed = set() if query.where is None else set(query.where.columns)
-        needed |= {part for part in (query.column and query.column.name, query.groups and query.groups.column) if part}
-        absent = sorted(needed - self._columns)
-        if absent and self._records:
-            raise DataMismatch(f"The data has no column {', '.join(absent)}.")
+        needed |= set() if query.column is None else {query.column.name}
+        needed |= set() if query.groups is None else {query.groups.column}
+        for record in self._records:
+            absent = sorted(needed - record.keys())
+            if absent:
+                raise DataMismatch(f"The data has no column {', '.join(absent)}.")
 
 
 def _exact(value: Value | int | float) -> Value:

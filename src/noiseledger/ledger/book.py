@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from typing import Any
 
 from noiseledger.core.budget import Budget
 from noiseledger.core.path import PATH_UNITS, Case, Point, Reveal
@@ -114,7 +115,7 @@ def read_records(run: sqlite3.Connection, after: int) -> list[Record]:
     return [_record(row, queries.setdefault(row[1], Query.parse(row[1]))) for row in rows]
 
 
-def _record(row: tuple[str, ...], query: Query) -> Record:
+def _record(row: tuple[Any, ...], query: Query) -> Record:
     precision = from_text(row[6])
     scale = Fraction(row[10]) / precision / PATH_UNITS
     return Record(

@@ -46,8 +46,7 @@ class LocalLedger(Ledger):
         rows = int(settings["rows"]) if settings["rows"] else None
         self._population = Population(Neighbours(settings["neighbours"]), rows)
         self._source = source
-        if source is not None and rows not in (None, source.rows):
-            raise DataMismatch(f"The ledger was made for {rows} rows, and this data has another number of them.")
+        _check_source(source, self._population, self.queries())
 
     @classmethod
     def create(
@@ -63,6 +62,7 @@ class LocalLedger(Ledger):
         """Make a new ledger; its budget is fixed for good."""
         budget = Budget.of(epsilon, delta)
         catalogue = [(query, sensitivity(query, population)) for query in queries]
+        _check_source(source, population, [query for query, _ in catalogue])
         settings = {
             "scheme": cls.scheme,
             "epsilon": str(budget.epsilon),
@@ -99,6 +99,7 @@ class LocalLedger(Ledger):
 
     def add(self, *queries: Query) -> None:
         catalogue = [(query, sensitivity(query, self._population)) for query in queries]
+        _check_source(self._source, self._population, queries)
         with self._store.transaction() as run:
             book.add_queries(run, catalogue)
 
@@ -165,3 +166,13 @@ def open_ledger(file: str | os.PathLike[str], source: Source | None = None) -> L
     with store.reading() as run:
         scheme = book.read_settings(run)["scheme"]
     return (NaiveLedger if scheme == NaiveLedger.scheme else LocalLedger)(store, source)
+
+
+def _check_source(source: Source | None, population: Population, queries: Iterable[Query]) -> None:
+    """Find out now, before the custodian alone, what the data cannot answer: an analyst must never see that."""
+    if source is None:
+        return
+    if population.rows not in (None, source.rows):
+        raise DataMismatch(f"The ledger is for {population.rows} rows, and this data has another number of them.")
+    for query in queries:
+        source.check(query)

@@ -1,0 +1,66 @@
+"""Run the benchmarks, print their tables, and write all numbers to a JSON file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmarks import asks, conversions, memory, noise
+from benchmarks.helpers import Benchmark, console, show
+from benchmarks.workspace import ROOT, Workspace, file_system, workspace
+
+BENCHMARKS: Mapping[str, Benchmark] = {
+    "conversions": conversions.BENCHMARK,
+    "noise": noise.BENCHMARK,
+    "asks": asks.BENCHMARK,
+    "memory": memory.BENCHMARK,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what the command line names, or everything."""
+    options = _parser().parse_args(arguments)
+    with workspace(quick=options.quick) as space:
+        results: dict[str, Any] = {"environment": _environment(space)}
+        console.print(", ".join(f"{name} {value}" for name, value in results["environment"].items()), soft_wrap=True)
+        console.print()
+        for name in options.benchmarks or BENCHMARKS:
+            results[name] = BENCHMARKS[name].measure(space)
+            show(BENCHMARKS[name], results[name])
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(results, indent=2) + "\n")
+    console.print(f"Written to {options.json}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("benchmarks", nargs="*", metavar="name", help=f"any of {', '.join(BENCHMARKS)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="small sizes and few rounds: only to see that it works")
+    parser.add_argument("--json", type=Path, default=ROOT / "bench-results" / "latest.json", help="default: %(default)s")
+    return parser
+
+
+def _environment(space: Workspace) -> dict[str, str | int | bool]:
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "Python": platform.python_version(),
+        "SQLite": sqlite3.sqlite_version,
+        "OpenDP": version("opendp"),
+        "dp-accounting": version("dp-accounting"),
+        "processors": os.cpu_count() or 0,
+        "folder": str(space.directory.parent),
+        "file system": file_system(space.directory),
+        "quick": space.quick,
+    }
+
+
+if __name__ == "__main__":
+    main()

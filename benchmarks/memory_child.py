@@ -1,0 +1,63 @@
+"""The process whose memory is measured: open a ledger, ask it, print the peak before and after in KiB."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from benchmarks.asker import Asker
+from benchmarks.workspace import DELTA, EPSILON, HISTOGRAM, SOURCE, population
+from noiseledger.ledger.local import LocalLedger
+
+
+def main() -> None:
+    """Measure what the command line says: a file, its number of records (0 for a new histogram), how many rounds."""
+    file, records, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    _forget_peak()
+    before = _peak()
+    if records:
+        _ask(file, records, rounds)
+    else:
+        _ask_histogram(file, rounds)
+    print(json.dumps([before, _peak()]))
+
+
+def _ask(file: Path, records: int, rounds: int) -> None:
+    asker = Asker(file, records)
+    for _ in range(rounds):
+        for ask in asker.kinds.values():
+            ask()
+    asker.close()
+
+
+def _ask_histogram(file: Path, rounds: int) -> None:
+    ledger = LocalLedger.create(
+        file, epsilon=EPSILON, delta=DELTA, population=population(), queries=[HISTOGRAM], source=SOURCE
+    )
+    for turn in range(1, rounds + 1):
+        # Bought, then known, then between two known points.
+        for precision in (turn / 10, turn / 10, turn / 10 - 0.05):
+            _ = ledger.ask(HISTOGRAM, precision=precision).values
+    ledger.close()
+
+
+def _forget_peak() -> None:
+    """Let the peak start anew from what is held now, where Linux allows it: that of the imports hides small asks."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> int:
+    """Return the peak of this process alone: Linux lets ``getrusage`` start from that of the process it came from."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)
+    (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1])
+
+
+if __name__ == "__main__":
+    main()

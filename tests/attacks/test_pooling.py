@@ -1,0 +1,83 @@
+"""Attack: analysts who may each know a little put their answers together, to know more than any of them paid for.
+
+The defence: an answer before the furthest point is drawn between *both* its known neighbours. The paper's case 2C looks
+at the better neighbour only, and gives way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attacks.combining import RUNS_TO_SEE_A_GAIN, Errors, best_combination, check_no_gain
+from calibrated import check_deviation
+from noiseledger.core.path import Path, Point, Price
+
+TRUTH = Fraction(1000)
+#: Deviation 1 goes to a third analyst; then one of the two who pool buys 2.5, the other 2.
+SOLD = [Fraction(1), Fraction(4, 25), Fraction(1, 4)]
+
+
+class PaperPath(Path):
+    """Weakened, as in the paper: case 2C is the nearest better answer plus fresh noise, whatever else was sold.
+
+    That is a bridge from 0, forgetting the lower neighbour: S(r)/r + Normal(0, 1/p - 1/r).
+    """
+
+    def _bridge(self, price: Price) -> Point:
+        return super()._bridge(replace(price, sources=price.sources[:1]))
+
+
+def pool(kind: type[Path], sold: list[Fraction], runs: int, left_out: int = 1) -> Errors:
+    """Sell answers in this order; return the errors of all but the best few, the best of these first.
+
+    The coordinates of a vector have independent noise, so one path of many coordinates is as good as many paths.
+    """
+    path, truth = kind(runs), [TRUTH] * runs
+    answers = {precision: path.reveal(precision, lambda: truth).answer for precision in sold}
+    held = sorted(sold, reverse=True)[left_out:]
+    return np.array([[float(value - TRUTH) for value in answers[precision]] for precision in held])
+
+
+def test_two_analysts_who_pool_know_no_more_than_the_better_of_them() -> None:
+    errors = pool(Path, SOLD, runs=100_000)
+    check_deviation(errors[0], 2)
+    check_deviation(errors[1], 2.5)
+    assert best_combination(errors) > 0.98 * 2
+    check_no_gain(errors[0], errors[1:])
+
+
+def test_the_papers_scheme_gives_them_1_70_instead_of_2() -> None:
+    errors = pool(PaperPath, SOLD, runs=100_000)
+    # Each answer alone looks right; only together they betray more.
+    check_deviation(errors[0], 2)
+    check_deviation(errors[1], 2.5)
+    assert best_combination(errors) == pytest.approx(1.7056, rel=0.02)
+    with pytest.raises(AssertionError):
+        check_no_gain(errors[0], errors[1:])
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[Fraction], int]:
+    """Draw different precisions in the order of sale, and how many of the best the colluders do not hold."""
+    percents = draw(st.lists(st.integers(1, 400), min_size=3, max_size=8, unique=True))
+    return [Fraction(percent, 100) for percent in percents], draw(st.integers(0, len(percents) - 2))
+
+
+@settings(max_examples=20, deadline=None)
+@given(histories())
+def test_whatever_was_sold_in_whatever_order_pooling_gains_nothing(history: tuple[list[Fraction], int]) -> None:
+    sold, left_out = history
+    errors = pool(Path, sold, RUNS_TO_SEE_A_GAIN, left_out)
+    check_no_gain(errors[0], errors[1:])
+
+
+def test_so_few_runs_are_enough_to_see_the_papers_scheme_give_way() -> None:
+    errors = pool(PaperPath, SOLD, RUNS_TO_SEE_A_GAIN)
+    with pytest.raises(AssertionError):
+        check_no_gain(errors[0], errors[1:])

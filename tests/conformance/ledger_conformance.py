@@ -1,0 +1,208 @@
+"""What must be true of every ledger, present and future.
+
+A ledger's own test module inherits the classes and provides the fixture ``make_ledger``: a function that takes queries and
+a budget and returns a fresh ledger on the dataset below. ``ReuseConformance`` is for ledgers that reveal one path per
+query, ``NaiveConformance`` for those where every request pays in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+
+import pytest
+
+from noiseledger.core.path import Case
+from noiseledger.core.query import Column, Query
+from noiseledger.core.sensitivity import Population, sensitivity
+from noiseledger.data import Table
+from noiseledger.errors import BudgetExceeded, InvalidInput, SensitivityUnknown, UnknownQuery
+from noiseledger.ledger.interface import Ledger
+
+PEOPLE = Table({"age": n % 90, "town": ("Ulm", "Jena")[n % 2], "income": 100 * n} for n in range(200))
+POPULATION = Population.replace(rows=PEOPLE.rows)
+
+OVER_60 = Query.count("age > 60")
+MEAN_INCOME = Query.mean(Column.of("income", 0, 20_000))
+TOWNS = Query.counts_by("town", ["Jena", "Ulm"])
+CATALOGUE = (OVER_60, MEAN_INCOME, TOWNS)
+
+#: Makes a fresh ledger with the catalogue and a budget of (epsilon, delta).
+MakeLedger = Callable[[int, str], Ledger]
+
+
+class LedgerConformance:
+    """True of every ledger."""
+
+    @pytest.fixture
+    def ledger(self, make_ledger: MakeLedger) -> Ledger:
+        return make_ledger(8, "1e-4")
+
+    def test_a_new_ledger_has_spent_nothing(self, ledger: Ledger) -> None:
+        budget = ledger.budget()
+        assert (budget.epsilon, budget.delta, budget.spent) == (8, Fraction(1, 10_000), 0)
+        assert round(float(budget.total), 4) == 3.3906
+        assert budget.remaining == budget.total
+        assert list(ledger.records()) == []
+        assert ledger.population == POPULATION
+
+    def test_the_catalogue_is_kept_in_order_and_adding_again_changes_nothing(self, ledger: Ledger) -> None:
+        more = Query.count("age > 30")
+        ledger.add(more, OVER_60)
+        ledger.add(more)
+        assert ledger.queries() == [*CATALOGUE, more]
+
+    def test_a_quote_changes_nothing_and_is_what_is_charged(self, ledger: Ledger) -> None:
+        ledger.ask(OVER_60, precision="0.5")
+        before = ledger.budget()
+        quote = ledger.quote(OVER_60, precision="0.75")
+        assert ledger.budget() == before == quote.budget
+        answer = ledger.ask(OVER_60, precision="0.75")
+        assert answer.cost == quote.price.cost
+        assert answer.case == quote.price.case
+        assert answer.deviation == quote.deviation
+        assert answer.half_width() == quote.half_width()
+        assert ledger.budget().spent == before.spent + quote.price.cost
+
+    def test_an_answer_knows_what_it_is(self, ledger: Ledger) -> None:
+        answer = ledger.ask(OVER_60, sigma=2, analyst="Ada")
+        assert answer.query == OVER_60
+        assert answer.precision == Fraction(1, 4)
+        assert answer.deviation == 2
+        assert answer.budget == ledger.budget()
+        # 10 deviations: noise goes further once in 10^23 runs.
+        assert abs(answer.value - PEOPLE.totals(OVER_60)[0]) < 20
+
+    def test_every_way_to_name_an_accuracy_is_understood(self, ledger: Ledger) -> None:
+        unit = float(sensitivity(MEAN_INCOME, POPULATION))
+        assert ledger.quote(MEAN_INCOME, sigma=unit).price.precision == 1
+        assert ledger.quote(MEAN_INCOME, within="1.959963984540054e2").deviation == pytest.approx(unit)
+        assert float(ledger.quote(MEAN_INCOME, epsilon=8, delta="1e-4").price.precision) == pytest.approx(3.39063)
+        assert ledger.quote(MEAN_INCOME, precision="1/3600").price.precision == Fraction(1, 3600)
+
+    def test_a_mean_comes_in_natural_units(self, ledger: Ledger) -> None:
+        answer = ledger.ask(MEAN_INCOME, precision=1)
+        assert answer.deviation == 100
+        assert abs(answer.value - 9950) < 1000
+
+    def test_vectors_have_a_value_for_each_group(self, ledger: Ledger) -> None:
+        answer = ledger.ask(TOWNS, precision=1)
+        assert answer.query.labels == ("Jena", "Ulm")
+        assert all(abs(value - 100) < 15 for value in answer.values)
+        assert len(set(answer.values)) == 2
+
+    def test_records_tell_everything(self, ledger: Ledger) -> None:
+        first = ledger.ask(OVER_60, epsilon="0.5", delta="1e-5", analyst="Ada")
+        second = ledger.ask(TOWNS, precision="0.5", analyst="Ben")
+        one, two = ledger.records()
+        assert (one.number, one.query, one.analyst) == (first.record, OVER_60, "Ada")
+        assert (one.epsilon, one.delta) == (Fraction(1, 2), Fraction(1, 100_000))
+        assert (one.precision, one.case, one.cost) == (first.precision, first.case, first.cost)
+        assert (one.values, one.built_from) == (first.values, ())
+        assert one.spent == first.cost
+        assert abs(datetime.now(UTC) - one.asked_at) < timedelta(hours=1)
+        assert (two.number, two.epsilon, two.delta) == (second.record, None, None)
+        assert (two.values, two.spent) == (second.values, first.cost + second.cost)
+        assert list(ledger.records(after=one.number)) == [two]
+
+    def test_a_refusal_changes_nothing_and_says_how_much_is_missing(self, ledger: Ledger) -> None:
+        ledger.ask(OVER_60, precision=3)
+        budget, records = ledger.budget(), list(ledger.records())
+        assert not ledger.quote(MEAN_INCOME, precision=1).affordable
+        with pytest.raises(BudgetExceeded) as caught:
+            ledger.ask(MEAN_INCOME, precision=1)
+        assert caught.value.requested == 1
+        assert caught.value.remaining == budget.remaining
+        assert caught.value.missing == 1 - budget.remaining
+        assert ledger.budget() == budget
+        assert list(ledger.records()) == records
+        # What fits is still served.
+        assert ledger.ask(MEAN_INCOME, precision="0.25").cost == Fraction(1, 4)
+
+    def test_the_budget_can_be_spent_to_the_last_unit_and_no_further(self, ledger: Ledger) -> None:
+        ledger.ask(OVER_60, precision=ledger.budget().total)
+        assert ledger.budget().remaining == 0
+        with pytest.raises(BudgetExceeded):
+            ledger.ask(MEAN_INCOME, precision="1e-20")
+
+    def test_an_unknown_query_is_refused(self, ledger: Ledger) -> None:
+        stranger = Query.count("age > 61")
+        for call in (lambda: ledger.ask(stranger, precision=1), lambda: ledger.quote(stranger, precision=1)):
+            with pytest.raises(UnknownQuery, match="age > 61"):
+                call()
+
+    def test_a_query_without_a_sensitivity_is_not_added(self, ledger: Ledger) -> None:
+        with pytest.raises(SensitivityUnknown):
+            ledger.add(Query.count("age > 30"), Query.count())
+        assert ledger.queries() == list(CATALOGUE)
+
+    @pytest.mark.parametrize(
+        "wish",
+        [{}, {"epsilon": 1}, {"delta": 1e-5}, {"sigma": 1, "precision": 1}, {"confidence": 0.9}]
+        + [{"epsilon": 1, "delta": 1e-5, "sigma": 1}, {"precision": 0}, {"precision": -1}, {"precision": "nan"}]
+        + [{"sigma": 0}, {"within": -5}, {"within": 5, "confidence": 1}, {"precision": "1e12"}, {"sigma": "1e-30"}]
+        + [{"epsilon": 0, "delta": 1e-5}, {"epsilon": 1e9, "delta": 1e-5}, {"epsilon": 1, "delta": 1}]
+        + [{"precision": "1e-40"}],
+    )
+    def test_nonsense_is_refused_with_a_sentence_and_changes_nothing(
+        self, ledger: Ledger, wish: dict[str, float]
+    ) -> None:
+        for call in (ledger.quote, ledger.ask):
+            with pytest.raises(InvalidInput, match=r"^[A-Z].*\.$"):
+                call(OVER_60, **wish)  # type: ignore[arg-type]
+        assert ledger.budget().spent == 0
+
+
+class ReuseConformance(LedgerConformance):
+    """True of every ledger that reveals one path per query."""
+
+    def test_the_paper_s_type_2_requests(self, ledger: Ledger) -> None:
+        answers = [ledger.ask(OVER_60, sigma=sigma) for sigma in ("3", "2", "2.5", "2", "1.5", "1")]
+        assert [answer.case for answer in answers] == ["1", "2B", "2C", "2A", "2B", "2B"]
+        assert [answer.cost for answer in answers] == [
+            Fraction(1, 9),
+            Fraction(5, 36),
+            0,
+            0,
+            Fraction(7, 36),
+            Fraction(5, 9),
+        ]
+        assert [answer.built_from for answer in answers] == [(), (1,), (2, 1), (2,), (4,), (5,)]
+        assert ledger.budget().spent == 1
+
+    def test_what_is_known_is_returned_to_the_last_bit(self, ledger: Ledger) -> None:
+        first = ledger.ask(TOWNS, precision="0.3", analyst="Ada")
+        again = ledger.ask(TOWNS, precision="0.3", analyst="Ben")
+        assert (again.case, again.cost) == (Case.KNOWN, 0)
+        assert again.values == first.values
+
+    def test_free_requests_are_served_when_the_budget_is_gone(self, ledger: Ledger) -> None:
+        ledger.ask(OVER_60, precision=ledger.budget().total)
+        answer = ledger.ask(OVER_60, precision="0.5")
+        assert (answer.case, answer.cost) == (Case.BRIDGE, 0)
+
+    def test_queries_have_paths_of_their_own(self, ledger: Ledger) -> None:
+        ledger.ask(OVER_60, precision=1)
+        assert ledger.ask(MEAN_INCOME, precision="0.5").case is Case.NEW
+        assert ledger.budget().spent == Fraction(3, 2)
+
+    def test_the_same_meaning_in_other_words_shares_the_path(self, ledger: Ledger) -> None:
+        first = ledger.ask(OVER_60, precision=1)
+        assert ledger.ask(Query.count('60 < "age"'), precision=1).values == first.values
+
+
+class NaiveConformance(LedgerConformance):
+    """True of every ledger where each request pays in full."""
+
+    def test_every_request_pays_in_full_and_gets_fresh_noise(self, ledger: Ledger) -> None:
+        answers = [ledger.ask(OVER_60, precision="0.5") for _ in range(4)]
+        assert [answer.case for answer in answers] == [Case.NEW] * 4
+        assert [answer.cost for answer in answers] == [Fraction(1, 2)] * 4
+        assert len({answer.value for answer in answers}) == 4
+        assert ledger.budget().spent == 2
+
+    def test_nothing_is_free_when_the_budget_is_gone(self, ledger: Ledger) -> None:
+        ledger.ask(OVER_60, precision=ledger.budget().total)
+        with pytest.raises(BudgetExceeded):
+            ledger.ask(OVER_60, precision="0.5")

@@ -1,0 +1,161 @@
+"""Fault: the process is killed, kill -9, at any moment.
+
+The defence: charge and answer become durable in one commit, and only then is the answer handed out. So whenever the end
+comes, the file holds every answer that the world saw, at its price, and goes on working. Two weakened ledgers, one that
+commits after handing out and one that commits piece by piece, show that the checks would notice.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
+from signal import SIGKILL, SIGXFSZ
+
+import pytest
+
+from faults import children, victim
+from faults.books import check_books
+from noiseledger import Case, LocalLedger, NoiseledgerError
+from noiseledger.errors import LedgerNotFound
+from noiseledger.ledger.store import Store
+
+
+class Scene:
+    """A fresh ledger file, and a file for what the world saw."""
+
+    def __init__(self, folder: Path, template: Path) -> None:
+        folder.mkdir()
+        self.file, self.world = folder / "ledger", folder / "world"
+        shutil.copy(template, self.file)
+
+    def check(self) -> int:
+        """Check that nothing seen was lost and that the ledger goes on; return how many answers were seen."""
+        seen = list(victim.what_the_world_saw(self.world))
+        with closing(LocalLedger.open(self.file, victim.SOURCE)) as ledger:
+            check_books(ledger, seen)
+            # At a precision that nobody has asked for, so that it is free or paid but never just repeated.
+            ledger.ask(victim.QUERIES[1], precision=Fraction(1, 10))
+            check_books(ledger, seen)
+        return len(seen)
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Path:
+    file = tmp_path / "template"
+    victim.create(file).close()
+    return file
+
+
+def kills(run: Callable[[int], int], signal: int) -> Iterator[int]:
+    """Yield the moments, one after the other, at which the child is killed, until it survives."""
+    for moment in count(1):
+        code = run(moment)
+        if code == 0:
+            return
+        assert code == -signal
+        yield moment
+
+
+def ask_killed_everywhere(folder: Path, template: Path, store: type[Store]) -> list[Scene]:
+    """Kill a child before each SQL statement, and before each time the world sees an answer; return the ruins."""
+    scenes: list[Scene] = []
+
+    def run(moment: int) -> int:
+        scenes.append(Scene(folder / str(moment), template))
+        return children.run(victim.ask_until_killed, scenes[-1].file, scenes[-1].world, moment, store)
+
+    assert len(list(kills(run, SIGKILL))) == len(scenes) - 1
+    return scenes
+
+
+def test_killed_before_any_statement_of_any_case(tmp_path: Path, template: Path) -> None:
+    scenes = ask_killed_everywhere(tmp_path / "kills", template, Store)
+    assert {scene.check() for scene in scenes} == {0, 1, 2, 3, 4}
+    with closing(LocalLedger.open(scenes[-1].file)) as ledger:
+        cases = [record.case for record in ledger.records()]
+    assert cases[:4] == [Case.NEW, Case.EXTEND, Case.BRIDGE, Case.KNOWN]
+
+
+def test_an_answer_handed_out_before_the_commit_would_be_missed(tmp_path: Path, template: Path) -> None:
+    scenes = ask_killed_everywhere(tmp_path / "kills", template, victim.LazyStore)
+    assert any(lost(scene) for scene in scenes)
+
+
+def lost(scene: Scene) -> bool:
+    try:
+        scene.check()
+    except AssertionError:
+        return True
+    return False
+
+
+def test_killed_in_the_middle_of_a_write(tmp_path: Path, template: Path) -> None:
+    """Limits on the size of files cut writes at exact places, in the journal and in the ledger, within one commit."""
+    sizes = range(500, template.stat().st_size + 10_000, 1500)
+    codes = set()
+    for size in sizes:
+        scene = Scene(tmp_path / str(size), template)
+        codes.add(children.run(victim.ask_until_a_write_kills, scene.file, scene.world, size))
+        scene.check()
+    assert codes == {-SIGXFSZ, 0}
+
+
+def test_killed_at_random_times(tmp_path: Path, template: Path) -> None:
+    """One ledger goes through 40 kills, each a random while after a random number of answers."""
+    scene, generator = Scene(tmp_path / "scene", template), random.Random(20210)
+    for seed in range(40):
+        wanted = len(list(victim.what_the_world_saw(scene.world))) + generator.randint(0, 3)
+        child = children.start(victim.ask_forever, scene.file, scene.world, seed)
+        while len(list(victim.what_the_world_saw(scene.world))) < wanted:
+            assert child.is_alive()
+            time.sleep(0.001)
+        time.sleep(generator.uniform(0, 0.02))
+        child.kill()
+        child.join()
+        assert child.exitcode == -SIGKILL
+        scene.check()
+
+
+def create_killed_everywhere(folder: Path, store: type[Store]) -> list[Path]:
+    folder.mkdir()
+    moments = kills(
+        lambda moment: children.run(victim.create_until_killed, folder / str(moment), moment, store), SIGKILL
+    )
+    return [folder / str(moment) for moment in moments]
+
+
+def create_again_or_open(file: Path) -> LocalLedger:
+    try:
+        return LocalLedger.open(file, victim.SOURCE)
+    except LedgerNotFound:
+        return victim.create(file)
+
+
+def test_a_creation_that_was_killed_is_whole_or_can_be_run_again(tmp_path: Path) -> None:
+    files = create_killed_everywhere(tmp_path / "kills", Store)
+    assert len(files) > 10
+    for file in files:
+        with closing(create_again_or_open(file)) as ledger:
+            assert ledger.queries() == victim.QUERIES
+            assert ledger.budget().spent == 0
+            ledger.ask(victim.QUERIES[0], precision=1)
+            check_books(ledger)
+
+
+def test_a_creation_piece_by_piece_would_leave_half_a_ledger(tmp_path: Path) -> None:
+    files = create_killed_everywhere(tmp_path / "kills", victim.HastyStore)
+    assert any(half_made(file) for file in files)
+
+
+def half_made(file: Path) -> bool:
+    try:
+        with closing(create_again_or_open(file)) as ledger:
+            return ledger.queries() != victim.QUERIES
+    except NoiseledgerError:
+        return True

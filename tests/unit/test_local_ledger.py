@@ -1,0 +1,206 @@
+"""What only a ledger in a file can get wrong."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from noiseledger.core.privacy import MAX_PRECISION
+from noiseledger.core.query import Column, Query
+from noiseledger.core.sensitivity import Population
+from noiseledger.data import Table
+from noiseledger.errors import (
+    BudgetExceeded,
+    DataMismatch,
+    DataUnavailable,
+    InvalidInput,
+    LedgerBusy,
+    LedgerError,
+    LedgerExists,
+    LedgerNotFound,
+)
+from noiseledger.ledger import LocalLedger, NaiveLedger, open_ledger, store
+from noiseledger.ledger.store import from_text, to_text
+
+PEOPLE = Table({"age": n, "income": None if n == 7 else n} for n in range(50))
+OVER_20 = Query.count("age > 20")
+
+
+def create(file: Path, kind: type[LocalLedger] = LocalLedger) -> LocalLedger:
+    population = Population.replace(rows=50)
+    return kind.create(file, epsilon=8, delta="1e-4", population=population, queries=[OVER_20], source=PEOPLE)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "people.ledger"
+
+
+def test_an_existing_file_is_never_overwritten(file: Path) -> None:
+    create(file).ask(OVER_20, precision=1)
+    before = file.read_bytes()
+    with pytest.raises(LedgerExists, match="kept as it is"):
+        create(file)
+    assert file.read_bytes() == before
+    foreign = file.with_name("other.db")
+    sqlite3.connect(foreign).execute("CREATE TABLE precious (x)").connection.close()
+    with pytest.raises(LedgerExists):
+        create(foreign)
+
+
+def test_what_is_not_a_ledger_is_not_opened(tmp_path: Path) -> None:
+    with pytest.raises(LedgerNotFound, match="no ledger at"):
+        LocalLedger.open(tmp_path / "absent.ledger")
+    with pytest.raises(LedgerNotFound, match="no ledger at"):
+        LocalLedger.open(tmp_path)
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, but long enough to be looked at by SQLite " * 20)
+    with pytest.raises(LedgerNotFound, match="not a noiseledger file"):
+        LocalLedger.open(text)
+    foreign = tmp_path / "other.db"
+    sqlite3.connect(foreign).execute("CREATE TABLE precious (x)").connection.close()
+    with pytest.raises(LedgerNotFound, match="not a noiseledger file"):
+        LocalLedger.open(foreign)
+    with pytest.raises(LedgerError, match="cannot be opened"):
+        create(tmp_path / "no such folder" / "x.ledger")
+
+
+def test_a_file_of_another_version_is_refused(file: Path) -> None:
+    create(file).close()
+    connection = sqlite3.connect(file)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(LedgerError, match="format 99"):
+        LocalLedger.open(file)
+
+
+def test_each_scheme_opens_as_itself(file: Path) -> None:
+    create(file, NaiveLedger).close()
+    with pytest.raises(LedgerError, match="naive scheme"):
+        LocalLedger.open(file)
+    assert type(open_ledger(file)) is NaiveLedger
+    other = file.with_name("reuse.ledger")
+    create(other).close()
+    assert type(open_ledger(other)) is LocalLedger
+
+
+def test_without_data_only_free_requests_are_answered(file: Path) -> None:
+    bought = create(file).ask(OVER_20, precision=1)
+    reader = LocalLedger.open(file)
+    assert reader.ask(OVER_20, precision=1).values == bought.values
+    assert reader.ask(OVER_20, precision="0.5").cost == 0
+    with pytest.raises(DataUnavailable, match="without its data"):
+        reader.ask(OVER_20, precision=2)
+    assert reader.budget().spent == 1
+
+
+def test_other_data_is_refused(file: Path) -> None:
+    create(file).close()
+    with pytest.raises(DataMismatch, match="for 50 rows") as caught:
+        LocalLedger.open(file, Table({"age": n} for n in range(49)))
+    assert "49" not in str(caught.value)
+    with pytest.raises(DataMismatch, match="no column age"):
+        LocalLedger.open(file, Table({"years": n} for n in range(50)))
+
+
+def test_what_depends_on_single_records_fails_before_the_custodian_never_before_an_analyst(file: Path) -> None:
+    """Else `sum of income where age = 7` would tell, for nothing, that this person's income is missing."""
+    ledger = create(file)
+    income = Column.of("income", 0, 100)
+    with pytest.raises(DataMismatch, match="missing values"):
+        ledger.add(Query.sum(income, "age = 8"))
+    assert ledger.queries() == [OVER_20]
+    with pytest.raises(DataMismatch, match="missing values"):
+        LocalLedger.create(
+            file.with_name("new.ledger"),
+            epsilon=1,
+            delta="1e-5",
+            population=Population.replace(rows=50),
+            queries=[Query.sum(income)],
+            source=PEOPLE,
+        )
+    assert not file.with_name("new.ledger").exists()
+
+
+def test_rows_are_private_when_records_are_added_or_removed(file: Path) -> None:
+    ledger = LocalLedger.create(
+        file, epsilon=8, delta="1e-4", population=Population.add_remove(), queries=[Query.count()], source=PEOPLE
+    )
+    assert abs(ledger.ask(Query.count(), precision=1).value - 50) < 10
+    assert b"50" not in b"".join(str(row).encode() for row in sqlite3.connect(file).execute("SELECT * FROM setting"))
+
+
+def test_the_truth_is_asked_for_only_when_paying(file: Path) -> None:
+    class Counted(Table):
+        calls = 0
+
+        def totals(self, query: Query) -> Sequence[int]:
+            self.calls += 1
+            return super().totals(query)
+
+    people = Counted({"age": n} for n in range(50))
+    create(file).close()
+    ledger = LocalLedger.open(file, people)
+    for precision in ("1", "0.5", "1", "2", "1.5"):
+        ledger.ask(OVER_20, precision=precision)
+    ledger.quote(OVER_20, precision=3)
+    with pytest.raises(BudgetExceeded):
+        ledger.ask(OVER_20, precision=4)
+    assert people.calls == 2
+
+
+def test_a_process_that_waits_too_long_is_told_so(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
+    ledger = create(file)
+    other = sqlite3.connect(file)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(LedgerBusy, match="nothing was changed"):
+        ledger.ask(OVER_20, precision=1)
+    other.close()
+    assert ledger.ask(OVER_20, precision=1).cost == 1
+
+
+def test_the_file_itself_refuses_to_overspend_or_to_answer_twice(file: Path) -> None:
+    """The last guard, should all code above it be wrong."""
+    create(file).ask(OVER_20, precision=1)
+    connection = sqlite3.connect(file)
+    with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
+        connection.execute("UPDATE budget SET spent = ?", (to_text(Fraction(4)),))
+    with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+        connection.execute(
+            "INSERT INTO point (query, precision, coordinates, latest_record) VALUES (1, ?, '0', 1)",
+            (to_text(Fraction(1)),),
+        )
+    connection.close()
+
+
+def test_everything_is_on_disk_before_an_answer_is_returned(file: Path) -> None:
+    with create(file)._store.reading() as run:
+        assert run.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
+        assert run.execute("PRAGMA journal_mode").fetchone() == ("delete",)  # the one file is the whole truth
+
+
+def test_precisions_sort_as_text() -> None:
+    precisions = [Fraction(0), Fraction(1, 3600 * 10**24), Fraction(1, 9), Fraction(2), Fraction(10), MAX_PRECISION]
+    texts = [to_text(p) for p in precisions]
+    assert texts == sorted(texts)
+    assert [from_text(text) for text in texts] == precisions
+    with pytest.raises(LedgerError, match="whole number of units"):
+        to_text(Fraction(1, 7))
+
+
+def test_an_overlong_analyst_is_refused(file: Path) -> None:
+    with pytest.raises(InvalidInput, match="200 characters"):
+        create(file).ask(OVER_20, precision=1, analyst="x" * 201)
+
+
+def test_records_come_in_pages(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noiseledger.ledger.book.RECORDS_PER_PAGE", 3)
+    ledger = create(file)
+    for _ in range(8):
+        ledger.ask(OVER_20, precision=1)
+    assert [record.number for record in ledger.records()] == list(range(1, 9))

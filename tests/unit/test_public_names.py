@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import inspect
+
+import noiseledger as nl
+from noiseledger import errors
+
+
+def test_the_public_names_are_short_sorted_and_there() -> None:
+    assert sorted(nl.__all__) == nl.__all__
+    assert len(nl.__all__) <= 30
+    assert all(hasattr(nl, name) for name in nl.__all__)
+
+
+def test_the_exception_tree_is_drawn_as_it_is() -> None:
+    classes = {
+        name: cls for name, cls in inspect.getmembers(errors, inspect.isclass) if cls.__module__ == errors.__name__
+    }
+    drawn = errors.__doc__ or ""
+    assert all(name in drawn for name in classes)
+    assert all(issubclass(cls, nl.NoiseledgerError) for cls in classes.values())
