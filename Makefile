@@ -43,4 +43,4 @@ format: setup ## let ruff rewrite
 	$(BIN)/ruff format .
 
 clean: ## remove everything that was generated
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist bench-results

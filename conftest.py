@@ -24,7 +24,12 @@ def run_console(example: Example) -> None:
         command, _, shown = session.partition("\n")
         environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"}
         done = subprocess.run(
-            shlex.split(command), env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+            shlex.split(command),
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
         )
         checker = doctest.OutputChecker()
         if shown.strip() and not checker.check_output(shown.strip() + "\n", done.stdout.strip() + "\n", FLAGS):

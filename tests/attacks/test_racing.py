@@ -1,5 +1,4 @@
-"""Attack: several processes, or threads, ask at the same moment, so that each sees a budget that the others have not
-charged yet.
+"""Attack: several processes, or threads, ask at once, so that each sees a budget that the others have not charged yet.
 
 The defence: one transaction, which keeps all others out, from the first look at the budget to the commit. The weakened
 ledger looks first and keeps the others out only while it writes, so that two can pass the check with money for one.

@@ -12,7 +12,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["noiseledger"])
+_CONTEXT.set_forkserver_preload(["noiseledger", "unittest.mock"])
 
 
 def start(target: Callable[_P, object], *args: _P.args, **kwargs: _P.kwargs) -> BaseProcess:

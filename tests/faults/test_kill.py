@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
 from itertools import count
@@ -25,22 +25,28 @@ from noiseledger import Case, LocalLedger, NoiseledgerError
 from noiseledger.errors import LedgerNotFound
 from noiseledger.ledger.store import Store
 
+#: So little that it can always be paid for: all other requests come in steps of 1/500, and the budget does not.
+A_LITTLE = Fraction(1, 10**6)
+
 
 class Scene:
     """A fresh ledger file, and a file for what the world saw."""
 
     def __init__(self, folder: Path, template: Path) -> None:
-        folder.mkdir()
+        folder.mkdir(parents=True)
         self.file, self.world = folder / "ledger", folder / "world"
         shutil.copy(template, self.file)
 
+    def answers(self) -> int:
+        """Count what the world saw so far."""
+        return self.world.read_bytes().count(b"\n")
+
     def check(self) -> int:
         """Check that nothing seen was lost and that the ledger goes on; return how many answers were seen."""
-        seen = list(victim.what_the_world_saw(self.world))
+        seen = victim.what_the_world_saw(self.world)
         with closing(LocalLedger.open(self.file, victim.SOURCE)) as ledger:
             check_books(ledger, seen)
-            # At a precision that nobody has asked for, so that it is free or paid but never just repeated.
-            ledger.ask(victim.QUERIES[1], precision=Fraction(1, 10))
+            ledger.ask(victim.QUERIES[1], precision=A_LITTLE)
             check_books(ledger, seen)
         return len(seen)
 
@@ -52,39 +58,30 @@ def template(tmp_path: Path) -> Path:
     return file
 
 
-def kills(run: Callable[[int], int], signal: int) -> Iterator[int]:
-    """Yield the moments, one after the other, at which the child is killed, until it survives."""
+def killed_asking(folder: Path, template: Path, store: type[Store]) -> Iterator[Scene]:
+    """Yield what is left by a child killed before its first SQL statement, its second, ..., until one survives.
+
+    The moments before the world sees an answer count too.
+    """
     for moment in count(1):
-        code = run(moment)
+        scene = Scene(folder / str(moment), template)
+        code = children.run(victim.ask_until_killed, scene.file, scene.world, moment, store)
+        yield scene
         if code == 0:
             return
-        assert code == -signal
-        yield moment
-
-
-def ask_killed_everywhere(folder: Path, template: Path, store: type[Store]) -> list[Scene]:
-    """Kill a child before each SQL statement, and before each time the world sees an answer; return the ruins."""
-    scenes: list[Scene] = []
-
-    def run(moment: int) -> int:
-        scenes.append(Scene(folder / str(moment), template))
-        return children.run(victim.ask_until_killed, scenes[-1].file, scenes[-1].world, moment, store)
-
-    assert len(list(kills(run, SIGKILL))) == len(scenes) - 1
-    return scenes
+        assert code == -SIGKILL
 
 
 def test_killed_before_any_statement_of_any_case(tmp_path: Path, template: Path) -> None:
-    scenes = ask_killed_everywhere(tmp_path / "kills", template, Store)
-    assert {scene.check() for scene in scenes} == {0, 1, 2, 3, 4}
-    with closing(LocalLedger.open(scenes[-1].file)) as ledger:
+    seen = {scene.check(): scene for scene in killed_asking(tmp_path / "kills", template, Store)}
+    assert sorted(seen) == [0, 1, 2, 3, 4]
+    with closing(LocalLedger.open(seen[4].file)) as ledger:
         cases = [record.case for record in ledger.records()]
     assert cases[:4] == [Case.NEW, Case.EXTEND, Case.BRIDGE, Case.KNOWN]
 
 
 def test_an_answer_handed_out_before_the_commit_would_be_missed(tmp_path: Path, template: Path) -> None:
-    scenes = ask_killed_everywhere(tmp_path / "kills", template, victim.LazyStore)
-    assert any(lost(scene) for scene in scenes)
+    assert any(lost(scene) for scene in killed_asking(tmp_path / "kills", template, victim.LazyStore))
 
 
 def lost(scene: Scene) -> bool:
@@ -109,10 +106,11 @@ def test_killed_in_the_middle_of_a_write(tmp_path: Path, template: Path) -> None
 def test_killed_at_random_times(tmp_path: Path, template: Path) -> None:
     """One ledger goes through 40 kills, each a random while after a random number of answers."""
     scene, generator = Scene(tmp_path / "scene", template), random.Random(20210)
+    scene.world.touch()
     for seed in range(40):
-        wanted = len(list(victim.what_the_world_saw(scene.world))) + generator.randint(0, 3)
+        wanted = scene.answers() + generator.randint(0, 3)
         child = children.start(victim.ask_forever, scene.file, scene.world, seed)
-        while len(list(victim.what_the_world_saw(scene.world))) < wanted:
+        while scene.answers() < wanted:
             assert child.is_alive()
             time.sleep(0.001)
         time.sleep(generator.uniform(0, 0.02))
@@ -122,12 +120,15 @@ def test_killed_at_random_times(tmp_path: Path, template: Path) -> None:
         scene.check()
 
 
-def create_killed_everywhere(folder: Path, store: type[Store]) -> list[Path]:
-    folder.mkdir()
-    moments = kills(
-        lambda moment: children.run(victim.create_until_killed, folder / str(moment), moment, store), SIGKILL
-    )
-    return [folder / str(moment) for moment in moments]
+def killed_creating(folder: Path, store: type[Store]) -> Iterator[Path]:
+    """Yield what is left by a child killed before each SQL statement of making a ledger, until one survives."""
+    for moment in count(1):
+        file = folder / f"ledger-{moment}"
+        code = children.run(victim.create_until_killed, file, moment, store)
+        yield file
+        if code == 0:
+            return
+        assert code == -SIGKILL
 
 
 def create_again_or_open(file: Path) -> LocalLedger:
@@ -138,9 +139,7 @@ def create_again_or_open(file: Path) -> LocalLedger:
 
 
 def test_a_creation_that_was_killed_is_whole_or_can_be_run_again(tmp_path: Path) -> None:
-    files = create_killed_everywhere(tmp_path / "kills", Store)
-    assert len(files) > 10
-    for file in files:
+    for file in killed_creating(tmp_path, Store):
         with closing(create_again_or_open(file)) as ledger:
             assert ledger.queries() == victim.QUERIES
             assert ledger.budget().spent == 0
@@ -149,8 +148,7 @@ def test_a_creation_that_was_killed_is_whole_or_can_be_run_again(tmp_path: Path)
 
 
 def test_a_creation_piece_by_piece_would_leave_half_a_ledger(tmp_path: Path) -> None:
-    files = create_killed_everywhere(tmp_path / "kills", victim.HastyStore)
-    assert any(half_made(file) for file in files)
+    assert any(half_made(file) for file in killed_creating(tmp_path, victim.HastyStore))
 
 
 def half_made(file: Path) -> bool:

@@ -1,4 +1,4 @@
-"""What the children do that get killed: make a ledger, or ask and tell the world each answer, until the end comes.
+"""What children do while they are killed or their disk is full: make a ledger, ask, tell the world each answer.
 
 Children are forked for each use, so what they patch concerns nobody else.
 """
@@ -10,19 +10,24 @@ import random
 import resource
 import signal
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from faults.books import Seen
-from noiseledger import BudgetExceeded, LocalLedger, Population, Query, Table
+from noiseledger import Answer, BudgetExceeded, LocalLedger, Population, Query, Table
+from noiseledger.errors import LedgerError
 from noiseledger.ledger import local
 from noiseledger.ledger.store import Store
 
 QUERIES = [Query.count("cell = 1"), Query.counts_by("cell", range(20)), Query.count("cell = 2")]
 SOURCE = Table([{"cell": number % 3} for number in range(30)])
+#: Goes beyond precision 1 and is affordable.
+PAID = Fraction(2)
 #: The paper's cases 1, 2B, 2C and 2A, in this order.
 ALL_CASES = [(QUERIES[1], Fraction(precision)) for precision in ("1/4", "1", "1/2", "1/2")]
 
@@ -115,7 +120,33 @@ def ask_forever(file: Path, world: Path, seed: int) -> None:
                 continue
 
 
-def what_the_world_saw(world: Path) -> Iterable[Seen]:
+@dataclass(frozen=True)
+class FullDisk:
+    """What came of a request while no file could grow beyond some size, and of the next one when it could again."""
+
+    error: Exception | None
+    changed: bool
+    later: Answer
+
+
+def ask_on_a_full_disk(file: Path, size: int, store: type[Store]) -> FullDisk:
+    """To be run in a child: the limit is for the whole process, and real."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    error = None
+    with mock.patch.object(local, "Store", store), closing(LocalLedger.open(file, SOURCE)) as ledger:
+        before = list(ledger.records()), ledger.budget()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+        try:
+            ledger.ask(QUERIES[1], precision=PAID)
+        except LedgerError as caught:
+            error = caught
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        changed = before != (list(ledger.records()), ledger.budget())
+        return FullDisk(error, changed, ledger.ask(QUERIES[1], precision=PAID))
+
+
+def what_the_world_saw(world: Path) -> list[Seen]:
     return [Seen.load(line) for line in world.read_text().splitlines()] if world.exists() else []
 
 
@@ -134,5 +165,5 @@ def _die_before_statement(countdown: Countdown, store: type[Store]) -> None:
         connection.set_trace_callback(countdown)
         return connection
 
-    sqlite3.connect = traced
-    local.Store = store  # type: ignore[misc]
+    mock.patch.object(sqlite3, "connect", traced).start()
+    mock.patch.object(local, "Store", store).start()

@@ -275,6 +275,30 @@ def test_rewriting_does_not_change_the_text(tree: Tree, random: Random) -> None:
     assert read(other).canonical == read(plain).canonical
 
 
+WIDE = st.builds(
+    Atom,
+    st.sampled_from("abcde"),
+    st.sampled_from(["=", "<>", "<", "<=", ">", ">="]),
+    st.tuples(st.sampled_from(["1", "2", "3"])),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.lists(WIDE, min_size=2, max_size=3), min_size=4, max_size=7), RANDOM, st.booleans())
+def test_the_text_does_not_depend_on_the_order_of_building(
+    clauses: list[list[Tree]], random: Random, dual: bool
+) -> None:
+    """Filters large enough to have several descriptions, of which always the same one must be chosen."""
+    inner, outer = ("OR", "AND") if dual else ("AND", "OR")
+    tree = Joined(outer, tuple(Joined(inner, tuple(clause)) for clause in clauses))
+    random.shuffle(clauses)
+    other = Joined(outer, tuple(Joined(inner, tuple(clause)) for clause in clauses))
+    finer = " OR ".join(f"{column} IN (0, 1.5, 2.5, 4) AND FALSE" for column in "edcba")
+    expected = read(Style().write(tree)).canonical
+    assert read(Style().write(rewritten(other, random))).canonical == expected
+    assert read(f"{finer} OR {Style().write(tree)}").canonical == expected
+
+
 @settings(max_examples=50, deadline=None)
 @given(trees(6), trees(4), st.sampled_from(["n", "t"]))
 def test_cutting_finer_does_not_change_the_text(tree: Tree, other: Tree, column: str) -> None:

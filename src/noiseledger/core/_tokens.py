@@ -52,7 +52,7 @@ def tokens_of(text: str) -> list[Token]:
     tokens = list(_tokens(text))
     if not tokens:
         raise InvalidFilter("The filter is empty; expected a condition, so write TRUE to keep every record.")
-    _check_signs(tokens)
+    _check_order(tokens)
     _check_nesting(tokens)
     return tokens
 
@@ -92,9 +92,11 @@ def _unknown(text: str, position: int) -> InvalidFilter:
     )
 
 
-def _check_signs(tokens: list[Token]) -> None:
-    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
-        if token.kind == "sign" and (after is None or after.kind != "number"):
+def _check_order(tokens: list[Token]) -> None:
+    for token, after in zip(tokens, [*tokens[1:], Token("end", "", 0)], strict=True):
+        if token.text == "NOT" and after.text in ("", ")", ",", "AND", "OR", "IS"):
+            raise InvalidFilter(f"The filter has NOT at character {token.position + 1} without a condition after it.")
+        if token.kind == "sign" and after.kind != "number":
             raise InvalidFilter(
                 f"The filter has {token.text} at character {token.position + 1} without a number after it; "
                 f"expected a literal such as -1, so compute numbers beforehand and leave out comments."

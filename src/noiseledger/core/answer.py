@@ -10,7 +10,7 @@ from itertools import islice
 from noiseledger.core import accuracy
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import Number, readable
-from noiseledger.core.path import Case, Reveal
+from noiseledger.core.path import Case, Reveal, natural_values
 from noiseledger.core.query import Query
 
 #: Longer vectors are cut when they show themselves; the values are all there.
@@ -49,7 +49,7 @@ class Answer:
     @property
     def values(self) -> tuple[float, ...]:
         """The noisy answer in natural units, one number per coordinate."""
-        return tuple(float(self.sensitivity * value) for value in self.reveal.answer)
+        return natural_values(self.reveal.point, self.sensitivity / self.precision)
 
     @property
     def value(self) -> float:

@@ -68,6 +68,12 @@ class Reveal:
         return tuple(Fraction(value, PATH_UNITS) / self.price.precision for value in self.point)
 
 
+def natural_values(point: Point, scale: Fraction) -> tuple[float, ...]:
+    """Return a point times ``scale`` (sensitivity over precision, for an answer in natural units), as floats."""
+    top, bottom = scale.numerator, scale.denominator * PATH_UNITS
+    return tuple(value * top / bottom for value in point)
+
+
 class Path:
     """Known points of one query's path.
 
@@ -133,7 +139,8 @@ class Path:
         if len(truth) != self.dimension:
             raise InvalidInput(f"The true answer has {len(truth)} coordinate(s), expected {self.dimension}.")
         start = self._points.get(self.furthest, (0,) * self.dimension)
-        increment = rounded_gaussians([price.cost * PATH_UNITS * value for value in truth], price.cost * PATH_UNITS**2)
+        drift = price.cost * PATH_UNITS
+        increment = rounded_gaussians([drift * value for value in truth], drift * PATH_UNITS)
         return tuple(known + new for known, new in zip(start, increment, strict=True))
 
     def _bridge(self, price: Price) -> Point:

@@ -36,6 +36,7 @@ MAX_PRECISION = Fraction(2**128 - 1, UNITS)
 _MP = mpmath.mp.clone()
 _MP.dps = 60
 _STEP = _MP.mpf(10) ** -35
+_SQRT_2, _SQRT_HALF_PI, _HALF_LOG_2PI = _MP.sqrt(2), _MP.sqrt(_MP.pi / 2), _MP.log(2 * _MP.pi) / 2
 _MARGIN = Fraction(1, 10**25)
 
 _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 10**12), 1000
@@ -146,9 +147,10 @@ class _Curve:
     """
 
     def __init__(self, eps: mpmath.mpf, mu: mpmath.mpf) -> None:
-        a, self._b = eps / mu - mu / 2, eps / mu + mu / 2
-        self._difference = _mills(a) - _mills(self._b)
-        self.log_delta = -a * a / 2 - _MP.log(2 * _MP.pi) / 2 + _MP.log(self._difference)
+        a, b = eps / mu - mu / 2, eps / mu + mu / 2
+        self._far = _mills(b)
+        self._difference = _mills(a) - self._far
+        self.log_delta = _MP.log(self._difference) - a * a / 2 - _HALF_LOG_2PI
 
     def along_mu(self, target: mpmath.mpf) -> tuple[mpmath.mpf, mpmath.mpf]:
         """Return the distance of log delta from ``target``, and its slope in mu."""
@@ -156,11 +158,11 @@ class _Curve:
 
     def along_epsilon(self, target: mpmath.mpf) -> tuple[mpmath.mpf, mpmath.mpf]:
         """Return the distance of ``target`` from log delta, and its slope in epsilon."""
-        return target - self.log_delta, _mills(self._b) / self._difference
+        return target - self.log_delta, self._far / self._difference
 
 
 def _mills(x: mpmath.mpf) -> mpmath.mpf:
-    return _MP.sqrt(_MP.pi / 2) * _MP.exp(x * x / 2) * _MP.erfc(x / _MP.sqrt(2))
+    return _SQRT_HALF_PI * _MP.exp(x * x / 2) * _MP.erfc(x / _SQRT_2)
 
 
 def _solve(f: Callable[[mpmath.mpf], tuple[mpmath.mpf, mpmath.mpf]], low: mpmath.mpf, high: mpmath.mpf) -> mpmath.mpf:

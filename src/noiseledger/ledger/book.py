@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from noiseledger.core.budget import Budget
-from noiseledger.core.path import PATH_UNITS, Case, Point, Reveal
+from noiseledger.core.path import Case, Point, Reveal, natural_values
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.errors import UnknownQuery
@@ -111,13 +112,13 @@ def read_records(run: sqlite3.Connection, after: int) -> list[Record]:
            WHERE number > ? ORDER BY number LIMIT ?""",
         (after, RECORDS_PER_PAGE),
     )
-    queries: dict[str, Query] = {}
-    return [_record(row, queries.setdefault(row[1], Query.parse(row[1]))) for row in rows]
+    parse = cache(Query.parse)  # few queries, many records
+    return [_record(row, parse(row[1])) for row in rows]
 
 
 def _record(row: tuple[Any, ...], query: Query) -> Record:
     precision = from_text(row[6])
-    scale = Fraction(row[10]) / precision / PATH_UNITS
+    scale = Fraction(row[10]) / precision
     return Record(
         number=int(row[0]),
         query=query,
@@ -128,7 +129,7 @@ def _record(row: tuple[Any, ...], query: Query) -> Record:
         precision=precision,
         case=Case(row[7]),
         cost=from_text(row[8]),
-        values=tuple(float(scale * coordinate) for coordinate in _point(row[9])),
+        values=natural_values(_point(row[9]), scale),
         built_from=tuple(json.loads(row[11])),
         spent=from_text(row[12]),
     )

@@ -46,7 +46,7 @@ class LocalLedger(Ledger):
         rows = int(settings["rows"]) if settings["rows"] else None
         self._population = Population(Neighbours(settings["neighbours"]), rows)
         self._source = source
-        _check_source(source, self._population, self.queries())
+        _check_source(source, self._population, self.queries() if source is not None else ())
 
     @classmethod
     def create(

@@ -85,23 +85,27 @@ class Store:
             self._connection = sqlite3.connect(
                 file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
-            for pragma in ("synchronous = EXTRA", "foreign_keys = ON", "trusted_schema = OFF"):
-                self._connection.execute(f"PRAGMA {pragma}")
-            marks = [self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _MARKS]
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             raise LedgerError(f"The ledger at {file} cannot be opened: {error}.") from None
-        except sqlite3.DatabaseError:
-            raise LedgerNotFound(f"{file} is not a noiseledger file.") from None
         # A connection serves one thread at a time; other processes are kept apart by SQLite itself.
         self._lock = threading.RLock()
-        if not create:
-            self._check(marks)
+        try:
+            with self._typed_errors():
+                self._prepare(create=create)
+        except BaseException:
+            self.close()
+            raise
 
-    def _check(self, marks: list[int]) -> None:
-        if marks[0] != APPLICATION_ID:
+    def _prepare(self, *, create: bool) -> None:
+        for pragma in ("synchronous = EXTRA", "foreign_keys = ON", "trusted_schema = OFF"):
+            self._connection.execute(f"PRAGMA {pragma}")
+        application, version = (self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _MARKS)
+        if create:
+            return
+        if application != APPLICATION_ID:
             raise LedgerNotFound(f"{self.file} is not a noiseledger file.")
-        if marks[1] != SCHEMA_VERSION:
-            raise LedgerError(f"{self.file} has format {marks[1]}, this version of noiseledger reads {SCHEMA_VERSION}.")
+        if version != SCHEMA_VERSION:
+            raise LedgerError(f"{self.file} has format {version}, this version of noiseledger reads {SCHEMA_VERSION}.")
 
     @contextmanager
     def initialising(self, total: Fraction, *, one_value_per_point: bool) -> Iterator[sqlite3.Connection]:
@@ -139,7 +143,9 @@ class Store:
             try:
                 yield self._connection
             finally:
-                self._connection.execute("ROLLBACK")
+                # After some errors SQLite has rolled back by itself.
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -150,11 +156,18 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise LedgerBusy(
-                    f"Another process held {self.file} for more than {BUSY_SECONDS} seconds; nothing was changed. Try again."
-                ) from None
-            raise LedgerError(f"The ledger at {self.file} failed, and nothing was changed: {error}.") from None
+            raise self._typed(error) from None
+
+    def _typed(self, error: sqlite3.Error) -> LedgerError:
+        # Errors of the Python module itself, such as a closed connection, carry no code.
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return LedgerBusy(
+                f"Another process held {self.file} for more than {BUSY_SECONDS} seconds; nothing was changed. Try again."
+            )
+        if code == sqlite3.SQLITE_NOTADB:
+            return LedgerNotFound(f"{self.file} is not a noiseledger file.")
+        return LedgerError(f"The ledger at {self.file} failed, and nothing was changed: {error}.")
 
 
 _MARKS = ("application_id", "user_version")

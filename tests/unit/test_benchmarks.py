@@ -1,0 +1,84 @@
+"""The benchmarks run and report what they promise; how fast anything is, is no business of a test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+ROW_KEYS = {
+    "conversions": {"conversion", "by", "per_second", "ratio", "difference"},
+    "noise": {"noise", "by", "per_second", "ratio"},
+    "asks": {"request", "records", "per_second", "to_bare"},
+    "memory": {"process", "records", "peak_mib", "imports_mib"},
+}
+NOT_POSITIVE = {"records", "difference", "met"}
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_quick_run_reports_all_sections(tmp_path: Path) -> None:
+    # One test and no fixture: workers of pytest-xdist would each run the benchmarks again.
+    file = tmp_path / "new" / "results.json"
+    done = run("--quick", "--json", str(file))
+    assert done.returncode == 0, done.stderr
+    results = json.loads(file.read_text())
+    assert set(results) == {"environment", *ROW_KEYS}
+    for section, keys in ROW_KEYS.items():
+        check_shape(results[section], keys)
+    check_what_is_compared(results)
+    check_agreement_with_dp_accounting(results["conversions"])
+    check_tables(done.stdout, results["environment"]["file system"])
+
+
+def check_shape(rows: list[dict[str, Any]], keys: set[str]) -> None:
+    assert rows
+    for row in rows:
+        assert keys <= set(row)
+        numbers = [value for key, value in row.items() if isinstance(value, int | float) and key not in NOT_POSITIVE]
+        assert numbers
+        assert all(value > 0 for value in numbers), row
+        assert ("met" in row) == ("target" in row)
+
+
+def check_what_is_compared(results: dict[str, list[dict[str, Any]]]) -> None:
+    conversions = {(row["conversion"], row["by"]) for row in results["conversions"]}
+    for name in ("precision_for", "epsilon_for", "delta_for"):
+        for by in ("noiseledger (exact)", "dp_accounting", "classic formula, floats"):
+            assert (name, by) in conversions
+    # Two targets for each of the three kinds of noise.
+    assert [row["target"] for row in results["noise"] if "met" in row] == [">= 1x", ">= 10x"] * 3
+    requests = {(row["request"], row["records"]) for row in results["asks"]}
+    kinds = ("paid (2B)", "known (2A)", "bridge (2C)", "quote")
+    assert requests == {(kind, size) for kind in kinds for size in (10, 100, 1000)} | {("bare transaction", None)}
+    assert [row["records"] for row in results["memory"]] == [10, 100, 1000, None]
+
+
+def check_agreement_with_dp_accounting(rows: list[dict[str, Any]]) -> None:
+    assert max(row["difference"] for row in rows if row["by"] == "dp_accounting") < 1e-9
+
+
+def check_tables(printed: str, file_system: str) -> None:
+    for word in ("1. Conversions", "2. Noise", "3. Requests", "4. Memory", "OpenDP", "bare transaction", ">= 10x"):
+        assert word in printed
+    assert f"file system {file_system}" in printed
+
+
+def test_only_what_is_named_is_run(tmp_path: Path) -> None:
+    done = run("--quick", "asks", "--json", str(tmp_path / "results.json"))
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads((tmp_path / "results.json").read_text())) == {"environment", "asks"}
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    done = run("speed", "--json", str(tmp_path / "results.json"))
+    assert done.returncode == 2
+    assert "no benchmark 'speed'" in done.stderr
+    assert "conversions" in done.stderr
+    assert not list(tmp_path.iterdir())
