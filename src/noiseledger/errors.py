@@ -10,10 +10,21 @@
     ├── UnknownQuery                    the ledger has no such query
     ├── DataUnavailable                 a paid answer needs the data, and it is not here
     ├── DataMismatch                    the data is not what the ledger was made for
-    └── LedgerError                     the ledger itself
-        ├── LedgerExists                would overwrite one
-        ├── LedgerNotFound              nothing there, or not a ledger
-        └── LedgerBusy                  another process holds it for too long
+    ├── LedgerError                     the ledger itself
+    │   ├── LedgerExists                would overwrite one
+    │   ├── LedgerNotFound              nothing there, or not a ledger
+    │   ├── LedgerBusy                  another process holds it for too long
+    │   ├── LedgerPaused                its custodian has stopped selling
+    │   └── LedgerRefused               the contract refused for another reason, which is given
+    ├── AnswerPending                   bought, and not yet revealed
+    ├── NotAllowed                      this key may not do that
+    │   └── AllowanceExceeded           the analyst may not buy so much
+    └── ChainError                      the chain, or the way to it
+        ├── ChainUnreachable            no answer
+        ├── ChainMismatch               another chain than expected
+        ├── FeeTooHigh                  the chain asks for more than the bound on fees
+        ├── TransactionPending          sent, and not yet in a block
+        └── RpcFailed                   the node answered with an error
 
 Each message is one sentence or two: what was wrong, what was expected, what to do. No message ever contains a true
 answer, a secret, or noise that was not released.
@@ -84,3 +95,83 @@ class LedgerNotFound(LedgerError):
 
 class LedgerBusy(LedgerError):
     """Another process holds the ledger for too long."""
+
+
+class LedgerPaused(LedgerError):
+    """The ledger's custodian has stopped selling for now."""
+
+
+class LedgerRefused(LedgerError):
+    """The contract refused, for the reason in the message."""
+
+
+class AnswerPending(NoiseledgerError):
+    """The answer is bought, and the custodian's worker has not revealed it yet."""
+
+
+class NotAllowed(NoiseledgerError):
+    """This key may not do that."""
+
+
+class AllowanceExceeded(NotAllowed):
+    """The analyst may not buy so much; nothing was changed."""
+
+    def __init__(self, requested: Fraction, remaining: Fraction) -> None:
+        """Keep the amounts, all in units of precision."""
+        self.requested = requested
+        self.remaining = remaining
+        self.missing = requested - remaining
+        super().__init__(
+            f"The request costs precision {float(requested):.6g}, but this analyst may buy only {float(remaining):.6g} "
+            f"more. Nothing was spent; ask the custodian for an allowance."
+        )
+
+    def __reduce__(self) -> tuple[type[AllowanceExceeded], tuple[Fraction, Fraction]]:
+        """Survive the way between processes, with all amounts."""
+        return type(self), (self.requested, self.remaining)
+
+
+class ChainError(NoiseledgerError):
+    """The chain, or the way to it."""
+
+
+class ChainUnreachable(ChainError):
+    """No answer from the chain."""
+
+
+class ChainMismatch(ChainError):
+    """Another chain than expected, or nothing of ours at the address."""
+
+
+class FeeTooHigh(ChainError):
+    """The chain asks for more than the bound on fees."""
+
+
+class TransactionPending(ChainError):
+    """The transaction was sent and is not yet in a block; it may still get there."""
+
+    def __init__(self, transaction: str, seconds: float) -> None:
+        """Keep the hash, to look again later."""
+        self.transaction = transaction
+        super().__init__(
+            f"The transaction {transaction} was sent, but is in no block after {seconds:g} seconds; it may still get "
+            f"there. Nothing is lost: the same request again finds it."
+        )
+
+    def __reduce__(self) -> tuple[type[TransactionPending], tuple[str, float]]:
+        """Survive the way between processes."""
+        return type(self), (self.transaction, 0)
+
+
+class RpcFailed(ChainError):
+    """The node answered a call with an error."""
+
+    def __init__(self, method: str, reason: str, data: str | None) -> None:
+        """Keep the revert data, if there was any."""
+        self.reason = reason
+        self.data = data
+        super().__init__(f"The node refused {method}: {reason}.")
+
+    def __reduce__(self) -> tuple[type[RpcFailed], tuple[str, str, str | None]]:
+        """Survive the way between processes."""
+        return type(self), ("", self.reason, self.data)

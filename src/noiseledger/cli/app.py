@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from noiseledger.cli import demo, example, privacy
+from noiseledger.cli import chain, demo, example, privacy
 from noiseledger.cli.output import print_error
 from noiseledger.errors import NoiseledgerError
 
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command("privacy")(privacy.privacy)
 app.command("example")(example.example)
 app.command("demo")(demo.demo)
+app.command("chain")(chain.chain)
 
 
 def _show_version(wanted: bool) -> None:

@@ -18,9 +18,9 @@ JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON 
 console = Console(highlight=False)
 
 
-def print_json(data: Mapping[str, Any]) -> None:
-    """Print one JSON object."""
-    print(json.dumps(data, indent=2))
+def print_json(data: Mapping[str, Any], *, flush: bool = False) -> None:
+    """Print one JSON object; ``flush`` for a command that goes on running."""
+    print(json.dumps(data, indent=2), flush=flush)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

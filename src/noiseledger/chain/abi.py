@@ -1,0 +1,88 @@
+"""The contract's interface: function calls, results, events and reverts as bytes and back, derived from its ABI."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from eth_abi.abi import decode, encode
+from eth_utils.crypto import keccak
+
+from noiseledger.contracts import artifact
+
+#: Reverts that carry amounts; they are not part of a Vyper ABI.
+ERRORS = {"BudgetExceeded": ("uint256", "uint256"), "AllowanceExceeded": ("uint256", "uint256")}
+_REASON_SELECTOR = keccak(text="Error(string)")[:4]
+
+
+def encode_call(function: str, *arguments: Any) -> str:
+    """Return the call data of a function."""
+    inputs = _types(_entry("function", function)["inputs"])
+    return "0x" + (_selector(function, tuple(inputs)) + encode(inputs, arguments)).hex()
+
+
+def encode_deployment(*arguments: Any) -> str:
+    """Return the data of the transaction that creates the contract."""
+    inputs = _types(_entry("constructor", None)["inputs"])
+    return str(artifact()["bytecode"]) + encode(inputs, arguments).hex()
+
+
+def decode_result(function: str, data: str) -> tuple[Any, ...]:
+    """Return what a call to a function returned."""
+    return tuple(decode(_types(_entry("function", function)["outputs"]), bytes.fromhex(data[2:])))
+
+
+def event_topic(name: str) -> str:
+    """Return the first topic of an event's logs."""
+    signature = f"{name}({','.join(_types(_entry('event', name)['inputs']))})"
+    return "0x" + keccak(text=signature).hex()
+
+
+def decode_event(log: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return name and fields of a log that the contract wrote."""
+    name = _event_names()[log["topics"][0]]
+    inputs = _entry("event", name)["inputs"]
+    indexed, plain = [i for i in inputs if i["indexed"]], [i for i in inputs if not i["indexed"]]
+    fields = {
+        field["name"]: decode([field["type"]], bytes.fromhex(topic[2:]))[0]
+        for field, topic in zip(indexed, log["topics"][1:], strict=True)
+    }
+    values = decode(_types(plain), bytes.fromhex(log["data"][2:]))
+    return name, fields | {field["name"]: value for field, value in zip(plain, values, strict=True)}
+
+
+def decode_revert(data: str | None) -> tuple[str, tuple[int, ...]]:
+    """Return the reason of a revert, ("ledger: ..." or a name in ``ERRORS``), and its amounts."""
+    raw = bytes.fromhex(data[2:]) if data else b""
+    if raw[:4] == _REASON_SELECTOR:
+        return str(decode(["string"], raw[4:])[0]), ()
+    for name, types in ERRORS.items():
+        if raw[:4] == _selector(name, types):
+            return name, tuple(decode(types, raw[4:]))
+    return "", ()
+
+
+def _selector(name: str, types: tuple[str, ...]) -> bytes:
+    return keccak(text=f"{name}({','.join(types)})")[:4]
+
+
+@cache
+def _event_names() -> dict[str, str]:
+    return {event_topic(entry["name"]): entry["name"] for entry in artifact()["abi"] if entry["type"] == "event"}
+
+
+@cache
+def _entry(kind: str, name: str | None) -> dict[str, Any]:
+    (found,) = (e for e in artifact()["abi"] if e["type"] == kind and e.get("name") == name)
+    return dict(found)
+
+
+def _types(fields: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the types of some fields; a struct is written as its members in parentheses."""
+    return [
+        field["type"].replace("tuple", f"({','.join(_types(field['components']))})", 1)
+        if field["type"].startswith("tuple")
+        else field["type"]
+        for field in fields
+    ]

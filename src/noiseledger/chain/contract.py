@@ -1,0 +1,260 @@
+"""The PrivacyLedger contract: one class, one method per function, exact values in and out.
+
+Every read takes a block, so that several reads can see one state. Every write is simulated first, so that a refusal costs
+nothing and comes back as a typed error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from eth_utils.address import to_checksum_address
+
+from noiseledger.chain import abi
+from noiseledger.chain.rpc import Rpc
+from noiseledger.chain.sender import Receipt, Sender
+from noiseledger.chain.values import CASES, Event, Meter, Request, Reveal, Terms, from_units, to_units
+from noiseledger.core.path import Case, Point
+from noiseledger.core.query import Query
+from noiseledger.errors import (
+    AllowanceExceeded,
+    BudgetExceeded,
+    ChainMismatch,
+    InvalidInput,
+    LedgerPaused,
+    LedgerRefused,
+    NoiseledgerError,
+    NotAllowed,
+    RpcFailed,
+    UnknownQuery,
+)
+
+#: A number, a hash ("0x..." of 32 bytes), or a name such as "latest", "safe" or "finalized".
+Block: TypeAlias = int | str
+
+#: How many blocks' logs are asked for at once; public endpoints refuse much more.
+LOG_BLOCKS = 2000
+MAX_BATCH = 100
+MAX_COORDINATES = 512
+
+_REASONS: dict[str, type[NoiseledgerError]] = {
+    "ledger: paused": LedgerPaused,
+    "ledger: not for you": NotAllowed,
+    "ledger: unknown query": UnknownQuery,
+    "ledger: precision out of range": InvalidInput,
+}
+
+
+class PrivacyLedgerContract:
+    """A published ledger. Without a ``sender`` it can only be read."""
+
+    def __init__(self, rpc: Rpc, address: str, sender: Sender | None = None) -> None:
+        """Connect to the contract at an address; refuse if there is none."""
+        self.rpc = rpc
+        self.address = checksummed(address)
+        self._sender = sender
+        if rpc.call("eth_getCode", address, "latest") in ("0x", None):
+            raise ChainMismatch(
+                f"There is no contract at {address} on chain {rpc.chain_id}: check address and endpoint."
+            )
+
+    @classmethod
+    def deploy(cls, sender: Sender, terms: Terms, worker: str) -> PrivacyLedgerContract:
+        """Publish a new ledger; the sender becomes its custodian."""
+        data = abi.encode_deployment(terms.encode(), worker)
+        try:
+            receipt = sender.wait(sender.send(None, data))
+        except RpcFailed as error:
+            raise typed(error) from None
+        if not receipt.succeeded or receipt.contract is None:
+            raise LedgerRefused("The transaction that publishes the ledger failed.")
+        return cls(sender.rpc, receipt.contract, sender)
+
+    def register(self, query: Query, sensitivity: Fraction, ceiling: Fraction = Fraction(0)) -> Receipt:
+        """Add a query to the catalogue, with the furthest precision that may be bought on it (0: no ceiling)."""
+        numbers = sensitivity.numerator, sensitivity.denominator, to_units(ceiling)
+        return self._transact("register", query.canonical, query.dimension, *numbers)
+
+    def ask(self, requests: Sequence[Request]) -> Receipt:
+        """Buy precision, all requests or none."""
+        return self._transact("ask", [request.encode() for request in requests])
+
+    def reveal(self, reveals: Sequence[Reveal]) -> Receipt:
+        """Extend paths, all of them or none."""
+        return self._transact("reveal", *encode_reveals(reveals))
+
+    def allow(self, analyst: str, allowance: Fraction) -> Receipt:
+        """Set how much precision an analyst may still buy."""
+        return self._transact("allow", analyst, to_units(allowance))
+
+    def pause(self, paused: bool) -> Receipt:
+        """Stop selling, or go on."""
+        return self._transact("pause", paused)
+
+    def change_worker(self, worker: str) -> Receipt:
+        """Give the right to reveal to another key."""
+        return self._transact("change_worker", worker)
+
+    def offer_custody(self, heir: str) -> Receipt:
+        """Name who may take over."""
+        return self._transact("offer_custody", heir)
+
+    def take_custody(self) -> Receipt:
+        """Take over, if it was offered."""
+        return self._transact("take_custody")
+
+    def terms(self, block: Block = "latest") -> Terms:
+        """Return what is fixed for good."""
+        return Terms.decode(self._read("terms", block=block))
+
+    def price(self, query: str, precision: Fraction, block: Block = "latest") -> tuple[Case, Fraction]:
+        """Return case and cost of a request, whether or not the budget can bear it."""
+        case, cost = self._read_all("price", bytes.fromhex(query), to_units(precision), block=block)
+        return CASES[case], from_units(cost)
+
+    def meter(self, query: str, block: Block = "latest") -> Meter:
+        """Return how far a query's path is bought and revealed."""
+        return self.meters([query], block)[0]
+
+    def meters(self, queries: Sequence[str], block: Block = "latest") -> list[Meter]:
+        """Return the meters of many queries in one exchange."""
+        replies = self._read_many([("meter", (bytes.fromhex(query),)) for query in queries], block)
+        return [Meter(dimension, from_units(bought), from_units(revealed)) for dimension, bought, revealed in replies]
+
+    def point(self, query: str, block: Block = "latest") -> Point:
+        """Return the furthest point of a path."""
+        return self.points([query], block)[0]
+
+    def points(self, queries: Sequence[str], block: Block = "latest") -> list[Point]:
+        """Return the furthest points of many paths in one exchange."""
+        replies = self._read_many([("point", (bytes.fromhex(query),)) for query in queries], block)
+        return [tuple(values) for (values,) in replies]
+
+    def spent(self, block: Block = "latest") -> Fraction:
+        """Return the precision spent in all."""
+        return from_units(self._read("spent", block=block))
+
+    def ceiling(self, query: str, block: Block = "latest") -> Fraction:
+        """Return the furthest precision that may be bought on a query, 0 if there is no bound."""
+        return from_units(self._read("ceiling", bytes.fromhex(query), block=block))
+
+    def allowance(self, analyst: str, block: Block = "latest") -> Fraction:
+        """Return how much precision an analyst may still buy, where an allowance is needed."""
+        return from_units(self._read("allowance", analyst, block=block))
+
+    def paused(self, block: Block = "latest") -> bool:
+        """Say whether the custodian has stopped selling."""
+        return bool(self._read("paused", block=block))
+
+    def custodian(self, block: Block = "latest") -> str:
+        """Return the custodian's address."""
+        return str(self._read("custodian", block=block))
+
+    def heir(self, block: Block = "latest") -> str:
+        """Return who was offered custody, or the zero address."""
+        return str(self._read("heir", block=block))
+
+    def worker(self, block: Block = "latest") -> str:
+        """Return the worker's address."""
+        return str(self._read("worker", block=block))
+
+    def events(
+        self, names: Sequence[str], query: str | None = None, first: int = 0, last: int | None = None
+    ) -> Iterator[Event]:
+        """Yield what happened, in order, from block ``first`` to block ``last``; of one query only, if one is given."""
+        topics = [[abi.event_topic(name) for name in names], *([f"0x{query}"] if query else [])]
+        final = int(self.rpc.call("eth_blockNumber"), 16) if last is None else last
+        for start in range(first, final + 1, LOG_BLOCKS):
+            span = {"fromBlock": hex(start), "toBlock": hex(min(start + LOG_BLOCKS - 1, final))}
+            logs = self.rpc.call("eth_getLogs", {"address": self.address, "topics": topics, **span})
+            yield from (event(log) for log in logs)
+
+    def _transact(self, function: str, *arguments: Any) -> Receipt:
+        if self._sender is None:
+            raise NotAllowed(f"To {function.replace('_', ' ')} you must sign: connect with a key.")
+        try:
+            data = abi.encode_call(function, *arguments)
+            receipt = self._sender.wait(self._sender.send(self.address, data))
+        except RpcFailed as error:
+            raise typed(error) from None
+        if not receipt.succeeded:
+            raise self._why_failed(function, data, receipt)
+        return receipt
+
+    def _why_failed(self, function: str, data: str, receipt: Receipt) -> NoiseledgerError:
+        """Find out why a transaction that passed the simulation was refused: something came in between."""
+        assert self._sender is not None  # noqa: S101 - only called after sending
+        call = {"from": self._sender.address, "to": self.address, "data": data}
+        try:
+            self.rpc.call("eth_call", call, hex(receipt.block))
+        except RpcFailed as error:
+            return typed(error)
+        return LedgerRefused(f"The transaction {receipt.transaction} ({function}) failed; try again.")
+
+    def _read(self, function: str, *arguments: Any, block: Block) -> Any:
+        (value,) = self._read_all(function, *arguments, block=block)
+        return value
+
+    def _read_all(self, function: str, *arguments: Any, block: Block) -> tuple[Any, ...]:
+        return self._read_many([(function, arguments)], block)[0]
+
+    def _read_many(self, calls: Sequence[tuple[str, Sequence[Any]]], block: Block) -> list[tuple[Any, ...]]:
+        at = block_parameter(block)
+        requests = [
+            ("eth_call", [{"to": self.address, "data": abi.encode_call(name, *arguments)}, at])
+            for name, arguments in calls
+        ]
+        results = []
+        for (name, _), reply in zip(calls, self.rpc.batch(requests), strict=True):
+            if isinstance(reply, RpcFailed):
+                raise typed(reply)
+            if reply == "0x":
+                raise ChainMismatch(f"The contract at {self.address} is not a PrivacyLedger: it has no {name}.")
+            results.append(abi.decode_result(name, reply))
+        return results
+
+
+def checksummed(address: str) -> str:
+    """Return an address in the form that carries its checksum; refuse what is none."""
+    try:
+        return str(to_checksum_address(address))
+    except ValueError:
+        raise InvalidInput(f"{address!r} is not an address: expected 0x and 40 hexadecimal digits.") from None
+
+
+def encode_reveals(reveals: Sequence[Reveal]) -> tuple[Any, ...]:
+    """Return the four lists that the contract takes."""
+    return (
+        [bytes.fromhex(reveal.query) for reveal in reveals],
+        [to_units(reveal.start) for reveal in reveals],
+        [to_units(reveal.end) for reveal in reveals],
+        [value for reveal in reveals for value in reveal.increments],
+    )
+
+
+def event(log: dict[str, Any]) -> Event:
+    """Read one log of the contract."""
+    name, fields = abi.decode_event(log)
+    where = int(log["blockNumber"], 16), log["blockHash"], log["transactionHash"], int(log["logIndex"], 16)
+    return Event(name, fields, *where)
+
+
+def block_parameter(block: Block) -> Any:
+    """Return a block as JSON-RPC wants it; one given by hash must still be part of the chain."""
+    if isinstance(block, int):
+        return hex(block)
+    return {"blockHash": block, "requireCanonical": True} if block.startswith("0x") else block
+
+
+def typed(error: RpcFailed) -> NoiseledgerError:
+    """Return the typed error that a revert stands for, or the error itself if it is no revert of ours."""
+    reason, amounts = abi.decode_revert(error.data)
+    if reason in ("BudgetExceeded", "AllowanceExceeded"):
+        requested, remaining = (from_units(amount) for amount in amounts)
+        return (BudgetExceeded if reason == "BudgetExceeded" else AllowanceExceeded)(requested, remaining)
+    if not reason.startswith("ledger: "):
+        return error
+    kind = _REASONS.get(reason, LedgerRefused)
+    return kind(f"The contract refused: {reason.removeprefix('ledger: ')}. Nothing was changed.")

@@ -1,0 +1,88 @@
+"""Private keys: from an encrypted keystore file or an environment variable, never printed.
+
+Why the promise holds: a key never appears in a message, a ``repr`` or a traceback of ours; only addresses do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+
+from noiseledger.errors import InvalidInput
+
+KEY_VARIABLE = "NOISELEDGER_KEY"
+PASSWORD_VARIABLE = "NOISELEDGER_PASSWORD"  # noqa: S105 - the name of a variable
+
+_KEY_DIGITS = 64
+
+
+class Key:
+    """A key that signs and shows nothing but its address."""
+
+    def __init__(self, account: LocalAccount) -> None:
+        """Keep the account to ourselves."""
+        self._account = account
+
+    @classmethod
+    def from_hex(cls, private: str) -> Key:
+        """Read 64 hexadecimal digits."""
+        digits = private.strip().removeprefix("0x")
+        try:
+            if len(digits) == _KEY_DIGITS:
+                return cls(Account.from_key(digits))
+        except Exception:  # noqa: S110 - the cause is dropped, since its message could contain the key
+            pass
+        raise InvalidInput(f"This is not a private key: expected {_KEY_DIGITS} hexadecimal digits.") from None
+
+    @property
+    def address(self) -> str:
+        """The account's address."""
+        return str(self._account.address)
+
+    def sign(self, transaction: dict[str, Any]) -> tuple[str, str]:
+        """Return the signed transaction as raw bytes in hexadecimal, and its hash."""
+        signed = self._account.sign_transaction(transaction)
+        return "0x" + bytes(signed.raw_transaction).hex(), "0x" + bytes(signed.hash).hex()
+
+    def __repr__(self) -> str:
+        """Show the address only."""
+        return f"Key({self.address})"
+
+
+def load_key(keystore: str | os.PathLike[str] | None = None, password: str | None = None) -> Key:
+    """Return the key in an encrypted keystore file, or, without one, that in NOISELEDGER_KEY.
+
+    The password of a keystore is taken from the argument or from NOISELEDGER_PASSWORD.
+    """
+    if keystore is None:
+        private = os.environ.get(KEY_VARIABLE)
+        if not private:
+            raise InvalidInput(f"No key: give an encrypted keystore file, or set {KEY_VARIABLE}.")
+        return Key.from_hex(private)
+    secret = password if password is not None else os.environ.get(PASSWORD_VARIABLE)
+    if secret is None:
+        raise InvalidInput(f"The keystore {keystore} needs a password: give it, or set {PASSWORD_VARIABLE}.")
+    try:
+        content = json.loads(Path(keystore).read_text(encoding="utf-8"))
+        return Key(Account.from_key(Account.decrypt(content, secret)))
+    except OSError as error:
+        raise InvalidInput(f"The keystore {keystore} cannot be read: {error.strerror}.") from None
+    except Exception:
+        # Neither file nor password is quoted: the cause is dropped.
+        raise InvalidInput(f"The keystore {keystore} cannot be opened: wrong password, or not a keystore.") from None
+
+
+def save_key(key: Key, keystore: str | os.PathLike[str], password: str) -> None:
+    """Write an encrypted keystore file that only its owner can read; refuse to overwrite."""
+    content = json.dumps(key._account.encrypt(password))
+    try:
+        descriptor = os.open(keystore, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise InvalidInput(f"{keystore} exists already and is kept as it is.") from None
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(content)

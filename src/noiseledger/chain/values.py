@@ -1,0 +1,113 @@
+"""What goes into the contract and comes out of it, in exact numbers instead of units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from noiseledger.core.path import Case, Point
+from noiseledger.core.privacy import UNITS
+from noiseledger.core.sensitivity import Neighbours, Population
+from noiseledger.errors import InvalidInput
+
+#: Epsilon and delta are published in these units.
+PROMISE_UNITS = 10**36
+#: The contract's numbers for the paper's cases.
+CASES = {1: Case.NEW, 2: Case.KNOWN, 3: Case.EXTEND, 4: Case.BRIDGE}
+MAX_UINT = 2**256 - 1
+
+
+def to_units(value: Fraction, units: int = UNITS) -> int:
+    """Return a number in whole units; refuse what is not whole."""
+    whole = value * units
+    if whole.denominator != 1 or not 0 <= whole <= MAX_UINT:
+        raise InvalidInput(
+            f"{float(value):.6g} is not a whole number of units of 1/{units}, so no contract can hold it."
+        )
+    return int(whole)
+
+
+def from_units(whole: int, units: int = UNITS) -> Fraction:
+    """Return the number that some whole units stand for."""
+    return Fraction(whole, units)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """All that is fixed for good when a ledger is published."""
+
+    commitment: bytes
+    population: Population
+    budget: Fraction
+    epsilon: Fraction
+    delta: Fraction
+    reuses: bool = True
+    invites: bool = False
+
+    def encode(self) -> tuple[Any, ...]:
+        """Return the contract's struct."""
+        return (
+            self.commitment,
+            self.population.rows or 0,
+            self.population.neighbours is Neighbours.REPLACE,
+            self.reuses,
+            self.invites,
+            to_units(self.budget),
+            to_units(self.epsilon, PROMISE_UNITS),
+            to_units(self.delta, PROMISE_UNITS),
+        )
+
+    @classmethod
+    def decode(cls, fields: tuple[Any, ...]) -> Terms:
+        """Read the contract's struct."""
+        commitment, rows, replaces, reuses, invites, budget, epsilon, delta = fields
+        population = Population.replace(rows) if replaces else Population.add_remove()
+        promise = from_units(epsilon, PROMISE_UNITS), from_units(delta, PROMISE_UNITS)
+        return cls(commitment, population, from_units(budget), *promise, reuses, invites)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request in an ``ask`` transaction."""
+
+    query: str
+    precision: Fraction
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+
+    def encode(self) -> tuple[Any, ...]:
+        """Return the contract's struct; the promise is recorded to 36 decimals."""
+        promise = (int((part or Fraction(0)) * PROMISE_UNITS) for part in (self.epsilon, self.delta))
+        return (bytes.fromhex(self.query), to_units(self.precision), *promise)
+
+
+@dataclass(frozen=True)
+class Meter:
+    """How far a query's path is bought and revealed; an unknown query has dimension 0."""
+
+    dimension: int
+    bought: Fraction
+    revealed: Fraction
+
+
+@dataclass(frozen=True)
+class Reveal:
+    """One stretch of one path in a ``reveal`` transaction."""
+
+    query: str
+    start: Fraction
+    end: Fraction
+    increments: Point
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened, as the chain keeps it; ``fields`` are named as in the contract."""
+
+    name: str
+    fields: dict[str, Any]
+    block: int
+    block_hash: str
+    transaction: str
+    index: int

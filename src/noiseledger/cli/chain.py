@@ -1,0 +1,44 @@
+"""``noiseledger chain``: a local chain for trying things out."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from noiseledger.cli.output import JsonOption, console, print_json
+
+
+def chain(
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 takes a free one.")] = 8545,
+    state: Annotated[Path | None, typer.Option(help="Keep the chain in this file between clean stops.")] = None,
+    block_seconds: Annotated[
+        float | None, typer.Option(help="Time between blocks; default: one per transaction.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Run a local chain (anvil) on 127.0.0.1 until Ctrl-C. It is for trying things out and proves nothing to anybody."""
+    from noiseledger.chain import Key, node  # noqa: PLC0415 - takes a second, which other commands need not wait
+
+    done = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: done.set())
+    with node.running(port, state, block_seconds) as running:
+        accounts = [Key.from_hex(key).address for key in node.PLAY_KEYS]
+        if json:
+            print_json({"rpc": running.url, "chain_id": node.CHAIN_ID, "accounts": accounts}, flush=True)
+        else:
+            _greet(f"{running.url} (chain {node.CHAIN_ID})", accounts, state)
+        while not done.wait(0.2) and running.process.poll() is None:
+            pass
+
+
+def _greet(where: str, accounts: list[str], state: Path | None) -> None:
+    console.print(f"A local chain for trying things out is at {where}. Stop it with Ctrl-C.")
+    kept = f"Its state is kept in {state}." if state else "Its state is gone when it stops; --state FILE keeps it."
+    console.print(f"{kept} Its keys are public and its money is play money: never use either elsewhere.")
+    for address in accounts:
+        console.print(f"  account {address}")

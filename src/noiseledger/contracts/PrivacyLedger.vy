@@ -1,0 +1,358 @@
+# pragma version 0.4.3
+# pragma evm-version london
+"""
+@title PrivacyLedger
+@license Apache-2.0
+@author the noiseledger founders
+@notice The privacy budget of one dataset. Analysts buy precision, the contract prices and refuses, the custodian's worker
+        reveals noisy answers, and everyone can read and check everything. It cannot be upgraded.
+@dev Each query is a path: its point at precision p, divided by p, is the answer with noise of deviation 1/sqrt(p), in
+     units of the query's sensitivity. `bought` says how far the path is paid for, `revealed` how far it is known.
+
+     Why the promise holds: `spent` grows by exactly what is bought, never beyond the budget, and never shrinks, since what
+     was bought may already have been broadcast; a stretch of a path is revealed once, forward only, up to what was bought;
+     and only the worker's increments enter a path, so nothing an analyst sends can influence an answer others will reuse.
+
+     Precision is counted in units of 1/(3600 * 10**24), paths in units of 10**-18, epsilon and delta in units of 10**-36.
+"""
+
+struct Terms:
+    commitment: bytes32  # to the data
+    rows: uint256  # 0 where the number is private
+    replaces: bool  # neighbours: one record replaced, else one added or removed
+    reuses: bool  # the scheme: reuse, else naive, where every request pays in full
+    invites: bool  # who may ask: those with an allowance, else anyone
+    budget: uint256
+    epsilon: uint256  # the promise that the budget came from
+    delta: uint256
+
+struct Request:
+    query: bytes32
+    precision: uint256
+    epsilon: uint256  # what the analyst had in mind, or 0: recorded, not checked
+    delta: uint256
+
+event Published:
+    terms: Terms
+    custodian: address
+    worker: address
+
+event Registered:
+    query: indexed(bytes32)
+    dimension: uint256
+    numerator: uint256
+    denominator: uint256
+    ceiling: uint256
+    definition: String[MAX_DEFINITION]
+
+event Asked:
+    query: indexed(bytes32)
+    analyst: indexed(address)
+    precision: uint256
+    epsilon: uint256
+    delta: uint256
+    case: uint256
+    cost: uint256
+
+event Revealed:
+    query: indexed(bytes32)
+    start: uint256
+    end: uint256
+    increments: DynArray[int256, MAX_COORDINATES]
+
+event Allowed:
+    analyst: indexed(address)
+    allowance: uint256
+
+event Paused:
+    paused: bool
+
+event Appointed:
+    role: String[9]  # "custodian", "heir" or "worker"
+    who: address
+
+MAX_BATCH: constant(uint256) = 100  # requests, or queries revealed, in one transaction
+MAX_COORDINATES: constant(uint256) = 512  # revealed in one transaction, so also the largest dimension
+MAX_DEFINITION: constant(uint256) = 24576
+MAX_PRECISION: constant(uint256) = 2**112 - 1
+SELLING: constant(uint256) = 2**255
+# The paper's cases as they are recorded. A request below what was bought is 2C, whatever points are known there.
+CASE_1: constant(uint256) = 1
+CASE_2A: constant(uint256) = 2
+CASE_2B: constant(uint256) = 3
+CASE_2C: constant(uint256) = 4
+
+TERMS: immutable(Terms)
+
+custodian: public(address)
+heir: public(address)
+worker: public(address)
+allowance: public(HashMap[address, uint256])
+ceiling: public(HashMap[bytes32, uint256])
+# Whether precision is sold (bit 255), and what was spent: one word, so that a purchase writes one slot.
+_till: uint256
+# One word a query, for the same reason: dimension (from bit 224), revealed (from bit 112), bought.
+_meters: HashMap[bytes32, uint256]
+_points: HashMap[bytes32, HashMap[uint256, int256]]
+
+
+@deploy
+def __init__(terms: Terms, worker: address):
+    """
+    @notice Publish a budget. The sender becomes its custodian.
+    @param terms What is fixed for good
+    @param worker The only key that may reveal
+    """
+    assert 0 < terms.budget and terms.budget <= MAX_PRECISION, "ledger: budget out of range"
+    assert worker != empty(address), "ledger: no worker"
+    TERMS = terms
+    self.custodian = msg.sender
+    self.worker = worker
+    self._till = SELLING
+    log Published(terms=terms, custodian=msg.sender, worker=worker)
+
+
+@external
+def register(definition: String[MAX_DEFINITION], dimension: uint256, numerator: uint256, denominator: uint256, ceiling: uint256):
+    """
+    @notice Add a query to the catalogue. None can be changed or removed.
+    @param definition Its canonical form; the SHA-256 of it identifies the query
+    @param dimension The number of coordinates of its answer
+    @param numerator Of its sensitivity
+    @param denominator Of its sensitivity
+    @param ceiling The furthest precision that may ever be bought, or 0 for none
+    """
+    self._only(self.custodian)
+    query: bytes32 = sha256(definition)
+    assert self._meters[query] == 0, "ledger: query exists"
+    assert 0 < dimension and dimension <= MAX_COORDINATES, "ledger: dimension out of range"
+    assert 0 < numerator and 0 < denominator, "ledger: no sensitivity"
+    self._meters[query] = dimension << 224
+    self.ceiling[query] = ceiling
+    log Registered(
+        query=query, dimension=dimension, numerator=numerator, denominator=denominator, ceiling=ceiling, definition=definition
+    )
+
+
+@external
+def ask(requests: DynArray[Request, MAX_BATCH]):
+    """
+    @notice Buy precision, all requests or none. A request at or below what was bought is free, and recorded all the same.
+    @param requests What is asked
+    """
+    assert self._till >= SELLING, "ledger: paused"
+    total: uint256 = 0
+    for request: Request in requests:
+        case: uint256 = 0
+        cost: uint256 = 0
+        case, cost = self._price(request.query, request.precision)
+        if cost > 0:
+            # `bought` is in the lowest bits, and the price made sure that it stays there.
+            self._meters[request.query] += cost
+            total += cost
+        log Asked(
+            query=request.query,
+            analyst=msg.sender,
+            precision=request.precision,
+            epsilon=request.epsilon,
+            delta=request.delta,
+            case=case,
+            cost=cost,
+        )
+    self._charge(total)
+
+
+@external
+def reveal(
+    queries: DynArray[bytes32, MAX_BATCH],
+    starts: DynArray[uint256, MAX_BATCH],
+    ends: DynArray[uint256, MAX_BATCH],
+    increments: DynArray[int256, MAX_COORDINATES],
+):
+    """
+    @notice Extend paths, all of them or none: forward only, from where each one ends, to no more than was bought.
+    @param queries Which paths
+    @param starts Where each one ends now
+    @param ends Where each one is to end
+    @param increments What is added to each coordinate, query after query
+    """
+    self._only(self.worker)
+    assert len(starts) == len(queries) and len(ends) == len(queries), "ledger: lists differ in length"
+    used: uint256 = 0
+    for i: uint256 in range(len(queries), bound=MAX_BATCH):
+        meter: uint256 = self._known(queries[i])
+        assert starts[i] == (meter >> 112) & MAX_PRECISION, "ledger: not where the path ends"
+        assert starts[i] < ends[i] and ends[i] <= meter & MAX_PRECISION, "ledger: not bought"
+        self._meters[queries[i]] = meter + ((ends[i] - starts[i]) << 112)
+        part: DynArray[int256, MAX_COORDINATES] = []
+        for j: uint256 in range(meter >> 224, bound=MAX_COORDINATES):
+            assert used < len(increments), "ledger: too few increments"
+            part.append(increments[used])
+            self._points[queries[i]][j] += increments[used]
+            used += 1
+        log Revealed(query=queries[i], start=starts[i], end=ends[i], increments=part)
+    assert used == len(increments), "ledger: too many increments"
+
+
+@external
+def allow(analyst: address, allowance: uint256):
+    """
+    @notice Set how much precision an analyst may still buy, where an allowance is needed to ask.
+    @param analyst Who may buy
+    @param allowance The precision
+    """
+    self._only(self.custodian)
+    self.allowance[analyst] = allowance
+    log Allowed(analyst=analyst, allowance=allowance)
+
+
+@external
+def pause(paused: bool):
+    """
+    @notice Stop selling, or go on. What was bought can still be revealed.
+    @param paused Whether to stop
+    """
+    self._only(self.custodian)
+    self._till = (self._till & MAX_PRECISION) | (0 if paused else SELLING)
+    log Paused(paused=paused)
+
+
+@external
+def change_worker(worker: address):
+    """
+    @notice Give the right to reveal to another key.
+    @param worker The key
+    """
+    self._only(self.custodian)
+    assert worker != empty(address), "ledger: no worker"
+    self.worker = worker
+    log Appointed(role="worker", who=worker)
+
+
+@external
+def offer_custody(heir: address):
+    """
+    @notice Name who may take over; nothing changes until they do.
+    @param heir Who, or the zero address to take an offer back
+    """
+    self._only(self.custodian)
+    self.heir = heir
+    log Appointed(role="heir", who=heir)
+
+
+@external
+def take_custody():
+    """
+    @notice Take over, if it was offered to you.
+    """
+    self._only(self.heir)
+    self.custodian = msg.sender
+    self.heir = empty(address)
+    log Appointed(role="custodian", who=msg.sender)
+
+
+@external
+@view
+def terms() -> Terms:
+    """
+    @return What is fixed for good
+    """
+    return TERMS
+
+
+@external
+@view
+def spent() -> uint256:
+    """
+    @return The precision spent in all
+    """
+    return self._till & MAX_PRECISION
+
+
+@external
+@view
+def paused() -> bool:
+    """
+    @return Whether selling has stopped
+    """
+    return self._till < SELLING
+
+
+@external
+@view
+def price(query: bytes32, precision: uint256) -> (uint256, uint256):
+    """
+    @notice Price a request, whether or not the budget can bear it.
+    @param query Which query
+    @param precision How precise
+    @return The case
+    @return The cost
+    """
+    return self._price(query, precision)
+
+
+@external
+@view
+def meter(query: bytes32) -> (uint256, uint256, uint256):
+    """
+    @param query Which query
+    @return Its dimension, 0 for an unknown query
+    @return The precision bought
+    @return The precision revealed
+    """
+    word: uint256 = self._meters[query]
+    return word >> 224, word & MAX_PRECISION, (word >> 112) & MAX_PRECISION
+
+
+@external
+@view
+def point(query: bytes32) -> DynArray[int256, MAX_COORDINATES]:
+    """
+    @notice Read the furthest point of a path: divided by the precision revealed, the best answer known.
+    @param query Which query
+    @return One number for each coordinate
+    """
+    values: DynArray[int256, MAX_COORDINATES] = []
+    for j: uint256 in range(self._known(query) >> 224, bound=MAX_COORDINATES):
+        values.append(self._points[query][j])
+    return values
+
+
+@internal
+@view
+def _price(query: bytes32, precision: uint256) -> (uint256, uint256):
+    bought: uint256 = self._known(query) & MAX_PRECISION
+    assert 0 < precision and precision <= MAX_PRECISION, "ledger: precision out of range"
+    if TERMS.reuses and precision <= bought:
+        return CASE_2A if precision == bought else CASE_2C, 0
+    goal: uint256 = precision if TERMS.reuses else bought + precision
+    ceiling: uint256 = self.ceiling[query]
+    assert goal <= MAX_PRECISION and (ceiling == 0 or goal <= ceiling), "ledger: above the ceiling"
+    return CASE_2B if TERMS.reuses and bought > 0 else CASE_1, goal - bought
+
+
+@internal
+def _charge(cost: uint256):
+    remaining: uint256 = TERMS.budget - (self._till & MAX_PRECISION)
+    if cost > remaining:
+        raw_revert(abi_encode(cost, remaining, method_id=method_id("BudgetExceeded(uint256,uint256)")))
+    self._till += cost
+    if TERMS.invites:
+        remaining = self.allowance[msg.sender]
+        if cost > remaining:
+            raw_revert(abi_encode(cost, remaining, method_id=method_id("AllowanceExceeded(uint256,uint256)")))
+        self.allowance[msg.sender] = remaining - cost
+
+
+@internal
+@view
+def _known(query: bytes32) -> uint256:
+    meter: uint256 = self._meters[query]
+    assert meter != 0, "ledger: unknown query"
+    return meter
+
+
+@internal
+@view
+def _only(who: address):
+    assert msg.sender == who, "ledger: not for you"

@@ -1,0 +1,16 @@
+"""The PrivacyLedger contract: its source, and the compiled artifact that carries the hash of that source."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import resources
+from typing import Any
+
+
+@cache
+def artifact() -> dict[str, Any]:
+    """Return the compiled contract: ``abi``, ``bytecode``, ``bytecode_runtime``, ``compiler``, ``source_sha256``."""
+    text = (resources.files("noiseledger.contracts") / "PrivacyLedger.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded

@@ -1,0 +1,195 @@
+"""A ledger in a contract: the chain holds the budget and the record, the custodian's worker reveals.
+
+Why the promise holds: this side only reads what is public and buys what the contract sells; it neither sees the data nor
+draws noise that enters a path. A bridge between known points is drawn here, for the one who asks, from public numbers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cached_property
+from typing import Unpack
+
+from noiseledger.chain.contract import PrivacyLedgerContract
+from noiseledger.chain.values import Event, Meter, Terms
+from noiseledger.chain.values import Request as ContractRequest
+from noiseledger.core.answer import Answer
+from noiseledger.core.budget import Budget
+from noiseledger.core.path import Path, Point, Price, Reveal, natural_values
+from noiseledger.core.query import Query
+from noiseledger.core.request import Request, Wish, read_request
+from noiseledger.core.sensitivity import Population, sensitivity
+from noiseledger.errors import AnswerPending, UnknownQuery
+from noiseledger.ledger.history import Asked, points_of, replay
+from noiseledger.ledger.interface import Ledger, Quote, Record
+
+ANSWER_SECONDS = 120.0
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class _State:
+    """What was known of a query at one block."""
+
+    meter: Meter
+    budget: Budget
+    points: dict[Fraction, Point]
+
+
+class ChainLedger(Ledger):
+    """A published ledger, as an analyst or its custodian sees it."""
+
+    def __init__(
+        self,
+        contract: PrivacyLedgerContract,
+        *,
+        record_free: bool = False,
+        first_block: int = 0,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
+        """Use a contract; ``record_free`` sends a transaction also for what is free, so that it is on record."""
+        self.contract = contract
+        self._record_free = record_free
+        self._first_block = first_block
+        self._answer_seconds = answer_seconds
+
+    @cached_property
+    def terms(self) -> Terms:
+        """What is fixed for good."""
+        return self.contract.terms()
+
+    @property
+    def population(self) -> Population:
+        return self.terms.population
+
+    def budget(self) -> Budget:
+        return self._budget(self.contract.spent())
+
+    def queries(self) -> list[Query]:
+        return [Query.parse(event.fields["definition"]) for event in self._events(["Registered"])]
+
+    def add(self, *queries: Query) -> None:
+        catalogue = [(query, sensitivity(query, self.population)) for query in queries]
+        for query, unit in catalogue:
+            if self.contract.meter(query.identifier).dimension == 0:
+                self.contract.register(query, unit)
+
+    def quote(self, query: Query, **wish: Unpack[Wish]) -> Quote:
+        unit, request, state = self._read(query, wish)
+        return Quote(query, unit, self._price(state, request.precision), state.budget)
+
+    def ask(self, query: Query, *, analyst: str = "", **wish: Unpack[Wish]) -> Answer:
+        """Pay for an answer and return it; on a chain the analyst is the key that signs, and a name given is not kept."""
+        unit, request, state = self._read(query, wish)
+        price = self._price(state, request.precision)
+        if price.cost == 0 and not self._record_free:
+            return self._free_answer(query, unit, request, state)
+        asked = self._buy(query, request)
+        path = self._wait_until_revealed(query, asked.stretch[1])
+        point = self._point(path, asked)
+        reveal = Reveal(Price(asked.precision, asked.case, asked.cost, price.sources), point)
+        return Answer(query, unit, reveal, asked.number, asked.built_from, self.budget())
+
+    def records(self, after: int = 0) -> Iterator[Record]:
+        queries = {query.identifier: query for query in self.queries()}
+        paths = {identifier: Path(query.dimension, self._points(query)) for identifier, query in queries.items()}
+        spent, times = Fraction(0), dict[int, datetime]()
+        for asked in replay(self._events(["Asked"]), reuses=self.terms.reuses):
+            spent += asked.cost
+            if asked.number > after:
+                query = queries[asked.query]
+                yield self._record(asked, query, paths[asked.query], spent, self._time(asked.block, times))
+
+    def _read(self, query: Query, wish: Wish) -> tuple[Fraction, Request, _State]:
+        unit = sensitivity(query, self.population)
+        request = read_request(unit, **wish)
+        return unit, request, self._state(query)
+
+    def _state(self, query: Query) -> _State:
+        """Read everything at one block, so that nothing contradicts itself."""
+        block = self.contract.rpc.call("eth_getBlockByNumber", "latest", False)
+        meter = self.contract.meter(query.identifier, block["hash"])
+        if meter.dimension == 0:
+            raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
+        budget = self._budget(self.contract.spent(block["hash"]))
+        return _State(meter, budget, self._points(query, last=int(block["number"], 16)))
+
+    def _price(self, state: _State, precision: Fraction) -> Price:
+        """Return the price by what is bought, which may be ahead of what is revealed."""
+        if not self.terms.reuses:
+            return Path(1).price(precision)
+        bought = {state.meter.bought: (0,)} if state.meter.bought else {}
+        return Path(1, dict.fromkeys(state.points, (0,)) | bought).price(precision)
+
+    def _buy(self, query: Query, request: Request) -> Asked:
+        bought = ContractRequest(query.identifier, request.precision, request.epsilon, request.delta)
+        receipt = self.contract.ask([bought])
+        events = self.contract.events(["Asked"], query.identifier, self._first_block, receipt.block)
+        mine = [asked for asked in replay(events, reuses=self.terms.reuses) if asked.transaction == receipt.transaction]
+        return mine[-1]
+
+    def _free_answer(self, query: Query, unit: Fraction, request: Request, state: _State) -> Answer:
+        path = self._wait_until_revealed(query, request.precision)
+        reveal = path.reveal(request.precision, _no_truth)
+        return Answer(query, unit, reveal, 0, (), state.budget)
+
+    def _wait_until_revealed(self, query: Query, precision: Fraction) -> Path:
+        give_up = time.monotonic() + self._answer_seconds
+        while self.contract.meter(query.identifier).revealed < precision:
+            if time.monotonic() > give_up:
+                raise AnswerPending(
+                    f"The answer is bought, but the custodian's worker has not revealed it within "
+                    f"{self._answer_seconds:g} seconds. Nothing is lost: ask the same again later, it is free."
+                )
+            time.sleep(_POLL_SECONDS)
+        return Path(query.dimension, self._points(query))
+
+    def _point(self, path: Path, asked: Asked) -> Point:
+        """Return the point that answers a request: on the path, or, without reuse, along its own stretch."""
+        end = path.reveal(asked.stretch[1], _no_truth).point
+        if asked.stretch[0] == 0:
+            return end
+        start = path.reveal(asked.stretch[0], _no_truth).point
+        return tuple(b - a for a, b in zip(start, end, strict=True))
+
+    def _points(self, query: Query, last: int | None = None) -> dict[Fraction, Point]:
+        events = self.contract.events(["Revealed"], query.identifier, self._first_block, last)
+        return points_of(events, query.dimension)
+
+    def _events(self, names: list[str]) -> Iterator[Event]:
+        return self.contract.events(names, first=self._first_block)
+
+    def _budget(self, spent: Fraction) -> Budget:
+        return Budget(self.terms.epsilon, self.terms.delta, self.terms.budget, spent)
+
+    def _record(self, asked: Asked, query: Query, path: Path, spent: Fraction, asked_at: datetime) -> Record:
+        answered = path.furthest >= asked.stretch[1]
+        scale = sensitivity(query, self.population) / asked.precision
+        return Record(
+            number=asked.number,
+            query=query,
+            analyst=asked.analyst,
+            asked_at=asked_at,
+            epsilon=asked.epsilon,
+            delta=asked.delta,
+            precision=asked.precision,
+            case=asked.case,
+            cost=asked.cost,
+            values=natural_values(self._point(path, asked), scale) if answered else (),
+            built_from=asked.built_from,
+            spent=spent,
+        )
+
+    def _time(self, block: int, known: dict[int, datetime]) -> datetime:
+        if block not in known:
+            found = self.contract.rpc.call("eth_getBlockByNumber", hex(block), False)
+            known[block] = datetime.fromtimestamp(int(found["timestamp"], 16), UTC)
+        return known[block]
+
+
+def _no_truth() -> list[Fraction]:
+    raise AssertionError("a revealed path is never extended here")

@@ -1,0 +1,106 @@
+"""The record of a ledger on a chain, read from its events.
+
+The contract keeps how far each path is bought and revealed, not every request: requests are events. Replaying them in
+order gives each its number, the answers it was built from, and its noisy values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from noiseledger.chain.contract import checksummed
+from noiseledger.chain.values import CASES, PROMISE_UNITS, Event, from_units
+from noiseledger.core.path import Case, Path, Point
+
+_LOGS_PER_BLOCK = 2**20
+
+
+def record_number(event: Event) -> int:
+    """Return a number that orders requests as the chain does, without counting them."""
+    return event.block * _LOGS_PER_BLOCK + event.index
+
+
+def block_of_record(number: int) -> int:
+    """Return the block of a record."""
+    return number // _LOGS_PER_BLOCK
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request, and what it was built from."""
+
+    number: int
+    query: str
+    analyst: str
+    block: int
+    transaction: str
+    epsilon: Fraction | None
+    delta: Fraction | None
+    precision: Fraction
+    case: Case
+    cost: Fraction
+    #: The stretch of the path that answers it: from 0 where answers are reused, else its own.
+    stretch: tuple[Fraction, Fraction]
+    built_from: tuple[int, ...]
+
+
+@dataclass
+class _Known:
+    """What was bought of one query so far."""
+
+    bought: Fraction = Fraction(0)
+    latest: dict[Fraction, int] = field(default_factory=dict)
+
+
+def replay(events: Iterable[Event], *, reuses: bool) -> Iterator[Asked]:
+    """Yield the requests among some events, in order."""
+    known: dict[bytes, _Known] = {}
+    for event in events:
+        if event.name == "Asked":
+            yield _asked(event, known.setdefault(event.fields["query"], _Known()), reuses=reuses)
+
+
+def points_of(events: Iterable[Event], dimension: int) -> dict[Fraction, Point]:
+    """Return the known points of one query's path from its events."""
+    points: dict[Fraction, Point] = {}
+    point: Point = (0,) * dimension
+    for event in events:
+        if event.name == "Revealed":
+            point = tuple(a + b for a, b in zip(point, event.fields["increments"], strict=True))
+            points[from_units(event.fields["end"])] = point
+    return points
+
+
+def _asked(event: Event, known: _Known, *, reuses: bool) -> Asked:
+    fields, number = event.fields, record_number(event)
+    precision, cost = from_units(fields["precision"]), from_units(fields["cost"])
+    case, sources = CASES[fields["case"]], tuple[int, ...]()
+    if reuses:
+        # The contract calls every request below what was bought 2C; that some are known points only a replay can tell.
+        price = Path(1, dict.fromkeys(known.latest, (0,))).price(precision)
+        case, sources = price.case, tuple(known.latest[source] for source in price.sources)
+    start = Fraction(0) if reuses else known.bought
+    known.bought += cost
+    # A bridge is drawn by whoever asks for it: it is no point that others can build on.
+    if case is not Case.BRIDGE:
+        known.latest[precision] = number
+    return Asked(
+        number=number,
+        query=fields["query"].hex(),
+        analyst=checksummed(fields["analyst"]),
+        block=event.block,
+        transaction=event.transaction,
+        epsilon=_promise(fields["epsilon"]),
+        delta=_promise(fields["delta"]),
+        precision=precision,
+        case=case,
+        cost=cost,
+        stretch=(start, precision if reuses else known.bought),
+        built_from=sources,
+    )
+
+
+def _promise(units: int) -> Fraction | None:
+    return from_units(units, PROMISE_UNITS) if units else None

@@ -1,0 +1,96 @@
+"""The ledger on a chain conforms: the real contract on a real EVM behind JSON-RPC, with a minimal worker."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+from conformance.ledger_conformance import CATALOGUE, PEOPLE, POPULATION, MakeLedger, NaiveConformance, ReuseConformance
+
+from noiseledger.chain import Key, PrivacyLedgerContract, Reveal, Rpc, Sender, Terms, node
+from noiseledger.core.budget import Budget
+from noiseledger.core.noise import rounded_gaussians
+from noiseledger.core.path import PATH_UNITS
+from noiseledger.core.sensitivity import sensitivity
+from noiseledger.ledger.chain import ChainLedger
+from noiseledger.ledger.interface import Ledger
+
+CUSTODIAN, WORKER, _ = (Key.from_hex(key) for key in node.PLAY_KEYS)
+
+
+class MinimalWorker:
+    """Reveals what is bought as soon as it sees it; keeps no journal, so it is for tests only."""
+
+    def __init__(self, contract: PrivacyLedgerContract) -> None:
+        self._contract = contract
+        self._queries = {query.identifier: query for query in CATALOGUE}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._contract.rpc.close()
+
+    def _run(self) -> None:
+        while not self._stop.wait(0.02):
+            meters = zip(self._queries, self._contract.meters(list(self._queries)), strict=True)
+            for identifier, meter in meters:
+                if meter.dimension and meter.revealed < meter.bought:
+                    self._contract.reveal([self._draw(identifier, meter.revealed, meter.bought)])
+
+    def _draw(self, identifier: str, start: Fraction, end: Fraction) -> Reveal:
+        query = self._queries[identifier]
+        truth = query.value(PEOPLE.totals(query), PEOPLE.rows)
+        drift = (end - start) * PATH_UNITS / sensitivity(query, POPULATION)
+        increments = rounded_gaussians([drift * value for value in truth], (end - start) * PATH_UNITS**2)
+        return Reveal(identifier, start, end, tuple(increments))
+
+
+@pytest.fixture(scope="module")
+def rpc() -> Iterator[Rpc]:
+    with node.running() as chain, Rpc(chain.url) as rpc:
+        yield rpc
+
+
+def maker(rpc: Rpc, workers: list[MinimalWorker], *, reuses: bool) -> MakeLedger:
+    def make(epsilon: int, delta: str) -> Ledger:
+        budget = Budget.of(epsilon, delta)
+        terms = Terms(bytes(32), POPULATION, budget.total, budget.epsilon, budget.delta, reuses=reuses)
+        contract = PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), terms, WORKER.address)
+        ledger = ChainLedger(contract, record_free=True)
+        ledger.add(*CATALOGUE)
+        workers_rpc = Rpc(rpc.url)
+        workers.append(MinimalWorker(PrivacyLedgerContract(workers_rpc, contract.address, Sender(workers_rpc, WORKER))))
+        return ledger
+
+    return make
+
+
+@pytest.fixture
+def workers() -> Iterator[list[MinimalWorker]]:
+    started: list[MinimalWorker] = []
+    yield started
+    for worker in started:
+        worker.stop()
+
+
+class TestChainLedger(ReuseConformance):
+    def recorded_analyst(self, name: str) -> str:
+        return CUSTODIAN.address
+
+    @pytest.fixture
+    def make_ledger(self, rpc: Rpc, workers: list[MinimalWorker]) -> MakeLedger:
+        return maker(rpc, workers, reuses=True)
+
+
+class TestNaiveChainLedger(NaiveConformance):
+    def recorded_analyst(self, name: str) -> str:
+        return CUSTODIAN.address
+
+    @pytest.fixture
+    def make_ledger(self, rpc: Rpc, workers: list[MinimalWorker]) -> MakeLedger:
+        return maker(rpc, workers, reuses=False)
