@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-# In CI both cores are ours; elsewhere leave the choice to pytest-xdist.
 PYTEST := $(BIN)/python -m pytest -n auto
 
 .PHONY: demo test check bench setup lock format clean
@@ -25,13 +24,15 @@ bench: setup ## print the benchmarks, ratios side by side
 
 setup: $(READY) ## only prepare the environment, in .venv
 
-$(READY): pyproject.toml requirements/dev.lock
+$(READY): pyproject.toml requirements/dev.lock requirements/node.lock
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; v >= (3, 11) or sys.exit("noiseledger needs Python 3.11 or newer, this is %d.%d: try make PYTHON=python3.12" % v)'
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "This Python has no venv module: on Debian, apt-get install python3-venv"; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep -o '^uv==[^ ]*' requirements/dev.lock)"
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip sync --quiet --require-hashes requirements/dev.lock
-	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --editable .
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@# The local chain comes from npm; where the machine has none, npm itself comes from PyPI.
+	@command -v npm >/dev/null || VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements/node.lock
 	@touch $@
 
 lock: setup ## resolve the development dependencies anew

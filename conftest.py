@@ -23,7 +23,7 @@ def run_console(example: Example) -> None:
     for session in ("\n" + example.parsed).split("\n$ ")[1:]:
         command, _, shown = session.partition("\n")
         environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"}
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - our own documents
             shlex.split(command),
             env=environment,
             text=True,

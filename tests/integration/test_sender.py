@@ -72,6 +72,24 @@ def test_sending_the_same_bytes_twice_is_no_error(rpc: Rpc, monkeypatch: pytest.
     assert ours.wait(ours.send(NOWHERE, "0x")).succeeded
 
 
+def test_a_nonce_that_another_took_is_not_taken_for_success(rpc: Rpc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that lags behind names a nonce that is used; the transaction is not there, and that is said."""
+    ours = Sender(rpc, ANALYST)
+    ours.wait(ours.send(NOWHERE, "0x"))
+    original = rpc.call
+    monkeypatch.setattr(rpc, "call", lambda m, *p: "0x0" if m == "eth_getTransactionCount" else original(m, *p))
+    with pytest.raises(RpcFailed, match="nonce too low"):
+        ours.send(NOWHERE, "0x")
+
+
+def test_a_chain_that_forgot_does_not_leave_a_gap(rpc: Rpc) -> None:
+    ours = Sender(rpc, ANALYST)
+    snapshot = rpc.call("evm_snapshot")
+    ours.wait(ours.send(NOWHERE, "0x"))
+    rpc.call("evm_revert", snapshot)
+    assert ours.wait(ours.send(NOWHERE, "0x")).succeeded
+
+
 def test_a_refused_transaction_leaves_no_gap(rpc: Rpc) -> None:
     ours = Sender(rpc, ANALYST)
     with pytest.raises(RpcFailed):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import noiseledger as nl
 from noiseledger import errors
@@ -19,3 +20,9 @@ def test_the_exception_tree_is_drawn_as_it_is() -> None:
     drawn = errors.__doc__ or ""
     assert all(name in drawn for name in classes)
     assert all(issubclass(cls, nl.NoiseledgerError) for cls in classes.values())
+
+
+def test_every_error_is_in_the_reference() -> None:
+    reference = (Path(__file__).parents[2] / "docs" / "reference" / "index.md").read_text()
+    for name, _ in inspect.getmembers(errors, inspect.isclass):
+        assert f"`{name}`" in reference or name in ("NoiseledgerError", "Fraction", "ChainError"), name

@@ -20,7 +20,7 @@ _RESEND_SECONDS = 5.0
 #: An estimate is made against one state and used against a later one.
 _GAS_MARGIN = 1.2
 #: What nodes say to bytes that they have already.
-_KNOWN = ("already known", "already imported", "known transaction", "nonce too low")
+_KNOWN = ("already known", "already imported", "known transaction")
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class Sender:
         needed = [self.simulate(to, data) for data in datas] if gas is None else gas
         with self._lock:
             fees = self._fees()
-            nonce = max(self._next_nonce, int(self.rpc.call("eth_getTransactionCount", self.address, "pending"), 16))
+            nonce = self._nonce()
             signed = [
                 self._sign(to, data, int(units * _GAS_MARGIN), nonce + i, fees)
                 for i, (data, units) in enumerate(zip(datas, needed, strict=True))
             ]
             results = self.rpc.batch([("eth_sendRawTransaction", [raw]) for raw, _ in signed])
-            accepted = self._accepted(results)
+            accepted = self._accepted(results, [transaction for _, transaction in signed])
             self._next_nonce = nonce + accepted
             self._raw |= {transaction: raw for raw, transaction in signed[:accepted]}
         if accepted < len(signed):
@@ -100,12 +100,24 @@ class Sender:
                 self.rpc.batch([("eth_sendRawTransaction", [self._raw[t]]) for t in open_ if t in self._raw])
             time.sleep(_POLL_SECONDS)
 
-    def _accepted(self, results: Sequence[Any]) -> int:
+    def _nonce(self) -> int:
+        """Return the next nonce: what we know of our own transactions counts only while some are in flight."""
+        pending = int(self.rpc.call("eth_getTransactionCount", self.address, "pending"), 16)
+        return max(self._next_nonce, pending) if self._raw else pending
+
+    def _accepted(self, results: Sequence[Any], transactions: Sequence[str]) -> int:
         """Return how many of the first transactions the node has; a refused one holds up all later nonces."""
-        for index, result in enumerate(results):
-            if isinstance(result, RpcFailed) and not any(known in result.reason.lower() for known in _KNOWN):
+        for index, (result, transaction) in enumerate(zip(results, transactions, strict=True)):
+            if isinstance(result, RpcFailed) and not self._is_known(result.reason.lower(), transaction):
                 return index
         return len(results)
+
+    def _is_known(self, reason: str, transaction: str) -> bool:
+        """Say whether a node refused a transaction only because it has it already, as after an answer that was lost."""
+        if any(known in reason for known in _KNOWN):
+            return True
+        # Either this very transaction is in a block, or another one took its nonce.
+        return "nonce too low" in reason and self.rpc.call("eth_getTransactionByHash", transaction) is not None
 
     def _fees(self) -> dict[str, int]:
         block = self.rpc.call("eth_getBlockByNumber", "latest", False)
