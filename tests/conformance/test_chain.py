@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
-from conformance.ledger_conformance import CATALOGUE, PEOPLE, POPULATION, MakeLedger, NaiveConformance, ReuseConformance
 
+from conformance.ledger_conformance import CATALOGUE, PEOPLE, POPULATION, MakeLedger, NaiveConformance, ReuseConformance
 from noiseledger.chain import Key, PrivacyLedgerContract, Reveal, Rpc, Sender, Terms, node
 from noiseledger.core.budget import Budget
 from noiseledger.core.noise import rounded_gaussians
