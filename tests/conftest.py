@@ -6,8 +6,13 @@ import os
 from collections.abc import Generator
 
 import pytest
+from hypothesis import settings
 
 IN_CI = os.environ.get("CI") == "true"
+
+# No test asserts a wall-clock time, and hypothesis shall not do so on its own.
+settings.register_profile("noiseledger", deadline=None)
+settings.load_profile("noiseledger")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -131,7 +132,8 @@ def test_rows_are_private_when_records_are_added_or_removed(file: Path) -> None:
         file, epsilon=8, delta="1e-4", population=Population.add_remove(), queries=[Query.count()], source=PEOPLE
     )
     assert abs(ledger.ask(Query.count(), precision=1).value - 50) < 10
-    assert b"50" not in b"".join(str(row).encode() for row in sqlite3.connect(file).execute("SELECT * FROM setting"))
+    with closing(sqlite3.connect(file)) as connection:
+        assert "50" not in str(connection.execute("SELECT * FROM setting").fetchall())
 
 
 def test_the_truth_is_asked_for_only_when_paying(file: Path) -> None:

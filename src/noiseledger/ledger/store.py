@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -87,6 +88,8 @@ class Store:
             )
         except sqlite3.Error as error:
             raise LedgerError(f"The ledger at {file} cannot be opened: {error}.") from None
+        # A ledger that nobody holds any more lets go of its file.
+        self._finalizer = weakref.finalize(self, self._connection.close)
         # A connection serves one thread at a time; other processes are kept apart by SQLite itself.
         self._lock = threading.RLock()
         try:
@@ -149,7 +152,7 @@ class Store:
 
     def close(self) -> None:
         """Let go of the file."""
-        self._connection.close()
+        self._finalizer()
 
     @contextmanager
     def _typed_errors(self) -> Iterator[None]:
