@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from noiseledger.cli import chain, demo, example, privacy
+from noiseledger.cli import chain, check, demo, example, init, privacy
 from noiseledger.cli.output import print_error
 from noiseledger.errors import NoiseledgerError
 
@@ -21,6 +21,8 @@ app.command("privacy")(privacy.privacy)
 app.command("example")(example.example)
 app.command("demo")(demo.demo)
 app.command("chain")(chain.chain)
+app.command("init")(init.init)
+app.command("check")(check.check)
 
 
 def _show_version(wanted: bool) -> None:

@@ -41,6 +41,11 @@ class Table:
         """The number of records."""
         return len(self._records)
 
+    def numeric_columns(self) -> dict[str, bool]:
+        """Return the columns in order, and whether each holds nothing but numbers and missing values."""
+        names = dict.fromkeys(name for record in self._records for name in record)
+        return {name: all(isinstance(r.get(name), Fraction | None) for r in self._records) for name in names}
+
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
         totals = [0] * query.dimension

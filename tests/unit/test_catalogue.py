@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from noiseledger.core.groups import Keys
+from noiseledger.core.query import Column, Query
+from noiseledger.core.sensitivity import Neighbours, Population
+from noiseledger.data.catalogue import CatalogueProblems, read_catalogue
+from noiseledger.errors import InvalidInput
+
+GOOD = """
+[source]
+file = "people.csv"
+
+[privacy]
+epsilon = 8
+delta = "1e-4"
+neighbours = "replace"
+
+[columns.income]
+lower = -10_000
+upper = 1e6
+missing = 0
+
+[columns."hours worked"]
+lower = 0
+upper = 100
+grid = "0.5"
+
+[queries.mean_income]
+measure = "mean"
+column = "income"
+ceiling = 0.5
+
+[queries.over_60]
+measure = "share"
+where = "age > 60"
+
+[queries.ages]
+measure = "count"
+by = "age"
+edges = [0, 20, 40.5]
+
+[queries.hours]
+measure = "sum"
+column = "hours worked"
+by = "race"
+groups = ["b", "a"]
+where = "age > 15"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "people.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def problems(folder: Path, text: str) -> list[tuple[int, str]]:
+    with pytest.raises(CatalogueProblems) as caught:
+        read_catalogue(write(folder, text))
+    assert all(str(line) for line in str(caught.value).splitlines())
+    return [(problem.line, problem.message) for problem in caught.value.problems]
+
+
+def test_a_good_catalogue_is_read_whole(tmp_path: Path) -> None:
+    catalogue = read_catalogue(write(tmp_path, GOOD))
+    assert catalogue.source == tmp_path / "people.csv"
+    assert (catalogue.budget.epsilon, catalogue.budget.delta) == (8, Fraction(1, 10_000))
+    assert catalogue.neighbours is Neighbours.REPLACE
+    assert catalogue.population(5) == Population.replace(5)
+    income = Column.of("income", -10_000, 1_000_000, missing=0)
+    hours = Column.of("hours worked", 0, 100, grid="0.5")
+    assert catalogue.columns == (income, hours)
+    assert {entry.name: entry.query for entry in catalogue.entries} == {
+        "mean_income": Query.mean(income),
+        "over_60": Query.share("age > 60"),
+        "ages": Query.histogram("age", [0, 20, "40.5"]),
+        "hours": Query.sum(hours, "age > 15", by=Keys.of("race", ["a", "b"])),
+    }
+    assert [entry.ceiling for entry in catalogue.entries] == [Fraction(1, 2), 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line", "message"),
+    [
+        ('file = "people.csv"', "", 2, "Name the data file"),
+        ("epsilon = 8", "epsilon = 0", 6, "must be above 0"),
+        ("epsilon = 8", "", 5, "needs epsilon"),
+        ('delta = "1e-4"', "delta = 1", 6, "below 1"),
+        ('"replace"', '"replce"', 8, 'neighbours = "replace" or "add-remove"'),
+        ("lower = -10_000", "lower = 2e6", 10, "must be below the upper"),
+        ("lower = -10_000", "", 10, "true minima and maxima are private"),
+        ('grid = "0.5"', 'grid = "0.3"', 15, "not on the grid"),
+        ('column = "income"', 'column = "incme"', 20, "did you mean income?"),
+        ('measure = "mean"', 'measure = "meen"', 20, "did you mean mean?"),
+        ('where = "age > 60"', 'where = "age >"', 25, "cannot be read"),
+        ('where = "age > 60"', "where = 60", 25, "a condition in quotes"),
+        ('where = "age > 60"', "", 25, "number of all rows is public"),
+        ("edges = [0, 20, 40.5]", "edges = [0, 20, 20]", 29, "must rise"),
+        ("edges = [0, 20, 40.5]", "", 29, "either groups"),
+        ('by = "age"', "", 29, "need a column to group by"),
+        ("ceiling = 0.5", "ceiling = -1", 20, "ceiling must be above 0"),
+        ("ceiling = 0.5", "cieling = 0.5", 23, "did you mean ceiling?"),
+        ("[source]", "[sauce]\nx = 1\n[source]", 2, "did you mean source?"),
+    ],
+)
+def test_every_mistake_has_a_line_and_a_hint(tmp_path: Path, before: str, after: str, line: int, message: str) -> None:
+    assert before in GOOD
+    found = problems(tmp_path, GOOD.replace(before, after, 1))
+    assert len(found) == 1, found
+    assert found[0][0] == line
+    assert message in found[0][1]
+
+
+def test_all_problems_are_found_at_once(tmp_path: Path) -> None:
+    text = GOOD.replace("epsilon = 8", "epsilon = -1").replace('"replace"', '"x"').replace('"mean"', '"median"')
+    assert [line for line, _ in problems(tmp_path, text)] == [6, 8, 20]
+
+
+def test_one_meaning_has_one_name(tmp_path: Path) -> None:
+    twin = GOOD + '\n[queries.seniors]\nmeasure = "share"\nwhere = "60 < age"\n'
+    ((line, message),) = problems(tmp_path, twin)
+    assert (line, message) == (41, "This is the same query as over_60: remove one of them.")
+
+
+def test_a_mean_has_no_bound_when_the_number_of_rows_is_private(tmp_path: Path) -> None:
+    found = problems(tmp_path, GOOD.replace('"replace"', '"add-remove"'))
+    assert [line for line, _ in found] == [20, 25]
+    assert all("private" in message for _, message in found)
+
+
+def test_without_queries_there_is_nothing_to_publish(tmp_path: Path) -> None:
+    ((_, message),) = problems(tmp_path, GOOD[: GOOD.index("[queries.mean")])
+    assert "no queries" in message
+
+
+@pytest.mark.parametrize("text", ["[privacy", "a = 1\na = 2", "queries = 3\ncolumns = 4\nprivacy = 5\nsource = 6"])
+def test_what_is_no_catalogue_is_said_plainly(tmp_path: Path, text: str) -> None:
+    assert problems(tmp_path, text)
+
+
+def test_a_file_that_cannot_be_read_is_said_plainly(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        read_catalogue(tmp_path / "absent.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InvalidInput, match="not UTF-8"):
+        read_catalogue(tmp_path / "bytes.toml")
