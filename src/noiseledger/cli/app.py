@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from noiseledger.cli import chain, check, demo, example, init, privacy
+from noiseledger.cli import chain, check, demo, example, init, privacy, publish, work
 from noiseledger.cli.output import print_error
 from noiseledger.errors import NoiseledgerError
 
@@ -23,6 +23,8 @@ app.command("demo")(demo.demo)
 app.command("chain")(chain.chain)
 app.command("init")(init.init)
 app.command("check")(check.check)
+app.command("publish")(publish.publish)
+app.command("work")(work.work)
 
 
 def _show_version(wanted: bool) -> None:

@@ -41,6 +41,11 @@ class Table:
         """The number of records."""
         return len(self._records)
 
+    @property
+    def records(self) -> Sequence[Row]:
+        """The records themselves."""
+        return self._records
+
     def numeric_columns(self) -> dict[str, bool]:
         """Return the columns in order, and whether each holds nothing but numbers and missing values."""
         names = dict.fromkeys(name for record in self._records for name in record)

@@ -8,6 +8,7 @@ and noise that was drawn but not committed is never released.
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -46,6 +47,8 @@ class LocalLedger(Ledger):
         rows = int(settings["rows"]) if settings["rows"] else None
         self._population = Population(Neighbours(settings["neighbours"]), rows)
         self._source = source
+        #: A random name that no other ledger file has; a copy shares it.
+        self.identity = settings["identity"]
         _check_source(source, self._population, self.queries() if source is not None else ())
 
     @classmethod
@@ -69,6 +72,7 @@ class LocalLedger(Ledger):
             "delta": str(budget.delta),
             "neighbours": population.neighbours.value,
             "rows": str(population.rows or ""),
+            "identity": secrets.token_hex(32),
         }
         store = Store(FilePath(file), create=True)
         with store.initialising(budget.total, one_value_per_point=cls.scheme == LocalLedger.scheme) as run:
@@ -120,6 +124,12 @@ class LocalLedger(Ledger):
             number, built_from = book.write_reveal(run, entry, request, reveal, budget, analyst)
         # Only here, after the commit, may anyone see the answer.
         return Answer(query, entry.sensitivity, reveal, number, built_from, budget)
+
+    def known_point(self, query: Query, precision: Fraction) -> Point | None:
+        """Return the point of a query's path at a precision, if it has been revealed; changes nothing."""
+        with self._store.reading() as run:
+            entry = book.find_query(run, query)
+            return book.read_neighbours(run, entry, precision).get(precision)
 
     def records(self, after: int = 0) -> Iterator[Record]:
         while True:

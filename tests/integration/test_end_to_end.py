@@ -1,0 +1,100 @@
+"""The custodian's way, by the commands: init, check, publish, work; the answer is on the chain."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.conftest import ANALYST
+from noiseledger.chain import PrivacyLedgerContract, Request, Rpc, Sender, node
+from noiseledger.core.query import Query
+from noiseledger.data import Table
+from noiseledger.ledger.chain import ChainLedger
+
+COMMAND = Path(sys.executable).with_name("noiseledger")
+OVER_60 = Query.share("age > 60")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with resources.as_file(resources.files("noiseledger.data") / "acs12.csv") as sample:
+        shutil.copy(sample, tmp_path / "census.csv")
+    return tmp_path
+
+
+def run(folder: Path, url: str, *arguments: str, key: str = node.PLAY_KEYS[0]) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "NOISELEDGER_KEY": key, "NOISELEDGER_RPC": url}
+    return subprocess.run(
+        [COMMAND, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def run_json(folder: Path, url: str, *arguments: str) -> Any:
+    done = run(folder, url, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def write_catalogue(folder: Path) -> None:
+    """Do what a custodian does: fill in the bounds, choose the promise, add a question."""
+    file = folder / "census.toml"
+    text = file.read_text().replace("# missing", "missing").replace('lower = "?"', "lower = 0")
+    text = (
+        text.replace('upper = "?"', "upper = 1_000_000").replace("epsilon = 1 ", "epsilon = 8 ").replace("1e-6", "1e-4")
+    )
+    file.write_text(text + '\n[queries.over_60]\nmeasure = "share"\nwhere = "age > 60"\n')
+
+
+def test_from_a_data_file_to_an_answer_on_the_chain(folder: Path, url: str) -> None:
+    assert run(folder, url, "init", "census.csv").returncode == 0
+    assert run(folder, url, "check", "census.toml").returncode == 2
+    write_catalogue(folder)
+    assert run_json(folder, url, "check", "census.toml")["rows"] == 2000
+    unpublished = run(folder, url, "work", "census.toml", "--once")
+    assert "noiseledger publish census.toml" in unpublished.stderr
+    published = run_json(folder, url, "publish", "census.toml")
+    assert run_json(folder, url, "publish", "census.toml")["address"] == published["address"]
+    with Rpc(url, chain_id=published["chain_id"]) as rpc:
+        contract = PrivacyLedgerContract(rpc, published["address"], Sender(rpc, ANALYST))
+        contract.ask([Request(OVER_60.identifier, Fraction(1, 4))])
+        stranger = run(folder, url, "work", "census.toml", "--once", key=node.PLAY_KEYS[2])
+        assert "The ledger's worker is" in stranger.stderr
+        worked = run_json(folder, url, "work", "census.toml", "--once", "--head", "latest")
+        assert len(worked["transactions"]) == 1
+        answer = ChainLedger(contract).ask(OVER_60, precision=Fraction(1, 4))
+        truth = Table.census_sample().totals(OVER_60)[0] / 2000
+        assert abs(answer.value - truth) < 0.01  # ten deviations
+    assert run_json(folder, url, "work", "census.toml", "--once", "--head", "latest")["transactions"] == []
+
+
+def test_publishing_shows_what_will_be_fixed_and_asks(folder: Path, url: str) -> None:
+    run(folder, url, "init", "census.csv")
+    write_catalogue(folder)
+    asked = run(folder, url, "publish", "census.toml")  # nobody is there to say yes
+    assert asked.returncode == 1
+    assert "This will be fixed for ever" in asked.stdout
+    assert "over_60: share of rows where age > 60" in asked.stdout
+    assert not (folder / "census.custody" / "ledger.json").exists()
+    confirmed = run(folder, url, "publish", "census.toml", "--yes")
+    assert "back it up" in confirmed.stdout
+
+
+def test_changed_data_stops_the_worker(folder: Path, url: str) -> None:
+    run(folder, url, "init", "census.csv")
+    write_catalogue(folder)
+    run_json(folder, url, "publish", "census.toml")
+    data = folder / "census.csv"
+    data.write_text(data.read_text().replace("60000,white,68,yes", "60000,white,69,yes", 1))
+    stopped = run(folder, url, "work", "census.toml", "--once")
+    assert stopped.returncode == 2
+    assert "published with other data" in stopped.stderr
+    assert "Traceback" not in stopped.stderr
