@@ -11,12 +11,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-import sqlglot
-from sqlglot import exp
-from sqlglot.parser import Parser
-from sqlglot.tokens import Tokenizer
 
-from noiseledger.core import _diagram, _reader
+from noiseledger.core import _diagram
 from noiseledger.core._sql import RESERVED, identifier, write
 from noiseledger.core._tokens import MAX_NESTING
 from noiseledger.core.canonical import MAX_LENGTH
@@ -154,42 +150,42 @@ def test_columns_have_the_kind_of_their_literals() -> None:
         ("age BETWEEN SYMMETRIC 2 AND 1", "SQL word SYMMETRIC"),
         ("age NOTNULL", "SQL word NOTNULL"),
         ("current_date > 1", "double quotes"),
-        ("lower(name) = 'x'", "outside the safe subset"),
-        ("age + 1 = 2", "outside the safe subset"),
-        ("age - 1 = 2", "outside the safe subset"),
+        ("lower(name) = 'x'", r"near \( at character 6"),
+        ("age + 1 = 2", r"near \+ at character 5"),
+        ("age - 1 = 2", r"near - at character 5"),
         ("-age = 2", "without a number after it"),
         ("age = --1", "without a number after it"),
         ("age = 2 * 3", r"'\*'"),
         ("age = 6 / 3", "'/'"),
         ("name || 'x' = 'y'", r"'\|\|'"),
-        ("name = 'x' 'y'", "outside the safe subset"),
-        ("name = n'x'", "cannot be read"),
-        ("day = date '2020-01-01'", "cannot be read"),
-        ("1 = 1", "outside the safe subset"),
-        ("'x' = 'y'", "outside the safe subset"),
-        ("1", "outside the safe subset"),
-        ("NULL", "outside the safe subset"),
-        ("NOT NULL", "outside the safe subset"),
+        ("name = 'x' 'y'", r"near 'y' at character 12"),
+        ("name = n'x'", r"the column n where"),
+        ("day = date '2020-01-01'", r"the column date where"),
+        ("1 = 1", r"has 1 where it does not belong"),
+        ("'x' = 'y'", r"has 'x' where it does not belong"),
+        ("1", r"has 1 where it does not belong"),
+        ("NULL", r"never true"),
+        ("NOT NULL", r"never true"),
         ("age = NULL", "IS NULL"),
         ("age <> NULL", "IS NULL"),
         ("age IN (1, NULL)", "IS NULL"),
         ("age BETWEEN 1 AND NULL", "IS NULL"),
-        ("age IS TRUE", "outside the safe subset"),
+        ("age IS TRUE", r"near TRUE"),
         ("age IS 1", "outside the safe subset|cannot be read"),
         ("TRUE NOT", "without a condition after it"),
         ("age = 1 NOT AND TRUE", "without a condition after it"),
-        ("(age = 1) IS NULL", "outside the safe subset"),
-        ("(age = 1) = TRUE", "outside the safe subset"),
-        ("age = (height = 1)", "outside the safe subset"),
-        ("1 < age < 2", "outside the safe subset"),
-        ("(age, height) = (1, 2)", "outside the safe subset"),
-        ("age IN ()", "outside the safe subset"),
-        ("age IN 1", "outside the safe subset"),
-        ("age IN height", "outside the safe subset"),
+        ("(age = 1) IS NULL", r"has age = 1 where it does not belong"),
+        ("(age = 1) = TRUE", r"has age = 1 where it does not belong"),
+        ("age = (height = 1)", r"has height = 1 where it does not belong"),
+        ("1 < age < 2", r"near < at character 9"),
+        ("(age, height) = (1, 2)", r"near , at character 5"),
+        ("age IN ()", r"near \) at character 9"),
+        ("age IN 1", r"near 1 at character 8"),
+        ("age IN height", r'near "height" at character 8'),
         ("age IN (height)", "where a condition or a literal belongs"),
-        ("age IN (1,)", "too many or too few of ,"),
-        ("(, age = 1)", "too many or too few of ,"),
-        ("age BETWEEN 1 2", "too many or too few of AND"),
+        ("age IN (1,)", r"near \) at character 11"),
+        ("(, age = 1)", r"near , at character 2"),
+        ("age BETWEEN 1 2", r"near 2 at character 15"),
         ("age NOT NULL", "too many or too few of IS|cannot be read"),
         ("age == 1", "cannot be read"),
         ("age <=> 1", "cannot be read"),
@@ -212,28 +208,6 @@ def test_refuses_everything_else(text: str, hint: str) -> None:
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a BETWEEN SYMMETRIC 2 AND 1",
-        "people.a = 1",
-        "a IN (SELECT 1)",
-        "a IS DISTINCT FROM 1",
-        "lower(a) = 'x'",
-        "a LIKE 'x'",
-        "a = n'x'",
-        "a = ?",
-        "a IN UNNEST(b)",
-        "a = 1 COLLATE x",
-    ],
-)
-def test_the_second_gate_holds_alone(text: str) -> None:
-    """What sqlglot understands and we do not is refused, even had the first gate let it pass."""
-    parsed = sqlglot.parse_one(text, into=exp.Condition)
-    with pytest.raises(InvalidFilter):
-        _reader._expression(parsed)
-
-
 @pytest.mark.parametrize("given", [None, 1, b"age > 60", ["age > 60"]])
 def test_refuses_what_is_not_text(given: object) -> None:
     with pytest.raises(InvalidFilter, match="must be text"):
@@ -241,8 +215,9 @@ def test_refuses_what_is_not_text(given: object) -> None:
 
 
 @pytest.mark.parametrize("word", ["if", "IF", "call", "show", "set", "interval", "describe", "values"])
-def test_sqlglot_says_nothing(word: str, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
-    """Handed over bare, some of these make sqlglot warn and fall back to "Command"."""
+def test_words_of_other_statements_mean_nothing(
+    word: str, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
     with caplog.at_level(logging.DEBUG):
         assert canonical(f'"{word}" = 1') == f"{identifier(word)} = 1"
         for text in (f"{word} x", f"{word} (1)", f"{word} = (", f"{word} {word} = 1"):
@@ -283,7 +258,7 @@ def test_a_caller_deep_in_the_stack_gets_our_error_too() -> None:
     free = sys.getrecursionlimit() - len(inspect.stack(0))
     assert dive(free - 600) == "a = 1"
     with pytest.raises(InvalidFilter, match="too deeply to be read here"):
-        dive(free - 200)
+        dive(free - 40)
 
 
 def test_length_is_bounded() -> None:
@@ -525,17 +500,9 @@ def test_numbers_are_written_in_full() -> None:
     assert len(canonical("a = 1e400")) == len("a = ") + 401
 
 
-def sqlglot_words() -> list[str]:
-    """Return every word that means something to sqlglot, wherever it keeps it."""
-    tables = [table for table in vars(Parser).values() if isinstance(table, dict)]
-    words = {str(word).upper() for table in [Tokenizer.KEYWORDS, *tables] for word in table if isinstance(word, str)}
-    return sorted(word for word in words | RESERVED if word.isidentifier() and word.isascii())
-
-
 def test_every_word_can_be_a_column() -> None:
-    """And its canonical text can be read back, whether or not the word is special to SQL or to sqlglot."""
-    words = sqlglot_words()
-    assert len(words) > 500
+    """And its canonical text can be read back, whether or not the word is special to SQL."""
+    words = sorted(RESERVED | {word.lower() for word in RESERVED})
     for start in range(0, len(words), 20):
         some = words[start : start + 20]
         text = canonical(" AND ".join(f'"{word}" IN (1, 2)' for word in some))

@@ -1,22 +1,26 @@
-"""Read the text of a filter into a tree.
+"""Read the text of a filter into a tree, by recursive descent.
 
-Two steps. First :mod:`noiseledger.core._tokens` refuses every word and sign outside the subset and puts all column
-names in quotes, so that no word can mean anything to sqlglot that it does not mean here. Then the tree sqlglot makes of
-it is copied into ours, node by known node; a node or a part of a node that we do not know is refused.
+::
+
+    either      = both {OR both}
+    both        = negation {AND negation}
+    negation    = NOT negation | condition
+    condition   = operand [comparison operand | [NOT] IN (literals) | [NOT] BETWEEN operand AND operand | IS [NOT] NULL]
+    operand     = column | literal | ( either )
+
+A parser of our own rather than a library's: the language is this small, and every SQL parser we tried accepts, and puts
+right in silence, what nobody should write here.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
 
-import sqlglot
-from sqlglot import exp
-from sqlglot.errors import ParseError, SqlglotError
-
-from noiseledger.core._sql import decimal
-from noiseledger.core._tokens import tokens_of
+from noiseledger.core._sql import decimal, literal, write
+from noiseledger.core._tokens import Token, tokens_of
 from noiseledger.core.canonical import MAX_LENGTH
 from noiseledger.core.condition import (
     And,
@@ -34,7 +38,9 @@ from noiseledger.core.numbers import MAX_DIGITS, exact
 from noiseledger.errors import InvalidFilter, InvalidInput
 
 _EXPECTED = "expected a column compared with a literal, IN, BETWEEN, IS NULL, AND, OR, NOT, TRUE or FALSE"
-_Parsed: TypeAlias = Any  # a node of sqlglot, whose base class has changed its name between releases
+_OPERATORS: dict[str, Operator] = {"=": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_MIRRORED: dict[Operator, Operator] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_END = Token("end", "the end", -1)
 
 
 def read(text: str) -> Expression:
@@ -43,162 +49,185 @@ def read(text: str) -> Expression:
         raise InvalidFilter(f"The filter must be text such as age > 60, not {type(text).__name__}.")
     if len(text) > MAX_LENGTH:
         raise InvalidFilter(f"The filter has {len(text):,} characters; expected at most {MAX_LENGTH:,}, so shorten it.")
-    tokens = tokens_of(text)
-    try:
-        parsed = sqlglot.parse_one(" ".join(token.text for token in tokens), into=exp.Condition)
-    except SqlglotError as error:
-        raise InvalidFilter(f"The filter cannot be read{_place(error)}; {_EXPECTED}, so check it there.") from None
-    expression = _expression(parsed)
-    _check_complete(parsed, Counter(token.text for token in tokens))
-    return expression
+    parser = _Parser(tokens_of(text))
+    expression = parser.either()
+    parser.expect_end()
+    return _condition(expression)
 
 
-def _check_complete(parsed: _Parsed, written: Counter[str]) -> None:
-    """Refuse what sqlglot put right in silence, such as ``IN (1,)``, ``BETWEEN 1 2`` or ``age NOT NULL``."""
-    nodes = Counter(type(node) for node in parsed.walk())
-    commas = sum(len(node.expressions) - 1 for node in parsed.find_all(exp.In))
-    found = {word: sum(nodes[kind] for kind in kinds) for word, kinds in _WRITTEN_AS.items()} | {",": commas}
-    for word, count in found.items():
-        if written[word] != count:
-            raise InvalidFilter(f"The filter has too many or too few of {word} to be read; {_EXPECTED}, so check them.")
+@dataclass(frozen=True)
+class _Column:
+    name: str
 
 
-def _place(error: SqlglotError) -> str:
-    where = error.errors[0].get("highlight") if isinstance(error, ParseError) and error.errors else None
-    return f" near {_shown(str(where))}" if where else ""
+@dataclass(frozen=True)
+class _Literal:
+    value: Value
 
 
-def _refused(node: _Parsed) -> InvalidFilter:
-    if type(node) is exp.Column:
+#: What parentheses may hold: a condition, or one side of a comparison.
+_Part: TypeAlias = Expression | _Column | _Literal
+
+
+class _Parser:
+    def __init__(self, tokens: list[Token]) -> None:
+        self._tokens = tokens
+        self._position = 0
+
+    def either(self) -> _Part:
+        return self._chain("OR", self._both, Or)
+
+    def expect_end(self) -> None:
+        if self._next is not _END:
+            raise self._unexpected()
+
+    def _both(self) -> _Part:
+        return self._chain("AND", self._negation, And)
+
+    def _chain(self, word: str, part: Callable[[], _Part], join: type[And] | type[Or]) -> _Part:
+        first = part()
+        if self._next.text != word:
+            return first
+        terms = [_condition(first)]
+        while self._take(word):
+            terms.append(_condition(part()))
+        return join(tuple(terms))
+
+    def _negation(self) -> _Part:
+        if self._take("NOT"):
+            return Not(_condition(self._negation()))
+        return self._comparison()
+
+    def _comparison(self) -> _Part:
+        left = self._operand()
+        if self._next.text in _OPERATORS and self._next.kind == "symbol":
+            return _compare(left, _OPERATORS[self._advance().text], self._operand())
+        if self._take("IS"):
+            return self._is_null(left)
+        negated = self._take("NOT")
+        if self._take("IN"):
+            found: Expression = Membership(_column(left), self._literals())
+        elif self._take("BETWEEN"):
+            found = self._between(_column(left))
+        elif negated:
+            raise self._unexpected()
+        else:
+            return left
+        return Not(found) if negated else found
+
+    def _is_null(self, left: _Part) -> Expression:
+        negated = self._take("NOT")
+        self._expect("NULL")
+        return Not(IsNull(_column(left))) if negated else IsNull(_column(left))
+
+    def _literals(self) -> tuple[Value, ...]:
+        self._expect("(")
+        values = [_literal(self._operand())]
+        while self._take(","):
+            values.append(_literal(self._operand()))
+        self._expect(")")
+        return tuple(values)
+
+    def _between(self, column: str) -> Expression:
+        low = _literal(self._operand())
+        self._expect("AND")
+        return And((Comparison(column, ">=", low), Comparison(column, "<=", _literal(self._operand()))))
+
+    def _operand(self) -> _Part:
+        token = self._advance()
+        match token.kind:
+            case "quoted" | "word" if token.text.startswith('"'):
+                return _Column(token.text[1:-1].replace('""', '"'))
+            case "text":
+                return _Literal(token.text[1:-1].replace("''", "'"))
+            case "sign":
+                number = _number(self._advance().text)
+                return _Literal(-number if token.text == "-" else number)
+            case "number":
+                return _Literal(_number(token.text))
+        if token.text in ("TRUE", "FALSE"):
+            return _Literal(token.text == "TRUE")
+        if token.text == "NULL":
+            raise InvalidFilter(
+                "The filter compares with NULL, which is never true; use IS NULL or IS NOT NULL instead."
+            )
+        if token.text == "(":
+            inside = self.either()
+            self._expect(")")
+            return inside
+        self._position -= 1
+        raise self._unexpected()
+
+    @property
+    def _next(self) -> Token:
+        return self._tokens[self._position] if self._position < len(self._tokens) else _END
+
+    def _advance(self) -> Token:
+        token = self._next
+        self._position += 1
+        return token
+
+    def _take(self, word: str) -> bool:
+        # A text literal keeps its quotes, so it is never mistaken for a word.
+        found = self._next.text == word
+        self._position += found
+        return found
+
+    def _expect(self, word: str) -> None:
+        if not self._take(word):
+            raise self._unexpected()
+
+    def _unexpected(self) -> InvalidFilter:
+        token = self._next
+        place = "at its end" if token is _END else f"near {_shown(token.text)} at character {token.position + 1}"
+        return InvalidFilter(f"The filter cannot be read {place}; {_EXPECTED}, so check it there.")
+
+
+def _compare(left: _Part, operator: Operator, right: _Part) -> Expression:
+    if isinstance(right, _Column) and not isinstance(left, _Column):
+        return Comparison(right.name, _MIRRORED[operator], _literal(left))
+    return Comparison(_column(left), operator, _literal(right))
+
+
+def _condition(part: _Part) -> Expression:
+    if isinstance(part, _Literal) and isinstance(part.value, bool):
+        return Constant(part.value)
+    if isinstance(part, _Column | _Literal):
+        raise _misplaced(part)
+    return part
+
+
+def _column(part: _Part) -> str:
+    if not isinstance(part, _Column):
+        raise _misplaced(part)
+    return part.name
+
+
+def _literal(part: _Part) -> Value:
+    if not isinstance(part, _Literal):
+        raise _misplaced(part)
+    return part.value
+
+
+def _misplaced(part: _Part) -> InvalidFilter:
+    if isinstance(part, _Column):
         return InvalidFilter(
-            f"The filter has the column {_shown(node.sql())} where a condition or a literal belongs; compare it with a "
+            f"The filter has the column {_shown(part.name)} where a condition or a literal belongs; compare it with a "
             f"literal, for example with TRUE, and put text in single quotes."
         )
-    shown = _shown(node.sql())
-    return InvalidFilter(f"The filter contains {shown}, which is outside the safe subset of SQL; {_EXPECTED}.")
+    shown = _shown(literal(part.value) if isinstance(part, _Literal) else write(part))
+    return InvalidFilter(f"The filter has {shown} where it does not belong; {_EXPECTED}.")
 
 
-def _shown(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _expression(node: _Parsed) -> Expression:
-    """Copy a condition; only known types, and of those only known parts."""
-    node = _bare(node)
-    reader = _READERS.get(type(node))
-    if reader is None:
-        raise _refused(node)
-    return reader(node)
-
-
-def _bare(node: _Parsed) -> _Parsed:
-    while type(node) is exp.Paren:
-        node = node.this
-    return node
-
-
-def _parts(node: _Parsed, *names: str) -> list[_Parsed]:
-    """Return the named parts of a node; refuse one that has others, such as BETWEEN SYMMETRIC."""
-    used = {name for name, part in node.args.items() if part}
-    if not used <= set(names):
-        raise _refused(node)
-    return [node.args.get(name) for name in names]
-
-
-def _terms(node: _Parsed) -> tuple[Expression, ...]:
-    # A long chain is a tree leaning to the left: walk it in a loop, not by recursion.
-    found, rest = [], node
-    while type(rest) is type(node):
-        rest, last = _parts(rest, "this", "expression")
-        found.append(last)
-    return tuple(_expression(term) for term in [rest, *reversed(found)])
-
-
-def _comparison(written: Operator, mirrored: Operator) -> Callable[[_Parsed], Expression]:
-    def comparison(node: _Parsed) -> Expression:
-        left, right = map(_bare, _parts(node, "this", "expression"))
-        if type(right) is exp.Column and type(left) is not exp.Column:
-            return Comparison(_column(right), mirrored, _literal(left))
-        return Comparison(_column(left), written, _literal(right))
-
-    return comparison
-
-
-def _membership(node: _Parsed) -> Expression:
-    column, values = _parts(node, "this", "expressions")
-    if not values:
-        raise _refused(node)
-    return Membership(_column(column), tuple(_literal(value) for value in values))
-
-
-def _between(node: _Parsed) -> Expression:
-    column, low, high = _parts(node, "this", "low", "high")
-    name = _column(column)
-    return And((Comparison(name, ">=", _literal(low)), Comparison(name, "<=", _literal(high))))
-
-
-def _is_null(node: _Parsed) -> Expression:
-    column, null = _parts(node, "this", "expression")
-    if type(null) is not exp.Null:
-        raise _refused(node)
-    return IsNull(_column(column))
-
-
-def _column(node: _Parsed) -> str:
-    node = _bare(node)
-    if type(node) is not exp.Column:
-        raise _refused(node)
-    (name,) = _parts(node, "this")
-    return str(name.this)
-
-
-def _literal(node: _Parsed) -> Value:
-    node = _bare(node)
-    if type(node) is exp.Null:
-        raise InvalidFilter("The filter compares with NULL, which is never true; use IS NULL or IS NOT NULL instead.")
-    if type(node) is exp.Boolean:
-        return bool(node.this)
-    if type(node) is exp.Literal and node.is_string:
-        return str(node.this)
-    return _number(node)
-
-
-def _number(node: _Parsed) -> Value:
-    negative = type(node) is exp.Neg
-    digits = node.this if negative else node
-    if type(digits) is not exp.Literal or digits.is_string:
-        raise _refused(node)
+def _number(digits: str) -> Fraction:
     try:
-        value = exact(str(digits.this))
+        value = exact(digits)
     except InvalidInput as error:
         raise InvalidFilter(f"The filter compares with a number that cannot be used: {error}") from None
     if len(decimal(value)) > MAX_DIGITS:
         raise InvalidFilter(f"The filter has a number of more than {MAX_DIGITS} digits; expected a shorter one.")
-    return -value if negative else value
+    return value
 
 
-_WRITTEN_AS: dict[str, tuple[type, ...]] = {
-    "AND": (exp.And, exp.Between),
-    "OR": (exp.Or,),
-    "NOT": (exp.Not,),
-    "IN": (exp.In,),
-    "BETWEEN": (exp.Between,),
-    "IS": (exp.Is,),
-    "NULL": (exp.Null,),
-    "-": (exp.Neg,),
-}
-_READERS: dict[type, Callable[[_Parsed], Expression]] = {
-    exp.Boolean: lambda node: Constant(bool(node.this)),
-    exp.Not: lambda node: Not(_expression(*_parts(node, "this"))),
-    exp.And: lambda node: And(_terms(node)),
-    exp.Or: lambda node: Or(_terms(node)),
-    exp.EQ: _comparison("=", "="),
-    exp.NEQ: _comparison("<>", "<>"),
-    exp.LT: _comparison("<", ">"),
-    exp.LTE: _comparison("<=", ">="),
-    exp.GT: _comparison(">", "<"),
-    exp.GTE: _comparison(">=", "<="),
-    exp.In: _membership,
-    exp.Between: _between,
-    exp.Is: _is_null,
-}
+def _shown(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -52,7 +52,7 @@ def write(expression: Expression) -> str:
         case Not(term):
             return f"NOT ({write(term)})"
         case Constant(value):
-            return _literal(value)
+            return literal(value)
         case _:
             return _leaf(expression)
 
@@ -90,12 +90,13 @@ def _leaf(leaf: Leaf, negation: str = "") -> str:
         case IsNull():
             return f"{name} IS {negation}NULL"
         case Membership():
-            return f"{name} {negation}IN ({', '.join(map(_literal, leaf.values))})"
+            return f"{name} {negation}IN ({', '.join(map(literal, leaf.values))})"
         case Comparison():
-            return f"{name} {leaf.operator} {_literal(leaf.value)}"
+            return f"{name} {leaf.operator} {literal(leaf.value)}"
 
 
-def _literal(value: Value) -> str:
+def literal(value: Value) -> str:
+    """Return a value as SQL."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, Fraction):

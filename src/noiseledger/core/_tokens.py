@@ -1,7 +1,6 @@
 """The words and signs a filter may use; the first gate of :mod:`noiseledger.core.filter`.
 
-Cutting the text ourselves keeps out what a full SQL parser would accept without a word: comments, a last semicolon,
-``==``, ``IS UNKNOWN``, odd kinds of white space.
+What SQL has beyond the subset never gets past here: comments, semicolons, ``==``, reserved words, odd kinds of white space.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import NamedTuple
 from noiseledger.core._sql import KEYWORDS, RESERVED
 from noiseledger.errors import InvalidFilter
 
-# sqlglot takes some twenty stack frames for each parenthesis, and Python allows a thousand in all.
+# Each level takes a few stack frames, and Python allows a thousand in all.
 MAX_NESTING = 16
 
 # Control characters and halves of characters are kept out of quotes: canonical text is hashed and shown in terminals.
