@@ -1,0 +1,80 @@
+"""Several requests in one call: all of them or none."""
+
+from __future__ import annotations
+
+import pytest
+
+from contract.ledger import AGE, ANN, HEIGHT, UNKNOWN, Ledger, publish, refused
+from contract.reference import MAX_PRECISION
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    ledger = publish()
+    ledger.register("age")
+    ledger.register("height", 2, ceiling=600)
+    return ledger
+
+
+def cases_and_costs(ledger: Ledger, *requests: tuple[bytes, int]) -> list[tuple[int, int]]:
+    return [(fields["case"], fields["cost"]) for _, fields in ledger.ask(*requests)]
+
+
+def test_nothing_is_asked_by_an_empty_batch(ledger: Ledger) -> None:
+    before = ledger.state()
+    assert ledger.ask() == []
+    assert ledger.state() == before
+
+
+def test_each_request_is_recorded_in_its_place(ledger: Ledger) -> None:
+    events = ledger.ask((HEIGHT, 3), (AGE, 5))
+    assert [(fields["query"], fields["precision"], fields["analyst"]) for _, fields in events] == [
+        (HEIGHT, 3, ANN),
+        (AGE, 5, ANN),
+    ]
+    assert (ledger.path(AGE).bought, ledger.path(HEIGHT).bought, ledger.spent()) == (5, 3, 8)
+
+
+def test_the_same_query_twice_is_priced_one_after_the_other(ledger: Ledger) -> None:
+    requests = [(AGE, 5), (AGE, 9), (AGE, 9), (AGE, 2), (HEIGHT, 1), (AGE, 10)]
+    assert cases_and_costs(ledger, *requests) == [(1, 5), (3, 4), (2, 0), (4, 0), (1, 1), (3, 1)]
+    assert (ledger.path(AGE).bought, ledger.spent()) == (10, 11)
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        ((UNKNOWN, 5), "ledger: unknown query"),
+        ((AGE, 0), "ledger: precision out of range"),
+        ((AGE, MAX_PRECISION + 1), "ledger: precision out of range"),
+        ((HEIGHT, 601), "ledger: above the ceiling"),
+        ((HEIGHT, 600), "BudgetExceeded(1100, 1000)"),
+    ],
+)
+def test_one_bad_request_refuses_all(ledger: Ledger, request_: tuple[bytes, int], reason: str) -> None:
+    with refused(ledger, reason):
+        ledger.ask((AGE, 500), request_)
+    with refused(ledger, reason):
+        ledger.ask(request_, (AGE, 500))
+
+
+def test_the_budget_is_held_against_the_sum(ledger: Ledger) -> None:
+    with refused(ledger, "BudgetExceeded(1001, 1000)"):
+        ledger.ask((AGE, 500), (HEIGHT, 501))
+    ledger.ask((AGE, 500), (HEIGHT, 500))
+    assert ledger.spent() == 1000
+
+
+def test_a_batch_has_up_to_100_requests(ledger: Ledger) -> None:
+    requests = [(AGE, step) for step in range(1, 102)]
+    with refused(ledger, ""):
+        ledger.ask(*requests)
+    assert cases_and_costs(ledger, *requests[:100]) == [(1, 1)] + [(3, 1)] * 99
+    assert ledger.spent() == 100
+
+
+def test_a_full_batch_of_extremes_does_not_overflow() -> None:
+    ledger = publish(budget=MAX_PRECISION)
+    queries = [(fields["query"]) for n in range(100) for _, fields in ledger.register(str(n))]
+    with refused(ledger, f"BudgetExceeded({100 * MAX_PRECISION}, {MAX_PRECISION})"):
+        ledger.ask(*((query, MAX_PRECISION) for query in queries))

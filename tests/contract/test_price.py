@@ -1,0 +1,64 @@
+"""What a request would cost, whether or not the budget can bear it."""
+
+from __future__ import annotations
+
+import pytest
+
+from contract.ledger import AGE, ANN, HEIGHT, UNKNOWN, Ledger, publish, refused
+from contract.reference import MAX_PRECISION
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    ledger = publish(budget=100, invites=True)
+    ledger.register("age", 2, ceiling=500)
+    ledger.register("height", 3)
+    ledger.allow(ANN, 60)
+    ledger.ask((AGE, 50))
+    return ledger
+
+
+@pytest.mark.parametrize(
+    ("precision", "case", "cost"),
+    [(1, 4, 0), (40, 4, 0), (49, 4, 0), (50, 2, 0), (51, 3, 1), (100, 3, 50), (101, 3, 51), (500, 3, 450)],
+)
+def test_a_price_depends_on_what_was_bought_alone(ledger: Ledger, precision: int, case: int, cost: int) -> None:
+    before = ledger.state()
+    assert ledger.read("price", AGE, precision) == (case, cost)
+    ledger.allow(ANN, 0)
+    ledger.pause()
+    assert ledger.read("price", AGE, precision) == (case, cost)
+    assert ledger.state().paths == before.paths
+
+
+def test_the_first_price_is_the_precision(ledger: Ledger) -> None:
+    for precision in (1, 100, 101, MAX_PRECISION):
+        assert ledger.read("price", HEIGHT, precision) == (1, precision)
+
+
+@pytest.mark.parametrize(
+    ("query", "precision", "reason"),
+    [
+        (UNKNOWN, 5, "ledger: unknown query"),
+        (UNKNOWN, 0, "ledger: unknown query"),
+        (AGE, 0, "ledger: precision out of range"),
+        (AGE, 501, "ledger: above the ceiling"),
+        (AGE, MAX_PRECISION, "ledger: above the ceiling"),
+        (HEIGHT, MAX_PRECISION + 1, "ledger: precision out of range"),
+        (HEIGHT, 2**255 - 1, "ledger: precision out of range"),
+        (HEIGHT, 2**256 - 1, "ledger: precision out of range"),
+    ],
+)
+def test_what_can_never_be_sold_has_no_price(ledger: Ledger, query: bytes, precision: int, reason: str) -> None:
+    with refused(ledger, reason):
+        ledger.read("price", query, precision)
+
+
+def test_a_naive_price_is_refused_where_the_path_would_be_too_long() -> None:
+    ledger = publish(reuses=False)
+    ledger.register("age")
+    assert ledger.read("price", AGE, MAX_PRECISION) == (1, MAX_PRECISION)
+    ledger.ask((AGE, 1))
+    assert ledger.read("price", AGE, MAX_PRECISION - 1) == (1, MAX_PRECISION - 1)
+    with refused(ledger, "ledger: above the ceiling"):
+        ledger.read("price", AGE, MAX_PRECISION)

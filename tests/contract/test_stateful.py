@@ -1,0 +1,194 @@
+"""Random lives of a ledger, in step with the reference: same answers, same refusals, same record, and never over budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import cycle, islice
+from typing import Any
+
+import boa
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from contract.ledger import ANN, BOB, CUSTODIAN, EVE, PEOPLE, TERMS, WORKER, Ledger
+from contract.record import rebuild
+from contract.reference import MAX_PRECISION, NOBODY, Path, Reference, Refused, Request, identifier
+
+REGISTERED, LATER = ["age", "height", "income"], "weight"
+UINT256 = 2**256 - 1
+LIVES = min(50, settings().max_examples)
+NO_PATH = Path(0, [])
+
+#: A number named by what it is near to, so that random calls often meet a limit, and often stop just short of it.
+Near = tuple[str, int]
+steps = st.sampled_from([1, 0, -1, 2, 10, 40])
+near_precisions = st.tuples(st.sampled_from(["bought", "revealed", "ceiling", "left", "most"]), steps)
+near_ends = st.tuples(st.sampled_from(["bought", "start"]), steps)
+rarely = st.sampled_from([0] * 12 + [-1, 1])
+
+queries = st.sampled_from([*REGISTERED * 3, LATER]).map(identifier)
+analysts = st.sampled_from([ANN, BOB, EVE])
+callers = st.sampled_from([None] * 10 + PEOPLE)  # None is who may
+budgets = st.integers(1, 400) | st.sampled_from([MAX_PRECISION, MAX_PRECISION - 1])
+limits = st.integers(0, 200) | st.sampled_from([0, 1, MAX_PRECISION, MAX_PRECISION + 1, 2**255 - 1, UINT256])
+increments = st.integers(-1000, 1000) | st.sampled_from([2**254, -(2**254), 2**255 - 1, -(2**255)])
+people = st.sampled_from([*PEOPLE, NOBODY])
+duties = st.one_of(
+    st.tuples(st.just("allow"), analysts, limits),
+    st.tuples(st.just("pause"), st.booleans()),
+    st.tuples(st.just("change_worker"), people),
+    st.tuples(st.just("offer_custody"), people),
+    st.tuples(st.just("take_custody")),
+)
+
+
+def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return call(*arguments)
+    except Refused as refusal:
+        return f"refused: {refusal}"
+
+
+class Life(RuleBasedStateMachine):
+    """The same calls to the contract and to the reference."""
+
+    reuses: bool
+    invites: bool
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chain = boa.env.anchor()
+        self.chain.__enter__()
+
+    @initialize(budget=budgets, dimensions=st.permutations([1, 2, 3]), ceiling=limits)
+    def publish(self, budget: int, dimensions: list[int], ceiling: int) -> None:
+        terms = TERMS._replace(budget=budget, reuses=self.reuses, invites=self.invites)
+        self.ledger = Ledger(CUSTODIAN, terms, WORKER)
+        self.reference = Reference(CUSTODIAN, terms, WORKER)
+        assert self.ledger.events == self.reference.events
+        self.before = self.ledger.state()
+        for definition, dimension, limit in zip(REGISTERED, dimensions, (0, ceiling, 0), strict=True):
+            self.both(CUSTODIAN, "register", definition, dimension, 1, 1, limit)
+        self.both(CUSTODIAN, "allow", ANN, budget // 2 + 1)
+
+    def both(self, sender: str, function: str, *arguments: Any) -> None:
+        expected = outcome(getattr(self.reference, function), sender, *arguments)
+        assert outcome(self.ledger.send, sender, function, *arguments) == expected
+
+    def path(self, query: bytes) -> Path:
+        return self.reference.state.paths.get(query, NO_PATH)
+
+    def precision(self, near: Near, query: bytes, who: str) -> int:
+        state, path = self.reference.state, self.path(query)
+        left = min(state.terms.budget - state.spent, state.allowances[who] if self.invites else UINT256)
+        goals = {"bought": path.bought, "revealed": path.revealed, "ceiling": path.ceiling, "left": path.bought + left}
+        goal = {**goals, "most": MAX_PRECISION}[near[0]] + near[1]
+        return min(max(goal if self.reuses else goal - path.bought, 0), UINT256)
+
+    @rule(who=analysts, wanted=st.lists(st.tuples(queries, near_precisions), max_size=4), mind=limits)
+    def ask(self, who: str, wanted: list[tuple[bytes, Near]], mind: int) -> None:
+        self.both(who, "ask", [Request(query, self.precision(near, query, who), mind, 3) for query, near in wanted])
+
+    @rule(who=analysts, query=queries, more=st.integers(1, 30))
+    def buy(self, who: str, query: bytes, more: int) -> None:
+        self.both(who, "ask", [Request(query, self.precision(("bought", more), query, who))])
+
+    @rule(who=analysts, query=queries, near=near_precisions)
+    def price(self, who: str, query: bytes, near: Near) -> None:
+        precision = self.precision(near, query, who)
+        expected = outcome(self.reference.price, query, precision)
+        assert outcome(self.ledger.read, "price", query, precision) == expected
+
+    def pending(self) -> list[bytes]:
+        return [query for query, path in self.reference.state.paths.items() if path.revealed < path.bought]
+
+    @precondition(lambda self: bool(self.pending()))
+    @rule(values=st.lists(increments, min_size=1, max_size=9), short=st.booleans())
+    def answer(self, values: list[int], short: bool) -> None:
+        """What the worker does: reveal everything that was bought, or the next bit of it."""
+        stretches = [(query, 0, ("start", 1) if short else ("bought", 0)) for query in self.pending()]
+        self.reveal_stretches(None, stretches, values)
+
+    @rule(
+        who=callers,
+        stretches=st.lists(st.tuples(queries, rarely, near_ends), max_size=3),
+        values=st.lists(increments, min_size=1, max_size=9),
+        surplus=rarely,
+        missing=rarely,
+    )
+    def reveal(
+        self, who: str | None, stretches: list[tuple[bytes, int, Near]], values: list[int], surplus: int, missing: int
+    ) -> None:
+        self.reveal_stretches(who, stretches, values, surplus, missing)
+
+    def reveal_stretches(
+        self,
+        who: str | None,
+        stretches: list[tuple[bytes, int, Near]],
+        values: list[int],
+        surplus: int = 0,
+        missing: int = 0,
+    ) -> None:
+        revealed = {query: self.path(query).revealed for query, _, _ in stretches}
+        starts, ends, size = [], [], surplus
+        for query, shift, (near, step) in stretches:
+            path = self.path(query)
+            starts.append(max(revealed[query] + shift, 0))
+            revealed[query] = max((path.bought if near == "bought" else revealed[query]) + step, 0)
+            ends.append(revealed[query])
+            size += len(path.point)
+        names = [query for query, _, _ in stretches]
+        numbers = list(islice(cycle(values), max(size, 0)))
+        self.both(who or self.reference.state.worker, "reveal", names, starts, ends[abs(missing) :], numbers)
+
+    @rule(
+        who=callers,
+        definition=st.sampled_from([LATER, LATER, *REGISTERED]),
+        dimension=st.sampled_from([1, 2, 3, 0, 513, UINT256]),
+        sensitivity=st.tuples(*[st.sampled_from([1, 7, UINT256, 0])] * 2),
+        ceiling=limits,
+    )
+    def register(
+        self, who: str | None, definition: str, dimension: int, sensitivity: tuple[int, int], ceiling: int
+    ) -> None:
+        self.both(who or self.reference.state.custodian, "register", definition, dimension, *sensitivity, ceiling)
+
+    @rule(who=callers, duty=duties)
+    def administer(self, who: str | None, duty: tuple[Any, ...]) -> None:
+        state = self.reference.state
+        entitled = state.heir if duty == ("take_custody",) and state.heir != NOBODY else state.custodian
+        self.both(who or entitled, *duty)
+
+    @invariant()
+    def the_promise_holds(self) -> None:
+        now, before = self.ledger.state(), self.before
+        assert now == self.reference.state
+        assert before.spent <= now.spent == sum(path.bought for path in now.paths.values()) <= now.terms.budget
+        assert now.terms == before.terms
+        for query, path in now.paths.items():
+            then = before.paths.get(query, Path(path.ceiling, [0] * len(path.point)))
+            assert then.revealed <= path.revealed <= path.bought
+            assert then.bought <= path.bought
+            assert (then.ceiling, len(then.point)) == (path.ceiling, len(path.point))
+            assert then.point == path.point or then.revealed < path.revealed
+        self.before = now
+
+    def teardown(self) -> None:
+        assert rebuild(self.ledger.events) == self.ledger.state()
+        self.chain.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("reuses", [True, False], ids=["reuse", "naive"])
+@pytest.mark.parametrize("invites", [True, False], ids=["invited", "open"])
+def test_a_ledger_does_as_the_reference(reuses: bool, invites: bool) -> None:
+    kind = type("Life", (Life,), {"reuses": reuses, "invites": invites})
+    run_state_machine_as_test(kind, settings=settings(max_examples=LIVES, stateful_step_count=25, deadline=None))

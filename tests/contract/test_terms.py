@@ -1,0 +1,70 @@
+"""What is fixed for good when a budget is published, and what the contract is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import boa
+import pytest
+
+from contract.ledger import ANN, BOB, CUSTODIAN, EVE, TERMS, WORKER, Ledger, compiled, publish
+from contract.reference import MAX_PRECISION, NOBODY, Refused, State
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"commitment": bytes(range(32)), "rows": 0, "replaces": False},
+        {"reuses": False},
+        {"invites": True},
+        {"replaces": False, "invites": True, "budget": 1},
+        {"budget": MAX_PRECISION, "rows": 2**256 - 1, "epsilon": 2**256 - 1, "delta": 2**255 - 1},
+    ],
+)
+def test_terms_are_kept_and_published_as_they_were_given(changes: dict[str, Any]) -> None:
+    terms = TERMS._replace(**changes)
+    ledger = Ledger(ANN, terms, BOB)
+    assert ledger.events == [("Published", {"terms": terms, "custodian": ANN, "worker": BOB})]
+    assert ledger.state() == State(terms, custodian=ANN, worker=BOB, heir=NOBODY, paused=False, spent=0)
+
+
+@pytest.mark.parametrize("budget", [0, 2**112, 2**255 - 1, 2**256 - 1])
+def test_a_budget_out_of_range_is_refused(budget: int) -> None:
+    with pytest.raises(Refused, match=r"^ledger: budget out of range$"):
+        publish(budget=budget)
+
+
+def test_a_ledger_without_a_worker_is_refused() -> None:
+    with pytest.raises(Refused, match=r"^ledger: no worker$"):
+        Ledger(CUSTODIAN, TERMS, NOBODY)
+
+
+def test_nothing_else_can_change_a_ledger() -> None:
+    abi = publish().contract.abi
+    changing = {entry["name"] for entry in abi if entry.get("stateMutability") == "nonpayable" and "name" in entry}
+    custody = {"change_worker", "offer_custody", "take_custody"}
+    assert changing == {"register", "ask", "reveal", "allow", "pause"} | custody
+    assert not [entry for entry in abi if entry.get("stateMutability") == "payable" or entry["type"] == "fallback"]
+
+
+def test_money_and_unknown_calls_are_refused() -> None:
+    contract = publish().contract
+    boa.env.set_balance(EVE, 1)
+    pay = contract.ask.prepare_calldata([])
+    for call in ({"data": pay, "value": 1}, {"value": 1}, {"data": b""}, {"data": b"\0\0\0\0"}):
+        assert boa.env.execute_code(to_address=contract.address, sender=EVE, **call).is_error
+    assert not boa.env.execute_code(to_address=contract.address, sender=EVE, data=pay).is_error
+
+
+def test_it_runs_on_any_chain() -> None:
+    data = compiled().compiler_data
+    assert data.settings.evm_version == "london"
+    assert len(data.bytecode_runtime) <= 24576  # EIP-170
+
+
+def test_ledgers_are_apart() -> None:
+    one, other = publish(), publish()
+    one.register("age")
+    one.ask((one.events[-1][1]["query"], 5))
+    assert other.state() == State(TERMS, CUSTODIAN, WORKER)

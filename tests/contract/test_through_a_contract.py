@@ -1,0 +1,67 @@
+"""A contract, such as a wallet with several keys, may hold any role; who stands behind it does not count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import boa
+import pytest
+
+from contract.ledger import AGE, ANN, CUSTODIAN, TERMS, WORKER, Ledger, compiled, creation, publish, refused
+
+WALLET = """
+@external
+def create(code: Bytes[24576]) -> address:
+    return raw_create(code)
+
+@external
+def forward(target: address, data: Bytes[4096]):
+    raw_call(target, data)
+"""
+
+
+@pytest.fixture
+def wallet() -> Any:
+    return boa.loads(WALLET)
+
+
+def forward(wallet: Any, ledger: Ledger, sender: str, function: str, *arguments: Any) -> None:
+    wallet.forward(ledger.contract, getattr(ledger.contract, function).prepare_calldata(*arguments), sender=sender)
+
+
+def test_a_wallet_that_publishes_is_the_custodian(wallet: Any) -> None:
+    contract = compiled().at(wallet.create(creation(TERMS, WORKER), sender=CUSTODIAN))
+    (published,) = contract.get_logs(wallet._computation)
+    assert contract.custodian() == published.custodian == wallet.address
+
+
+def test_a_wallet_can_hold_every_role(wallet: Any) -> None:
+    ledger = publish(invites=True)
+    ledger.register("age")
+    ledger.allow(wallet.address, 10)
+    forward(wallet, ledger, ANN, "ask", [(AGE, 7, 0, 0)])
+    (asked,) = ledger.contract.get_logs(wallet._computation)
+    assert (asked.analyst, asked.cost) == (wallet.address, 7)
+    assert (ledger.read("allowance", wallet.address), ledger.read("allowance", ANN)) == (3, 0)
+    ledger.send(CUSTODIAN, "change_worker", wallet.address)
+    forward(wallet, ledger, ANN, "reveal", [AGE], [0], [7], [5])
+    assert ledger.path(AGE).point == [5]
+    ledger.send(CUSTODIAN, "offer_custody", wallet.address)
+    forward(wallet, ledger, ANN, "take_custody")
+    (appointed,) = ledger.contract.get_logs(wallet._computation)
+    assert ledger.read("custodian") == appointed.who == wallet.address
+
+
+@pytest.mark.parametrize(
+    ("sender", "call"),
+    [(CUSTODIAN, ("pause", True)), (CUSTODIAN, ("offer_custody", ANN)), (WORKER, ("reveal", [], [], [], []))],
+    ids=["pause", "offer_custody", "reveal"],
+)
+def test_a_contract_that_custodian_or_worker_calls_cannot_act_for_them(
+    wallet: Any, sender: str, call: tuple[Any, ...]
+) -> None:
+    ledger = publish()
+    with pytest.raises(boa.BoaError, match="ledger: not for you"):
+        forward(wallet, ledger, sender, *call)
+    with refused(ledger, "ledger: not for you"):
+        ledger.send(wallet.address, *call)
