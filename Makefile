@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # One file, one process: the examples of a document build on each other.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
 
-.PHONY: demo test check bench setup lock format clean
+.PHONY: demo test check bench mutants setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
@@ -22,6 +22,9 @@ check: setup ## lint, formatting, types, layers
 
 bench: setup ## print the benchmarks, ratios side by side
 	@$(BIN)/python -m benchmarks
+
+mutants: setup ## change the contract line by line; every change must fail a test
+	@$(BIN)/python scripts/mutate_contract.py
 
 setup: $(READY) ## only prepare the environment, in .venv
 
