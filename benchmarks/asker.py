@@ -14,7 +14,7 @@ from noiseledger.ledger.local import LocalLedger
 
 
 class Asker:
-    """Asks one ledger; what it asks for is spread over the whole path, so that no part of the file is always at hand."""
+    """Asks one ledger; what it asks for is spread over the whole path, so no part of the file is always at hand."""
 
     def __init__(self, file: Path, records: int) -> None:
         """Open a ledger that started with so many records."""

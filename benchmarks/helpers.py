@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, TypeAlias, TypeVar
 
 from rich.console import Console
@@ -43,6 +43,21 @@ class Task:
     count: int = 1
 
 
+@dataclass(frozen=True)
+class Times:
+    """The seconds per operation in each round, by the clock and of the processor."""
+
+    clock: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+
+    def measure(self, task: Task) -> None:
+        """Add one round."""
+        clock, processor = perf_counter(), process_time()
+        task.run()
+        self.clock.append((perf_counter() - clock) / task.count)
+        self.processor.append((process_time() - processor) / task.count)
+
+
 def repeat(call: Callable[[], object], count: int) -> Task:
     """Make a task of many calls, where a single one is too short for the clock."""
 
@@ -53,31 +68,38 @@ def repeat(call: Callable[[], object], count: int) -> Task:
     return Task(run, count)
 
 
-def interleaved(tasks: Mapping[Name, Task], rounds: int) -> dict[Name, list[float]]:
-    """Return the seconds per operation of each task, once per round.
+def interleaved(tasks: Mapping[Name, Task], rounds: int) -> dict[Name, Times]:
+    """Time each task once per round.
 
-    Whatever else the machine does then hits all tasks alike. The order is drawn anew for each round, so that none always
-    runs after the same other one, with the caches as that one left them.
+    Whatever else the machine does then hits all tasks alike. The order is drawn anew for each round, so that none
+    always runs after the same other one, with the caches as that one left them.
     """
     order = Random(0)
-    times: dict[Name, list[float]] = {name: [] for name in tasks}
+    times = {name: Times() for name in tasks}
     for task in tasks.values():
         task.run()
     for _ in range(rounds):
         for name in order.sample(list(tasks), len(tasks)):
-            start = perf_counter()
-            tasks[name].run()
-            times[name].append((perf_counter() - start) / tasks[name].count)
+            times[name].measure(tasks[name])
     return times
 
 
-def per_second(times: Sequence[float]) -> float:
+def per_second(times: Times) -> float:
     """Return the usual number of operations per second."""
-    return 1 / median(times)
+    return 1 / median(times.clock)
 
 
-def ratio(times: Sequence[float], others: Sequence[float]) -> float:
+def ratio(times: Times, others: Times) -> float:
     """Return how many times as long as the others it usually took, compared within each round."""
+    return _ratio(times.clock, others.clock)
+
+
+def processor_ratio(times: Times, others: Times) -> float:
+    """Return how many times as much work it usually was, waiting for the disk not counted."""
+    return _ratio(times.processor, others.processor)
+
+
+def _ratio(times: Sequence[float], others: Sequence[float]) -> float:
     return median(mine / other for mine, other in zip(times, others, strict=True))
 
 

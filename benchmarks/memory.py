@@ -23,7 +23,7 @@ def _measure(space: Workspace) -> list[Row]:
             row |= {"growth": growth} | target(growth, at_most=_LIMIT)
         rows.append(row)
     histogram = _peak(str(space.directory / "histogram.ledger"), 0, rounds=2)
-    return [*rows, {"process": f"ask for a histogram of {CELLS:,} cells", "records": None} | histogram]
+    return [*rows, {"process": f"histogram, {CELLS:,} cells", "records": None} | histogram]
 
 
 def _peak(file: str, size: int, rounds: int) -> Row:

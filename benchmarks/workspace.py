@@ -34,6 +34,8 @@ EPSILON, DELTA = 8, 1e-4
 # Files here never reach a disk, and what a durable commit costs could not be seen.
 _IN_MEMORY = ("tmpfs", "ramfs")
 _CHUNK = 10_000
+_STEP_UNITS = int(STEP * UNITS)
+# Four records of ten have x > 5, and one record moves that share by a tenth.
 _TRUTH = Fraction(4, 10) / Fraction(1, 10)
 
 
@@ -92,8 +94,8 @@ def file_system(folder: Path) -> str:
 def _fill(file: Path, records: int) -> None:
     """Write the rows that as many purchases of one STEP each would have left behind, all in one transaction.
 
-    A million durable commits would take an hour. Skipping them is fair, since what is measured afterwards depends on what
-    the file holds and not on how many commits wrote it; and it holds the same: every row has the shape that
+    A million durable commits would take an hour. Skipping them is fair, since what is measured afterwards depends on
+    what the file holds and not on how many commits wrote it; and it holds the same: every row has the shape that
     ``book.write_reveal`` gives it, the points follow the path's law, and the budget is charged for all of them.
     """
     store = Store(file)
@@ -128,6 +130,3 @@ def _record(number: int) -> tuple[object, ...]:
 def _precision(number: int) -> str:
     """Write ``number * STEP`` as the store does; whole numbers are quicker than fractions, and these are millions."""
     return f"{number * _STEP_UNITS:039d}"
-
-
-_STEP_UNITS = int(STEP * UNITS)

@@ -14,8 +14,10 @@ ROW_KEYS = {
     "noise": {"noise", "by", "per_second", "ratio"},
     "asks": {"request", "records", "per_second", "to_bare"},
     "memory": {"process", "records", "peak_mib", "imports_mib"},
+    "gas": {"purchase", "dimension", "batch", "records", "ask", "reveal", "transactions", "per_query", "snapshot"},
+    "throughput": {"what", "way", "per_second", "to_bare", "stalled"},
 }
-NOT_POSITIVE = {"records", "difference", "met"}
+NOT_POSITIVE = {"records", "difference", "met", "growth", "snapshot", "stalled"}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -58,6 +60,15 @@ def check_what_is_compared(results: dict[str, list[dict[str, Any]]]) -> None:
     kinds = ("paid (2B)", "known (2A)", "bridge (2C)", "quote")
     assert requests == {(kind, size) for kind in kinds for size in (10, 100, 1000)} | {("bare transaction", None)}
     assert [row["records"] for row in results["memory"]] == [10, 100, 1000, None]
+    check_chain_sections(results)
+
+
+def check_chain_sections(results: dict[str, list[dict[str, Any]]]) -> None:
+    assert all(row["snapshot"] for row in results["gas"])
+    wishes = [row["target"] for row in results["gas"] if "met" in row]
+    assert wishes == ["<= 120,000", "<= 30,000", "<= 13,981,013", "within 2%", "within 2%"]
+    # By our sender, and signed before: both beside the node's own rate.
+    assert [row["target"] for row in results["throughput"] if "met" in row] == [">= 5x"] * 2
 
 
 def check_agreement_with_dp_accounting(rows: list[dict[str, Any]]) -> None:
@@ -65,7 +76,17 @@ def check_agreement_with_dp_accounting(rows: list[dict[str, Any]]) -> None:
 
 
 def check_tables(printed: str, file_system: str) -> None:
-    for word in ("1. Conversions", "2. Noise", "3. Requests", "4. Memory", "OpenDP", "bare transaction", ">= 10x"):
+    for word in (
+        "1. Conversions",
+        "2. Noise",
+        "3. Requests",
+        "4. Memory",
+        "5. Gas",
+        "6. Throughput",
+        "OpenDP",
+        "bare transaction",
+        ">= 10x",
+    ):
         assert word in printed
     assert f"file system {file_system}" in printed
 
