@@ -1,0 +1,303 @@
+"""Break PrivacyLedger.vy in every small way there is a rule for, one line at a time, and see that tests/contract notices.
+
+Run it with ``.venv/bin/python scripts/mutate_contract.py``; ``--sample 40 --seed 7`` takes some of the mutants. It fails if
+a mutant survives: then a test is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import random
+import re
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+import boa
+import hypothesis.stateful  # noqa: F401  # once, here, so that no child needs to
+import pytest
+import vyper
+from vyper.compiler.phases import generate_bytecode
+
+ROOT = Path(__file__).parents[1]
+CONTRACT = ROOT / "src" / "noiseledger" / "contracts" / "PrivacyLedger.vy"
+TESTS = ROOT / "tests" / "contract"
+LEAST = 30  # fewer mutants would show too little
+CHILDREN = multiprocessing.get_context("fork")  # a child that inherits the imports starts at once
+
+# A side of a comparison, such as 0, terms.budget, starts[i], len(queries) or meter & MAX_PRECISION.
+SIDE = r"\w[\w.]*(?:\[\w+\]|\([\w.]+\))*(?: & MAX_PRECISION)?"
+COMPARISON = rf"{SIDE} (?:<=?|>=?|[=!]=) {SIDE}"
+
+#: What is looked for in a line, and what each occurrence is replaced by.
+RULES: list[tuple[str, list[str]]] = [
+    # comparisons: the limit itself falls on the other side; the other way round
+    (r" < ", [" <= ", " > "]),
+    (r" <= ", [" < ", " >= "]),
+    (r" > ", [" >= ", " < "]),
+    (r" >= ", [" > ", " <= "]),
+    (r" == ", [" != "]),
+    (r" != ", [" == "]),
+    # conditions: joined the other way, turned round, one half dropped
+    (r" and ", [" or "]),
+    (r" or ", [" and "]),
+    (r"\b(TERMS\.reuses|TERMS\.invites|(?<=if )paused)\b", ["not \\1", "TERMS.replaces"]),
+    (rf"{COMPARISON}(?= and )|(?<= and ){COMPARISON}", ["True"]),
+    (rf"{COMPARISON}(?= or )|(?<= or ){COMPARISON}", ["False"]),
+    # arithmetic
+    (r" \+ ", [" - "]),
+    (r" - ", [" + "]),
+    (r" \+= ", [" -= ", " = "]),
+    (r" << ", [" >> "]),
+    (r" >> ", [" << "]),
+    (r" \| ", [" & "]),
+    (r" & MAX_PRECISION", [""]),
+    # numbers: one more, one less
+    (r"(?<=\*\*)112|\b(?:100|512|24576)\b", ["{+1}", "{-1}"]),
+    (r"(?<![\w*\[])(?:112|224|[0-4])(?![\w*])", ["{+1}"]),
+    # one thing for another
+    (r"\b(?<!   )starts\b", ["ends"]),
+    (r"\b(?<!   )ends\b", ["starts"]),
+    (r"(?<=request\.)epsilon\b", ["delta"]),
+    (r"(?<=request\.)delta\b", ["epsilon"]),
+    (r"=numerator\b", ["=denominator"]),
+    (r"=denominator\b", ["=numerator"]),
+    (r"\bCASE_(?:1|2A)\b(?!:)", ["CASE_2C"]),
+    (r"\bCASE_(?:2B|2C)\b(?!:)", ["CASE_1"]),
+    (r"\bBudgetExceeded\b", ["AllowanceExceeded"]),
+    (r"\bAllowanceExceeded\b", ["BudgetExceeded"]),
+    (r"\bcost, remaining\b", ["remaining, cost"]),
+    (r"\bmsg\.sender\b", ["tx.origin", "self.worker"]),
+    (r"(?<=_only\()self\.\w+", ["self.custodian", "self.worker", "self.heir"]),
+    (r"(?<=role=)\"\w+\"", ['"custodian"', '"heir"']),
+    (r"(?<=\[)(?:i|j|used)\b", ["0"]),
+    (r"\bindexed\((\w+)\)", ["\\1"]),
+    # a statement left out
+    (r"(?<=^    )\s*(?:assert|log|raw_revert|self\.|total \+=|used \+=|remaining =|part\.|values\.).*", ["{pass}"]),
+]
+
+#: Mutants that no test can tell from the contract, and why.
+EQUIVALENT = {
+    "if cost >= 0:": "adding a cost of 0 changes nothing",
+    "case: uint256 = 1": "the next line but one sets it",
+    "cost: uint256 = 1": "the next line sets it",
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """The contract with one thing changed."""
+
+    line: int
+    function: str
+    before: str
+    after: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.line:4}  {self.before}\n   →  {self.after}"
+
+
+INTACT = Mutant(0, "", "the contract itself", "unchanged", CONTRACT.read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant: killed, survived, or skipped; and by which test, or why."""
+
+    kind: str
+    why: str = ""
+
+    def __str__(self) -> str:
+        return "SURVIVED" if self.kind == "survived" else f"{self.kind}: {self.why}"
+
+
+def mutants(source: str) -> list[Mutant]:
+    """Return all mutants of a contract that differ as text."""
+    lines, function, found = source.split("\n"), "", {}
+    for index in code_lines(lines):
+        if match := re.match(r"def (\w+)", lines[index]):
+            function = match[1]
+        for after in changed(lines[index]):
+            if after.strip() in EQUIVALENT:
+                continue
+            text = "\n".join([*lines[:index], after, *rest(lines, index, after)])
+            found[text] = Mutant(index + 1, function, lines[index].strip(), after.strip() or "(nothing)", text)
+    return [mutant for text, mutant in found.items() if text != source]
+
+
+def code_lines(lines: list[str]) -> Iterator[int]:
+    """Yield the indices of lines that are neither comment nor docstring."""
+    quoted = False
+    for index, line in enumerate(lines):
+        if line.strip().startswith('"""'):
+            quoted = not quoted
+        elif not quoted and line.strip() and not line.lstrip().startswith("#"):
+            yield index
+
+
+def changed(line: str) -> Iterator[str]:
+    """Yield a line with one occurrence of one rule replaced."""
+    code = line.split("  #", maxsplit=1)[0]
+    for pattern, replacements in RULES:
+        for match in re.finditer(pattern, code):
+            for replacement in replacements:
+                yield code[: match.start()] + filled(match, replacement) + code[match.end() :]
+
+
+def filled(match: re.Match[str], replacement: str) -> str:
+    """Return what an occurrence is replaced by."""
+    if replacement == "{pass}":
+        return " " * (len(match[0]) - len(match[0].lstrip())) + "pass"
+    if replacement in ("{+1}", "{-1}"):
+        return str(int(match[0]) + int(replacement[1:-1]))
+    return match.expand(replacement)
+
+
+def rest(lines: list[str], index: int, after: str) -> list[str]:
+    """Return the lines that follow, without what belongs to a statement that was left out."""
+    if after.strip() == "pass" and lines[index].endswith("("):
+        index = lines.index(re.match(" *", lines[index])[0] + ")", index)  # type: ignore[index]
+    return lines[index + 1 :]
+
+
+class Killer:
+    """A pytest plugin that remembers which test failed."""
+
+    def __init__(self) -> None:
+        self.name = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a failure."""
+        if report.failed and not self.name:
+            self.name = report.nodeid.rpartition("/")[2]
+
+
+#: Where the killers of a function's mutants are, if not in the file with its name.
+KILLERS = {
+    "test_terms": {"__init__"},
+    "test_views": {"_known", "terms", "spent", "paused", "meter", "point"},
+    "test_allowance": {"allow", "_charge"},
+    "test_roles": {"_only", "pause", "change_worker", "offer_custody", "take_custody"},
+}
+
+
+def in_order(files: list[Path], function: str) -> list[str]:
+    """Sort test files so that the likely killers come first and the slow ones last."""
+
+    def unlikely(file: Path) -> tuple[bool, bool, str]:
+        named = function.strip("_") in file.stem
+        return "stateful" in file.stem, not named and function not in KILLERS.get(file.stem, ()), file.stem
+
+    return [str(file) for file in sorted(files, key=unlikely)]
+
+
+def judge(mutant: Mutant, original: str, files: list[Path], answer: Connection) -> None:
+    """Run the suite on a mutant, in a process of its own, and send the verdict."""
+    with tempfile.TemporaryDirectory() as folder:
+        target, log = Path(folder) / "PrivacyLedger.vy", Path(folder) / "log"
+        target.write_text(mutant.source, encoding="utf-8")
+        os.environ["NOISELEDGER_CONTRACT"] = str(target)
+        boa.interpret.set_cache_dir(folder)  # not among what others compiled
+        try:
+            same = program() == original and mutant != INTACT
+        except Exception as error:  # whatever the compiler says
+            answer.send(Verdict("skipped", f"does not compile: {type(error).__name__}"))
+        else:
+            answer.send(
+                Verdict("skipped", "the same program") if same else run_suite(in_order(files, mutant.function), log)
+            )
+
+
+def program() -> str:
+    """Compile what the tests will test, and return the code without the hash of its source."""
+    from contract.ledger import compiled  # noqa: PLC0415  # here, since it reads the environment when it is imported
+
+    return f"0x{generate_bytecode(compiled().compiler_data.assembly, compiler_metadata=None).hex()}"
+
+
+def run_suite(files: list[str], log: Path) -> Verdict:
+    """Run tests until one fails, without a word."""
+    killer = Killer()
+    options = ["-x", "--tb=no", "--assert=plain", "--hypothesis-profile=mutants", f"--confcutdir={TESTS}"]
+    options += [f"--rootdir={ROOT}", f"-c={ROOT / 'pyproject.toml'}"]
+    options += [f"-pno:{plugin}" for plugin in ("cacheprovider", "boa_test", "unraisableexception")]
+    with log.open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+        code = pytest.main([*options, *files], plugins=[killer])
+    if code == pytest.ExitCode.OK:
+        return Verdict("survived")
+    return Verdict("killed", killer.name) if killer.name else Verdict("broken", log.read_text()[-2000:])
+
+
+def judged(waiting: list[Mutant], original: str, files: list[Path], workers: int) -> Iterator[tuple[Mutant, Verdict]]:
+    """Judge mutants, several at a time, and yield each verdict when it is there."""
+    waiting, running = waiting[::-1], list[tuple[Mutant, Any, Any]]()
+    while waiting or running:
+        while waiting and len(running) < workers:
+            mutant = waiting.pop()
+            receiver, sender = CHILDREN.Pipe(duplex=False)
+            process = CHILDREN.Process(target=judge, args=(mutant, original, files, sender))
+            process.start()
+            sender.close()
+            running.append((mutant, process, receiver))
+        ready = wait([receiver for _, _, receiver in running])
+        for mutant, process, receiver in [child for child in running if child[2] in ready]:
+            running.remove((mutant, process, receiver))
+            try:
+                verdict = receiver.recv()
+            except EOFError:
+                verdict = Verdict("broken", "the process died")
+            process.join()
+            yield mutant, verdict
+
+
+def options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=int, metavar="N", help="try N mutants, drawn at random (default: all)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="for the draw (default: 0)")
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, metavar="W", help="at a time (default: all cores)"
+    )
+    parser.add_argument("--tests", default="test_*.py", metavar="GLOB", help="files in tests/contract (default: all)")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Judge the mutants, print a table, and return 1 unless all were killed."""
+    chosen, began = options(), time.monotonic()
+    sys.path.insert(0, str(TESTS.parent))
+    files = [
+        file for file in TESTS.glob(chosen.tests) if file.stem != "test_artifact"
+    ]  # that one is about another file
+    generated = mutants(INTACT.source)
+    if chosen.sample is not None:
+        generated = random.Random(chosen.seed).sample(generated, min(chosen.sample, len(generated)))
+    original = vyper.compile_code(INTACT.source, output_formats=["bytecode"], no_bytecode_metadata=True)["bytecode"]
+    count: Counter[str] = Counter()
+    for mutant, verdict in judged([INTACT, *generated], original, files, chosen.workers):
+        if mutant != INTACT:
+            count[verdict.kind] += 1
+            print(f"{mutant}\n      {verdict}", flush=True)
+        elif verdict.kind != "survived":
+            print(f"The suite fails on the contract itself: {verdict.why}")
+            return 1
+    print(
+        f"\n{len(generated)} mutants: {count['killed']} killed, {count['survived']} survived, {count['skipped']} skipped, "
+        f"{count['broken']} broken, in {time.monotonic() - began:.0f} s; {len(EQUIVALENT)} more are equivalent by intent."
+    )
+    return 0 if count["killed"] == len(generated) - count["skipped"] >= LEAST else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
