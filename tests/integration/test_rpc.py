@@ -61,6 +61,14 @@ def test_batches_keep_their_order_and_carry_failures(url: str) -> None:
             chain.call("eth_noSuchThing")
 
 
+def test_large_batches_are_split_by_bytes(url: str) -> None:
+    with Rpc(url) as chain:
+        filler = "0x" + "00" * 400_000  # nodes refuse bodies of a few megabytes
+        results = chain.batch([("web3_sha3", [filler])] * 5)
+        assert len(set(results)) == 1
+        assert results[0].startswith("0x")
+
+
 def test_another_chain_is_refused(url: str) -> None:
     with pytest.raises(ChainMismatch, match="chain 31337, but this ledger is on chain 1"):
         Rpc(url, chain_id=1)

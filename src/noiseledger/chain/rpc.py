@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self, TypeAlias
 
 import httpx2
@@ -17,8 +17,9 @@ from noiseledger.errors import ChainMismatch, ChainUnreachable, RpcFailed
 
 Call: TypeAlias = tuple[str, Sequence[Any]]
 
-#: What a node may be asked at once; larger batches are split.
+#: What a node may be asked at once, in calls and in bytes; larger batches are split.
 MAX_BATCH = 100
+MAX_BATCH_BYTES = 1_000_000
 TIMEOUT_SECONDS = 20.0
 ATTEMPTS = 4
 _FIRST_PAUSE_SECONDS = 0.25
@@ -75,23 +76,21 @@ class Rpc:
     def batch(self, calls: Sequence[Call]) -> list[Any]:
         """Return the results of many calls in order; a call that failed has its ``RpcFailed`` as result."""
         results: list[Any] = []
-        for start in range(0, len(calls), MAX_BATCH):
-            results += self._exchange(calls[start : start + MAX_BATCH])
+        for part in _parts([self._body(method, params) for method, params in calls]):
+            results += self._exchange(part)
         return results
 
-    def _exchange(self, calls: Sequence[Call]) -> list[Any]:
-        numbered = {next(self._numbers): call for call in calls}
-        body = [
-            {"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)}
-            for number, (method, params) in numbered.items()
-        ]
-        replies = self._post(body[0] if len(body) == 1 else body)
-        by_number = {reply["id"]: reply for reply in (replies if isinstance(replies, list) else [replies])}
-        if set(by_number) != set(numbered):
+    def _body(self, method: str, params: Sequence[Any]) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": next(self._numbers), "method": method, "params": list(params)}
+
+    def _exchange(self, bodies: list[dict[str, Any]]) -> list[Any]:
+        replies = self._post(bodies[0] if len(bodies) == 1 else bodies)
+        by_number = {reply.get("id"): reply for reply in (replies if isinstance(replies, list) else [replies])}
+        if set(by_number) != {body["id"] for body in bodies}:
             raise ChainUnreachable(
                 f"{self.url} did not answer every call of a batch: try again, or use another endpoint."
             )
-        return [_result(by_number[number], call[0]) for number, call in numbered.items()]
+        return [_result(by_number[body["id"]], body["method"]) for body in bodies]
 
     def _post(self, body: Any) -> Any:
         pause = _FIRST_PAUSE_SECONDS
@@ -110,6 +109,22 @@ class Rpc:
             time.sleep(pause)
             pause *= 2
         raise AssertionError("unreachable")
+
+
+def _parts(bodies: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Cut a batch into parts that a node takes."""
+    part: list[dict[str, Any]] = []
+    size = 0
+    for body in bodies:
+        # Almost all of it is the data of transactions, which is plain text.
+        length = sum(len(param) for param in body["params"] if isinstance(param, str))
+        if part and (len(part) == MAX_BATCH or size + length > MAX_BATCH_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(body)
+        size += length
+    if part:
+        yield part
 
 
 def _result(reply: dict[str, Any], method: str) -> Any:

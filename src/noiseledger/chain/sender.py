@@ -15,7 +15,8 @@ from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionP
 GWEI = 10**9
 MAX_FEE_GWEI = 200
 RECEIPT_SECONDS = 120.0
-_POLL_SECONDS = 0.05
+# A local chain has a receipt at once, a real one after seconds: look soon, then less and less often.
+_FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.002, 0.25
 _RESEND_SECONDS = 5.0
 #: An estimate is made against one state and used against a later one.
 _GAS_MARGIN = 1.2
@@ -84,6 +85,7 @@ class Sender:
         """Return the receipts of many transactions, in order."""
         found: dict[str, Receipt] = {}
         give_up, resend = time.monotonic() + seconds, time.monotonic() + _RESEND_SECONDS
+        pause = _FIRST_POLL_SECONDS
         while True:
             open_ = [transaction for transaction in transactions if transaction not in found]
             for reply in self.rpc.batch([("eth_getTransactionReceipt", [transaction]) for transaction in open_]):
@@ -98,7 +100,8 @@ class Sender:
             if time.monotonic() > resend:
                 resend += _RESEND_SECONDS
                 self.rpc.batch([("eth_sendRawTransaction", [self._raw[t]]) for t in open_ if t in self._raw])
-            time.sleep(_POLL_SECONDS)
+            time.sleep(pause)
+            pause = min(pause * 1.5, _LAST_POLL_SECONDS)
 
     def _nonce(self) -> int:
         """Return the next nonce: what we know of our own transactions counts only while some are in flight."""
