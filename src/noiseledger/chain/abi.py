@@ -18,8 +18,19 @@ _REASON_SELECTOR = keccak(text="Error(string)")[:4]
 
 def encode_call(function: str, *arguments: Any) -> str:
     """Return the call data of a function."""
-    inputs = _types(_entry("function", function)["inputs"])
-    return "0x" + (_selector(function, tuple(inputs)) + encode(inputs, arguments)).hex()
+    inputs = _inputs(function)
+    # Requests come by the thousand, and packing them here takes a tenth of the library's time.
+    data = _pack_requests(*arguments) if function == "ask" else encode(inputs, arguments)
+    return "0x" + (_selector(function, inputs) + data).hex()
+
+
+def _pack_requests(requests: Sequence[tuple[bytes, int, int, int]]) -> bytes:
+    """Encode a list of requests: where it begins, how long it is, and four words for each."""
+    words = [(32).to_bytes(32), len(requests).to_bytes(32)]
+    for query, *numbers in requests:
+        words.append(query)
+        words += [number.to_bytes(32) for number in numbers]
+    return b"".join(words)
 
 
 def encode_deployment(*arguments: Any) -> str:
@@ -63,8 +74,14 @@ def decode_revert(data: str | None) -> tuple[str, tuple[int, ...]]:
     return "", ()
 
 
+@cache
 def _selector(name: str, types: tuple[str, ...]) -> bytes:
     return keccak(text=f"{name}({','.join(types)})")[:4]
+
+
+@cache
+def _inputs(function: str) -> tuple[str, ...]:
+    return tuple(_types(_entry("function", function)["inputs"]))
 
 
 @cache
