@@ -25,7 +25,7 @@ from contract.reference import MAX_PRECISION, NOBODY, Path, Reference, Refused, 
 
 REGISTERED, LATER = ["age", "height", "income"], "weight"
 UINT256 = 2**256 - 1
-LIVES = min(50, settings().max_examples)
+LIVES = min(60, settings().max_examples)
 NO_PATH = Path(0, [])
 
 #: A number named by what it is near to, so that random calls often meet a limit, and often stop just short of it.
@@ -33,6 +33,7 @@ Near = tuple[str, int]
 steps = st.sampled_from([1, 0, -1, 2, 10, 40])
 near_precisions = st.tuples(st.sampled_from(["bought", "revealed", "ceiling", "left", "most"]), steps)
 near_ends = st.tuples(st.sampled_from(["bought", "start"]), steps)
+sometimes = st.sampled_from([0, 0, 0, 0, -1, 1])
 rarely = st.sampled_from([0] * 12 + [-1, 1])
 
 queries = st.sampled_from([*REGISTERED * 3, LATER]).map(identifier)
@@ -68,6 +69,7 @@ class Life(RuleBasedStateMachine):
         super().__init__()
         self.chain = boa.env.anchor()
         self.chain.__enter__()
+        self.last: tuple[Any, ...] = ()
 
     @initialize(budget=budgets, dimensions=st.permutations([1, 2, 3]), ceiling=limits)
     def publish(self, budget: int, dimensions: list[int], ceiling: int) -> None:
@@ -98,9 +100,9 @@ class Life(RuleBasedStateMachine):
     def ask(self, who: str, wanted: list[tuple[bytes, Near]], mind: int) -> None:
         self.both(who, "ask", [Request(query, self.precision(near, query, who), mind, 3) for query, near in wanted])
 
-    @rule(who=analysts, query=queries, more=st.integers(1, 30))
-    def buy(self, who: str, query: bytes, more: int) -> None:
-        self.both(who, "ask", [Request(query, self.precision(("bought", more), query, who))])
+    @rule(who=analysts, query=queries, near=st.tuples(st.sampled_from(["bought", "bought", "left"]), steps))
+    def buy(self, who: str, query: bytes, near: Near) -> None:
+        self.both(who, "ask", [Request(query, self.precision(near, query, who))])
 
     @rule(who=analysts, query=queries, near=near_precisions)
     def price(self, who: str, query: bytes, near: Near) -> None:
@@ -112,15 +114,23 @@ class Life(RuleBasedStateMachine):
         return [query for query, path in self.reference.state.paths.items() if path.revealed < path.bought]
 
     @precondition(lambda self: bool(self.pending()))
-    @rule(values=st.lists(increments, min_size=1, max_size=9), short=st.booleans())
-    def answer(self, values: list[int], short: bool) -> None:
+    @rule(values=st.lists(increments, min_size=1, max_size=9), short=st.booleans(), surplus=sometimes)
+    def answer(self, values: list[int], short: bool, surplus: int) -> None:
         """What the worker does: reveal everything that was bought, or the next bit of it."""
         stretches = [(query, 0, ("start", 1) if short else ("bought", 0)) for query in self.pending()]
-        self.reveal_stretches(None, stretches, values)
+        self.reveal_stretches(None, stretches, values, surplus)
+
+    @precondition(lambda self: self.last)
+    @rule(later=st.booleans())
+    def replay(self, later: bool) -> None:
+        """Send the last reveal again, as it was or with other ends."""
+        names, starts, ends, numbers = self.last
+        ends = [self.path(query).bought for query in names] if later else ends
+        self.both(self.reference.state.worker, "reveal", names, starts, ends, numbers)
 
     @rule(
         who=callers,
-        stretches=st.lists(st.tuples(queries, rarely, near_ends), max_size=3),
+        stretches=st.lists(st.tuples(queries, sometimes, near_ends), max_size=3),
         values=st.lists(increments, min_size=1, max_size=9),
         surplus=rarely,
         missing=rarely,
@@ -147,8 +157,8 @@ class Life(RuleBasedStateMachine):
             ends.append(revealed[query])
             size += len(path.point)
         names = [query for query, _, _ in stretches]
-        numbers = list(islice(cycle(values), max(size, 0)))
-        self.both(who or self.reference.state.worker, "reveal", names, starts, ends[abs(missing) :], numbers)
+        self.last = names, starts, ends[abs(missing) :], list(islice(cycle(values), max(size, 0)))
+        self.both(who or self.reference.state.worker, "reveal", *self.last)
 
     @rule(
         who=callers,
