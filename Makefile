@@ -40,7 +40,7 @@ $(READY): pyproject.toml requirements/dev.lock requirements/node.lock
 	@touch $@
 
 lock: setup ## resolve the development dependencies anew
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile pyproject.toml --group dev requirements/build.in --universal --python-version 3.11 \
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile pyproject.toml --all-extras --group dev requirements/build.in --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" --upgrade --quiet --output-file requirements/dev.lock
 
 format: setup ## let ruff rewrite
