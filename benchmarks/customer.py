@@ -12,7 +12,7 @@ from benchmarks.helpers import Task, repeat
 from benchmarks.shop import ANALYST, FULL_ASK_GAS, IN_FLIGHT, STEP, WORKER, Shop, ask_call, check, requests
 from noiseledger.chain import Request, Rpc
 from noiseledger.chain.contract import MAX_BATCH
-from noiseledger.chain.sender import GWEI
+from noiseledger.chain.fees import GWEI
 from noiseledger.errors import TransactionPending
 
 #: What is done, and how.

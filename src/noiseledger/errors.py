@@ -14,6 +14,9 @@
     │   ├── LedgerExists                would overwrite one
     │   ├── LedgerNotFound              nothing there, or not a ledger
     │   ├── LedgerBusy                  another process holds it for too long
+    │   ├── LedgerFull                  no space left on the disk
+    │   ├── JournalLost                 published with a journal that is not there
+    │   ├── QueryClosed                 a lost journal may have answered it already
     │   ├── LedgerPaused                its custodian has stopped selling
     │   └── LedgerRefused               the contract refused for another reason, which is given
     ├── AnswerPending                   bought, and not yet revealed
@@ -24,6 +27,7 @@
         ├── ChainMismatch               another chain than expected
         ├── FeeTooHigh                  the chain asks for more than the bound on fees
         ├── TransactionPending          sent, and not yet in a block
+        ├── TransactionDisplaced        sent, and another one took its place
         └── RpcFailed                   the node answered with an error
 
 Each message is one sentence or two: what was wrong, what was expected, what to do. No message ever contains a true
@@ -97,6 +101,18 @@ class LedgerBusy(LedgerError):
     """Another process holds the ledger for too long."""
 
 
+class LedgerFull(LedgerError):
+    """There is no space left for the ledger; nothing was changed."""
+
+
+class JournalLost(LedgerError):
+    """A ledger was published with a journal that is not there; a new one could contradict it."""
+
+
+class QueryClosed(LedgerError):
+    """The lost journal may have answered this query already, and a second answer would cost privacy that is not paid."""
+
+
 class LedgerPaused(LedgerError):
     """The ledger's custodian has stopped selling for now."""
 
@@ -150,17 +166,36 @@ class FeeTooHigh(ChainError):
 class TransactionPending(ChainError):
     """The transaction was sent and is not yet in a block; it may still get there."""
 
-    def __init__(self, transaction: str, seconds: float) -> None:
-        """Keep the hash, to look again later."""
+    def __init__(self, transaction: str, seconds: float, at_bound: bool = False) -> None:
+        """Keep the hash, to look again later, and whether only the bound on fees keeps it from being replaced."""
         self.transaction = transaction
+        self.seconds = seconds
+        self.at_bound = at_bound
+        hint = " Its fee is as high as your bound allows: wait, or raise the bound." if at_bound else ""
         super().__init__(
             f"The transaction {transaction} was sent, but is in no block after {seconds:g} seconds; it may still get "
-            f"there. Nothing is lost: the same request again finds it."
+            f"there. Nothing is lost: the same request again finds it.{hint}"
         )
 
-    def __reduce__(self) -> tuple[type[TransactionPending], tuple[str, float]]:
+    def __reduce__(self) -> tuple[type[TransactionPending], tuple[str, float, bool]]:
         """Survive the way between processes."""
-        return type(self), (self.transaction, 0)
+        return type(self), (self.transaction, self.seconds, self.at_bound)
+
+
+class TransactionDisplaced(ChainError):
+    """The transaction was sent, and another one of the same key took its place for good."""
+
+    def __init__(self, transaction: str) -> None:
+        """Keep the hash."""
+        self.transaction = transaction
+        super().__init__(
+            f"Another transaction of the same key took the place of {transaction}, which will not happen. Look what is "
+            "left to do, and send that; do not use one key in two programs at once."
+        )
+
+    def __reduce__(self) -> tuple[type[TransactionDisplaced], tuple[str]]:
+        """Survive the way between processes."""
+        return type(self), (self.transaction,)
 
 
 class RpcFailed(ChainError):

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN
-from noiseledger.chain import Rpc, Sender, sender
-from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionPending
+from noiseledger.chain import Key, Rpc, Sender, sender
+from noiseledger.chain.fees import GWEI, Fees
+from noiseledger.chain.sender import create_address
+from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionDisplaced, TransactionPending
 
 NOWHERE = "0x000000000000000000000000000000000000dEaD"
 
@@ -80,8 +84,7 @@ def test_a_nonce_that_another_took_is_not_taken_for_success(rpc: Rpc, monkeypatc
     """A node that lags behind names a nonce that is used; the transaction is not there, and that is said."""
     ours = Sender(rpc, ANALYST)
     ours.wait(ours.send(NOWHERE, "0x"))
-    original = rpc.call
-    monkeypatch.setattr(rpc, "call", lambda m, *p: "0x0" if m == "eth_getTransactionCount" else original(m, *p))
+    monkeypatch.setattr(ours, "counts", lambda: (0, 0))
     with pytest.raises(RpcFailed, match="nonce too low"):
         ours.send(NOWHERE, "0x")
 
@@ -110,3 +113,174 @@ def test_no_funds_is_said_before_anything_is_sent(rpc: Rpc) -> None:
     rpc.call("anvil_setBalance", CUSTODIAN.address, "0x0")
     with pytest.raises(RpcFailed, match=r"(?i)funds"):
         Sender(rpc, CUSTODIAN).send(NOWHERE, "0x")
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look after what is in flight at once, instead of after some blocks and seconds."""
+    for name, value in (("_RESEND_SECONDS", 0.1), ("_RAISE_SECONDS", 0.1), ("_RAISE_BLOCKS", 1)):
+        monkeypatch.setattr(sender, name, value)
+
+
+@pytest.fixture
+def by_hand(rpc: Rpc) -> Iterator[Callable[[int], None]]:
+    """A chain that makes a block when it is told to, at a given base fee in gwei."""
+    rpc.call("evm_setAutomine", False)
+
+    def mine(gwei: int) -> None:
+        rpc.call("anvil_setNextBlockBaseFeePerGas", hex(gwei * GWEI))
+        rpc.call("evm_mine")
+
+    yield mine
+    rpc.call("evm_setAutomine", True)
+    rpc.call("anvil_setNextBlockBaseFeePerGas", hex(GWEI))  # anvil's way back to a snapshot forgets this
+
+
+def in_background(work: Callable[[], Any]) -> Future[Any]:
+    return ThreadPoolExecutor(1).submit(work)
+
+
+def soon(holds: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
+def pool(rpc: Rpc, key: Key) -> dict[int, dict[str, Any]]:
+    """Return what waits in the node's pool."""
+    waiting = rpc.call("txpool_content")["pending"].get(key.address.lower(), {})
+    waiting |= rpc.call("txpool_content")["pending"].get(key.address, {})
+    return {int(nonce): transaction for nonce, transaction in waiting.items()}
+
+
+def test_what_blocks_leave_behind_is_replaced_by_the_same_call(
+    rpc: Rpc, hasty: None, by_hand: Callable[[int], None]
+) -> None:
+    ours = Sender(rpc, ANALYST)
+    seen: list[dict[str, Any]] = []
+    ours.watch = lambda event, **facts: seen.append({"event": event, **facts})
+    first = ours.send(NOWHERE, "0xabcdef")
+    nonce = int(rpc.call("eth_getTransactionByHash", first)["nonce"], 16)
+    before = pool(rpc, ANALYST)[nonce]
+    waiting = in_background(lambda: ours.wait(first))
+    by_hand(40)  # far above what was offered: anvil drops it
+    soon(lambda: nonce in pool(rpc, ANALYST))
+    after = pool(rpc, ANALYST)[nonce]
+    assert (after["to"], after["input"], after["gas"]) == (before["to"], before["input"], before["gas"])
+    for fee in ("maxFeePerGas", "maxPriorityFeePerGas"):
+        assert int(after[fee], 16) * 8 >= int(before[fee], 16) * 9
+    by_hand(40)
+    receipt = waiting.result(timeout=20)
+    assert receipt.succeeded
+    assert receipt.transaction == after["hash"] != first
+    replaced = [facts for facts in seen if facts["event"] == "replaced"]
+    assert replaced
+    assert replaced[0]["replaces"] == first
+
+
+def test_a_transaction_that_waits_while_blocks_are_made_is_replaced(
+    rpc: Rpc, hasty: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Still in the pool, but blocks go by without it, as when others offer more."""
+    ours = Sender(rpc, ANALYST)
+    rpc.call("evm_setAutomine", False)
+    try:
+        first = ours.send(NOWHERE, "0x")
+        before = next(iter(pool(rpc, ANALYST).values()))
+        original, block = rpc.call, iter(range(10**6, 2 * 10**6))
+        monkeypatch.setattr(rpc, "call", lambda m, *p: hex(next(block)) if m == "eth_blockNumber" else original(m, *p))
+        with pytest.raises(TransactionPending):
+            ours.wait(first, seconds=1)
+        after = next(iter(pool(rpc, ANALYST).values()))
+        assert int(after["maxFeePerGas"], 16) * 8 >= int(before["maxFeePerGas"], 16) * 9
+        assert original("eth_getTransactionByHash", first) is None
+        rpc.call("evm_mine")
+        assert ours.wait(first).transaction == after["hash"]
+    finally:
+        rpc.call("evm_setAutomine", True)
+
+
+def test_a_chain_that_stands_still_is_offered_no_more(rpc: Rpc, hasty: None, by_hand: Callable[[int], None]) -> None:
+    ours = Sender(rpc, ANALYST)
+    first = ours.send(NOWHERE, "0x")
+    with pytest.raises(TransactionPending):
+        ours.wait(first, seconds=1)
+    assert rpc.call("eth_getTransactionByHash", first) is not None
+
+
+def test_the_bound_on_fees_holds_for_replacements_and_is_said(
+    rpc: Rpc, hasty: None, by_hand: Callable[[int], None]
+) -> None:
+    ours = Sender(rpc, ANALYST, max_fee_gwei=30)
+    first = ours.send(NOWHERE, "0x")
+    by_hand(100)
+    with pytest.raises(TransactionPending, match="as high as your bound allows") as caught:
+        ours.wait(first, seconds=1)
+    assert caught.value.at_bound
+    assert pool(rpc, ANALYST) == {}
+    by_hand(10)  # the chain asks for less again
+    waiting = in_background(lambda: ours.wait(first))
+    soon(lambda: bool(pool(rpc, ANALYST)))
+    assert all(int(waits["maxFeePerGas"], 16) <= 30 * GWEI for waits in pool(rpc, ANALYST).values())
+    by_hand(10)
+    assert waiting.result(timeout=20).succeeded
+
+
+def test_another_life_can_take_the_place_of_what_was_left_behind(rpc: Rpc, by_hand: Callable[[int], None]) -> None:
+    lost = Sender(rpc, ANALYST).send(NOWHERE, "0x01")
+    ours = Sender(rpc, ANALYST)
+    latest, pending = ours.counts()
+    assert pending == latest + 1
+    again = ours.send(NOWHERE, "0x02", nonce=latest)
+    assert rpc.call("eth_getTransactionByHash", lost) is None
+    by_hand(1)
+    assert ours.wait(again).succeeded
+    assert ours.counts() == (latest + 1, latest + 1)
+
+
+def test_what_cannot_be_outbid_within_the_bound_is_left(rpc: Rpc, by_hand: Callable[[int], None]) -> None:
+    rich = Sender(rpc, ANALYST)
+    rich._market.offer = lambda: Fees(100 * GWEI, 100 * GWEI)  # type: ignore[method-assign]
+    rich.send(NOWHERE, "0x01")
+    poor = Sender(rpc, ANALYST, max_fee_gwei=20)
+    with pytest.raises(FeeTooHigh, match="too low to replace it"):
+        poor.send(NOWHERE, "0x02", nonce=poor.counts()[0])
+
+
+def test_a_nonce_that_another_program_took_is_said(rpc: Rpc, hasty: None, by_hand: Callable[[int], None]) -> None:
+    ours, other = Sender(rpc, ANALYST), Sender(rpc, ANALYST)
+    first = ours.send(NOWHERE, "0x01")
+    other.send(NOWHERE, "0x02", nonce=ours.counts()[0])
+    by_hand(1)
+    with pytest.raises(TransactionDisplaced, match="one key in two programs"):
+        ours.wait(first, seconds=20)
+    assert ours.in_flight() == []
+
+
+def test_a_gap_that_a_reorganisation_left_is_closed(rpc: Rpc, hasty: None) -> None:
+    """The chain forgets a confirmed transaction, and a later one waits for its nonce."""
+    ours = Sender(rpc, ANALYST)
+    snapshot = rpc.call("evm_snapshot")
+    ours.wait(ours.send(NOWHERE, "0x01"))
+    rpc.call("evm_setAutomine", False)
+    later = ours.send(NOWHERE, "0x02")
+    rpc.call("anvil_dropTransaction", later)
+    rpc.call("evm_revert", snapshot)
+    rpc.call("evm_setAutomine", True)
+    assert ours.wait(later, seconds=20).succeeded
+
+
+def test_where_a_contract_comes_to_be_is_known_before(rpc: Rpc) -> None:
+    ours = Sender(rpc, ANALYST)
+    for _ in range(3):
+        predicted = create_address(ours.address, ours.next_nonce())
+        receipt = ours.wait(ours.send(None, "0x6001600c60003960016000f300"))
+        assert receipt.contract == predicted
+    # Known values, around the edges of the encoding.
+    assert (
+        create_address("0x6ac7ea33f8831ea9dcc53393aaa88b25a785dbf0", 0) == "0xcd234a471b72ba2f1ccf0a70fcaba648a5eecd8d"
+    )
+    assert (
+        create_address("0x6ac7ea33f8831ea9dcc53393aaa88b25a785dbf0", 1) == "0x343c43a37d37dff08ae8c4a11544c718abb4fcf8"
+    )

@@ -1,27 +1,46 @@
-"""Signed transactions: simulated first, fees bounded, many in flight, and re-sent only as the same bytes."""
+"""Signed transactions: simulated first, fees bounded, many in flight, and never a second call for one nonce by accident.
+
+What is in flight is looked after while somebody waits for it: bytes that a node has dropped are sent again, and what blocks
+leave behind is replaced by the same call, at the same nonce, for a higher fee. So a retry can never say anything new.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
+from eth_utils.crypto import keccak
+
+from noiseledger.chain.fees import GWEI, Fees, Market
 from noiseledger.chain.keys import Key
 from noiseledger.chain.rpc import Rpc
-from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionPending
+from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionDisplaced, TransactionPending
 
-GWEI = 10**9
 MAX_FEE_GWEI = 200
 RECEIPT_SECONDS = 120.0
 # A local chain has a receipt at once, a real one after seconds: look soon, then less and less often.
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.002, 0.25
-_RESEND_SECONDS = 5.0
+_RESEND_SECONDS = 3.0
+#: A fee is raised when that many blocks went by without us, in at least that time: a chain that stands still is not
+#: helped by money.
+_RAISE_BLOCKS, _RAISE_SECONDS = 3, 20.0
 #: An estimate is made against one state and used against a later one.
 _GAS_MARGIN = 1.2
-#: What nodes say to bytes that they have already.
+#: How many confirmed transactions are remembered, to be sent again if a reorganisation drops them.
+_REMEMBERED = 64
+#: What nodes say to bytes that they have already, and to a fee that is too low for them.
 _KNOWN = ("already known", "already imported", "known transaction")
+_TOO_LOW = ("underpriced", "replac", "less than block base fee")
+
+#: Hears of each thing that happens: its name, and facts that anyone may know.
+Watch: TypeAlias = Callable[..., None]
+
+
+def ignore(event: str, **facts: Any) -> None:
+    """Watch nothing."""
 
 
 @dataclass(frozen=True)
@@ -37,108 +56,264 @@ class Receipt:
     logs: tuple[dict[str, Any], ...]
 
 
+@dataclass
+class Flight:
+    """One nonce of ours: always one and the same call, for rising fees."""
+
+    nonce: int
+    to: str | None
+    data: str
+    gas: int
+    fees: Fees
+    #: The newest bytes, and the hashes of all that were sent.
+    raw: str = ""
+    hashes: list[str] = field(default_factory=list)
+    #: When it was last signed, by clock and by the chain's newest block.
+    signed_at: float = 0.0
+    signed_block: int | None = None
+    confirmed: bool = False
+    #: Why it is not replaced though it waits: the bound on fees.
+    at_bound: bool = False
+    overtaken: bool = False
+
+
 class Sender:
     """Sends transactions of one key; threads may share it, and no other program may use the key at the same time."""
 
-    def __init__(self, rpc: Rpc, key: Key, max_fee_gwei: float = MAX_FEE_GWEI) -> None:
+    def __init__(self, rpc: Rpc, key: Key, max_fee_gwei: float = MAX_FEE_GWEI, watch: Watch = ignore) -> None:
         """Sign locally with ``key``; never offer more than ``max_fee_gwei`` for a unit of gas."""
         self.rpc = rpc
         self.address = key.address
+        self.watch = watch
         self._key = key
-        self._max_fee = int(max_fee_gwei * GWEI)
+        self._market = Market(rpc, int(max_fee_gwei * GWEI))
         self._lock = threading.Lock()
-        self._next_nonce = 0
-        self._raw: dict[str, str] = {}
+        self._flights: dict[int, Flight] = {}
+        self._by_hash: dict[str, Flight] = {}
 
     def simulate(self, to: str | None, data: str) -> int:
         """Return the gas that a transaction needs; a revert raises ``RpcFailed`` with its data, and nothing is sent."""
         call = {"from": self.address, "data": data} | ({"to": to} if to else {})
         return int(self.rpc.call("eth_estimateGas", call), 16)
 
-    def send(self, to: str | None, data: str, gas: int | None = None) -> str:
-        """Simulate, sign and send one transaction; return its hash."""
-        return self.send_many(to, [data], None if gas is None else [gas])[0]
+    def send(self, to: str | None, data: str, gas: int | None = None, nonce: int | None = None) -> str:
+        """Simulate, sign and send one transaction; return its hash.
+
+        With a ``nonce`` it takes the place of whatever waits there, for a higher fee if need be.
+        """
+        if nonce is None:
+            return self.send_many(to, [data], None if gas is None else [gas])[0]
+        units = self.simulate(to, data) if gas is None else gas
+        with self._lock:
+            flight = self._sign(Flight(nonce, to, data, _with_margin(units), self._market.offer()))
+            while not self._launch([flight], outbid=True):
+                self._raise_fee(flight)
+                if flight.at_bound:
+                    raise FeeTooHigh(
+                        f"A transaction of {self.address} waits with nonce {nonce}, and the bound of "
+                        f"{self._market.bound / GWEI:.3g} gwei per unit of gas is too low to replace it. Wait, or raise "
+                        "the bound."
+                    )
+        return flight.hashes[-1]
 
     def send_many(self, to: str | None, datas: Sequence[str], gas: Sequence[int] | None = None) -> list[str]:
         """Send transactions with consecutive nonces in JSON-RPC batches; return their hashes."""
         needed = [self.simulate(to, data) for data in datas] if gas is None else gas
         with self._lock:
-            fees = self._fees()
-            nonce = self._nonce()
-            signed = [
-                self._sign(to, data, int(units * _GAS_MARGIN), nonce + i, fees)
+            fees, nonce = self._market.offer(), self._next_nonce()
+            flights = [
+                self._sign(Flight(nonce + i, to, data, _with_margin(units), fees))
                 for i, (data, units) in enumerate(zip(datas, needed, strict=True))
             ]
-            results = self.rpc.batch([("eth_sendRawTransaction", [raw]) for raw, _ in signed])
-            accepted = self._accepted(results, [transaction for _, transaction in signed])
-            self._next_nonce = nonce + accepted
-            self._raw |= {transaction: raw for raw, transaction in signed[:accepted]}
-        if accepted < len(signed):
-            raise results[accepted]
-        return [transaction for _, transaction in signed]
+            self._launch(flights)
+        return [flight.hashes[-1] for flight in flights]
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many transactions of the key are in blocks, and how many with those that wait for one."""
+        calls = [("eth_getTransactionCount", [self.address, block]) for block in ("latest", "pending")]
+        replies = self.rpc.batch(calls)
+        for reply in replies:
+            if isinstance(reply, RpcFailed):
+                raise reply
+        latest, pending = (int(reply, 16) for reply in replies)
+        return latest, pending
+
+    def next_nonce(self) -> int:
+        """Return the nonce that the next transaction will have."""
+        with self._lock:
+            return self._next_nonce()
+
+    def in_flight(self) -> list[str]:
+        """Return the newest hash of everything that this sender has sent and seen in no block."""
+        with self._lock:
+            return [flight.hashes[-1] for flight in self._flights.values() if not flight.confirmed]
 
     def wait(self, transaction: str, seconds: float = RECEIPT_SECONDS) -> Receipt:
-        """Return the receipt; send the same bytes again from time to time, in case a node has dropped them."""
+        """Return the receipt of a transaction, or of what took its place for a higher fee."""
         return self.wait_many([transaction], seconds)[0]
 
     def wait_many(self, transactions: Sequence[str], seconds: float = RECEIPT_SECONDS) -> list[Receipt]:
-        """Return the receipts of many transactions, in order."""
+        """Return the receipts of many transactions, in order; meanwhile look after them."""
         found: dict[str, Receipt] = {}
-        give_up, resend = time.monotonic() + seconds, time.monotonic() + _RESEND_SECONDS
+        give_up, tend = time.monotonic() + seconds, time.monotonic() + _RESEND_SECONDS
         pause = _FIRST_POLL_SECONDS
         while True:
             open_ = [transaction for transaction in transactions if transaction not in found]
-            for reply in self.rpc.batch([("eth_getTransactionReceipt", [transaction]) for transaction in open_]):
-                if isinstance(reply, dict):
-                    found[reply["transactionHash"]] = _receipt(reply)
+            found |= self._receipts(open_)
             if len(found) == len(set(transactions)):
-                for transaction in transactions:
-                    self._raw.pop(transaction, None)
                 return [found[transaction] for transaction in transactions]
+            open_ = [transaction for transaction in open_ if transaction not in found]
             if time.monotonic() > give_up:
-                raise TransactionPending(next(t for t in transactions if t not in found), seconds)
-            if time.monotonic() > resend:
-                resend += _RESEND_SECONDS
-                self.rpc.batch([("eth_sendRawTransaction", [self._raw[t]]) for t in open_ if t in self._raw])
+                raise TransactionPending(open_[0], seconds, at_bound=self._at_bound(open_))
+            if time.monotonic() > tend:
+                tend = time.monotonic() + _RESEND_SECONDS
+                self._tend(open_)
             time.sleep(pause)
             pause = min(pause * 1.5, _LAST_POLL_SECONDS)
 
-    def _nonce(self) -> int:
-        """Return the next nonce: what we know of our own transactions counts only while some are in flight."""
-        pending = int(self.rpc.call("eth_getTransactionCount", self.address, "pending"), 16)
-        return max(self._next_nonce, pending) if self._raw else pending
+    def _receipts(self, transactions: Sequence[str]) -> dict[str, Receipt]:
+        """Return the receipts that there are, of the transactions or of what took their place."""
+        tries = [(transaction, name) for transaction in transactions for name in self._names(transaction)]
+        replies = self.rpc.batch([("eth_getTransactionReceipt", [name]) for _, name in tries])
+        found = {
+            transaction: _receipt(reply)
+            for (transaction, _), reply in zip(tries, replies, strict=True)
+            if isinstance(reply, dict)
+        }
+        for transaction in found:
+            if transaction in self._by_hash:
+                self._by_hash[transaction].confirmed = True
+        return found
+
+    def _names(self, transaction: str) -> list[str]:
+        flight = self._by_hash.get(transaction)
+        return list(flight.hashes) if flight else [transaction]
+
+    def _at_bound(self, transactions: Sequence[str]) -> bool:
+        return any(flight.at_bound for flight in map(self._by_hash.get, transactions) if flight)
+
+    def _tend(self, transactions: Sequence[str]) -> None:
+        """Send again what a node may have dropped, and for a higher fee what blocks leave behind."""
+        block = int(self.rpc.call("eth_blockNumber"), 16)
+        latest, _ = self.counts()
+        with self._lock:
+            ours = [self._by_hash[transaction] for transaction in transactions if transaction in self._by_hash]
+            self._check_overtaken(ours, latest)
+            for flight in ours:
+                if flight.signed_block is None:
+                    flight.signed_block = block
+                elif (
+                    block - flight.signed_block >= _RAISE_BLOCKS
+                    and time.monotonic() - flight.signed_at >= _RAISE_SECONDS
+                ):
+                    self._raise_fee(flight)
+            # From the first nonce that the chain lacks: a reorganisation may have dropped what was confirmed before.
+            top = max((flight.nonce for flight in ours), default=-1)
+            self._send_again([self._flights[n] for n in range(latest, top + 1) if n in self._flights])
+
+    def _send_again(self, flights: Sequence[Flight]) -> None:
+        replies = self.rpc.batch([("eth_sendRawTransaction", [flight.raw]) for flight in flights])
+        for flight, reply in zip(flights, replies, strict=True):
+            # Not in the pool, and too cheap to get there: the next round sends it for more.
+            if isinstance(reply, RpcFailed) and _means(reply, _TOO_LOW) and not _means(reply, ("replac",)):
+                self._raise_fee(flight)
+
+    def _check_overtaken(self, flights: Sequence[Flight], latest: int) -> None:
+        """Find out whether another transaction took a nonce; seen twice, since receipts may lag behind the count."""
+        for flight in flights:
+            if latest <= flight.nonce:
+                flight.overtaken = False
+            elif flight.overtaken:
+                self._forget(flight)
+                raise TransactionDisplaced(flight.hashes[-1])
+            else:
+                flight.overtaken = True
+
+    def _raise_fee(self, flight: Flight) -> None:
+        """Sign the same call for a higher fee, if the bound allows."""
+        fees = self._market.outbid(flight.fees)
+        flight.at_bound = fees is None
+        if fees is not None:
+            old, flight.fees = flight.hashes[-1], fees
+            self._sign(flight)
+            self.watch("replaced", transaction=flight.hashes[-1], replaces=old, nonce=flight.nonce)
+
+    def _next_nonce(self) -> int:
+        """Return the next nonce: what is in flight counts as far as it follows on what is in blocks."""
+        nonce, pending = self.counts()
+        while nonce in self._flights and not self._flights[nonce].confirmed:
+            nonce += 1
+        return max(nonce, pending)
+
+    def _launch(self, flights: Sequence[Flight], *, outbid: bool = False) -> bool:
+        """Send and keep what the node took; with ``outbid``, return False if the fee was too low instead of raising."""
+        results = self.rpc.batch([("eth_sendRawTransaction", [flight.raw]) for flight in flights])
+        accepted = self._accepted(results, [flight.hashes[-1] for flight in flights])
+        for flight in flights[:accepted]:
+            self._keep(flight)
+            self.watch("sent", transaction=flight.hashes[-1], nonce=flight.nonce)
+        if accepted == len(flights):
+            return True
+        if outbid and _means(results[accepted], _TOO_LOW):
+            return False
+        raise results[accepted]
+
+    def _keep(self, flight: Flight) -> None:
+        old = self._flights.get(flight.nonce)
+        if old is not None:
+            self._forget(old)
+        self._flights[flight.nonce] = flight
+        self._by_hash |= dict.fromkeys(flight.hashes, flight)
+        for nonce in [n for n, known in self._flights.items() if known.confirmed][:-_REMEMBERED]:
+            self._forget(self._flights[nonce])
+
+    def _forget(self, flight: Flight) -> None:
+        self._flights.pop(flight.nonce, None)
+        for name in flight.hashes:
+            self._by_hash.pop(name, None)
 
     def _accepted(self, results: Sequence[Any], transactions: Sequence[str]) -> int:
         """Return how many of the first transactions the node has; a refused one holds up all later nonces."""
         for index, (result, transaction) in enumerate(zip(results, transactions, strict=True)):
-            if isinstance(result, RpcFailed) and not self._is_known(result.reason.lower(), transaction):
+            if isinstance(result, RpcFailed) and not self._is_known(result, transaction):
                 return index
         return len(results)
 
-    def _is_known(self, reason: str, transaction: str) -> bool:
+    def _is_known(self, error: RpcFailed, transaction: str) -> bool:
         """Say whether a node refused a transaction only because it has it already, as after an answer that was lost."""
-        if any(known in reason for known in _KNOWN):
+        if _means(error, _KNOWN):
             return True
         # Either this very transaction is in a block, or another one took its nonce.
-        return "nonce too low" in reason and self.rpc.call("eth_getTransactionByHash", transaction) is not None
+        return _means(error, ("nonce too low",)) and self.rpc.call("eth_getTransactionByHash", transaction) is not None
 
-    def _fees(self) -> dict[str, int]:
-        block = self.rpc.call("eth_getBlockByNumber", "latest", False)
-        base = int(block.get("baseFeePerGas") or "0x0", 16)
-        tip = int(self.rpc.call("eth_maxPriorityFeePerGas"), 16)
-        if base + tip > self._max_fee:
-            raise FeeTooHigh(
-                f"The chain asks for {(base + tip) / GWEI:.3g} gwei per unit of gas, above the bound of "
-                f"{self._max_fee / GWEI:.3g}. Wait, or raise the bound."
-            )
-        return {"maxFeePerGas": min(2 * base + tip, self._max_fee), "maxPriorityFeePerGas": tip}
+    def _sign(self, flight: Flight) -> Flight:
+        transaction: dict[str, Any] = {"type": 2, "chainId": self.rpc.chain_id, "value": 0, "data": flight.data}
+        transaction |= {"gas": flight.gas, "nonce": flight.nonce, **flight.fees.fields()}
+        transaction |= {"to": flight.to} if flight.to else {}
+        flight.raw, name = self._key.sign(transaction)
+        flight.hashes.append(name)
+        flight.signed_at, flight.signed_block = time.monotonic(), None
+        if flight.nonce in self._flights and self._flights[flight.nonce] is flight:
+            self._by_hash[name] = flight
+        return flight
 
-    def _sign(self, to: str | None, data: str, gas: int, nonce: int, fees: dict[str, int]) -> tuple[str, str]:
-        transaction: dict[str, Any] = {"type": 2, "chainId": self.rpc.chain_id, "value": 0, "data": data}
-        transaction |= {"gas": gas, "nonce": nonce, **fees} | ({"to": to} if to else {})
-        if gas <= 0:
-            raise InvalidInput("A transaction needs some gas.")
-        return self._key.sign(transaction)
+
+def create_address(sender: str, nonce: int) -> str:
+    """Return where a contract comes to be that ``sender`` creates with its transaction number ``nonce``."""
+    number = nonce.to_bytes((nonce.bit_length() + 7) // 8)
+    number = number if len(number) == 1 and number[0] < 0x80 else bytes([0x80 + len(number)]) + number
+    body = b"\x94" + bytes.fromhex(sender.removeprefix("0x")) + number
+    return "0x" + keccak(bytes([0xC0 + len(body)]) + body)[12:].hex()
+
+
+def _with_margin(gas: int) -> int:
+    if gas <= 0:
+        raise InvalidInput("A transaction needs some gas.")
+    return int(gas * _GAS_MARGIN)
+
+
+def _means(error: RpcFailed, phrases: Sequence[str]) -> bool:
+    return any(phrase in error.reason.lower() for phrase in phrases)
 
 
 def _receipt(reply: dict[str, Any]) -> Receipt:

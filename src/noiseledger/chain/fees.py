@@ -1,0 +1,63 @@
+"""What a transaction offers for a unit of gas: the chain's price, a bound that is never passed, and how to outbid oneself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from noiseledger.chain.rpc import Rpc
+from noiseledger.errors import FeeTooHigh
+
+GWEI = 10**9
+#: What a transaction must offer more than the one it takes the place of, in eighths: no node that we know asks for more.
+_RAISE_EIGHTHS = 9
+
+
+@dataclass(frozen=True)
+class Fees:
+    """An offer, in wei for a unit of gas: the most that is paid, and what of it goes to whoever makes the block."""
+
+    most: int
+    tip: int
+
+    def fields(self) -> dict[str, int]:
+        """Return the fields of a transaction."""
+        return {"maxFeePerGas": self.most, "maxPriorityFeePerGas": self.tip}
+
+    def raised(self) -> Fees:
+        """Return the least offer that takes the place of this one."""
+        return Fees(*(fee * _RAISE_EIGHTHS // 8 + 1 for fee in (self.most, self.tip)))
+
+
+class Market:
+    """The chain's price against our bound."""
+
+    def __init__(self, rpc: Rpc, bound: int) -> None:
+        """Never offer more than ``bound``, in wei."""
+        self._rpc = rpc
+        self.bound = bound
+
+    def offer(self) -> Fees:
+        """Return what to offer now; refuse if the chain asks for more than the bound."""
+        price, offer = self._ask()
+        if price > self.bound:
+            raise FeeTooHigh(
+                f"The chain asks for {price / GWEI:.3g} gwei per unit of gas, above the bound of "
+                f"{self.bound / GWEI:.3g}. Wait, or raise the bound."
+            )
+        return Fees(min(offer.most, self.bound), offer.tip)
+
+    def outbid(self, old: Fees) -> Fees | None:
+        """Return an offer that takes the place of an older one, or None if the bound does not allow it."""
+        price, wanted = self._ask()
+        least = old.raised()
+        if least.most > self.bound or price > self.bound:
+            return None
+        most = min(max(least.most, wanted.most), self.bound)
+        return Fees(most, min(max(least.tip, wanted.tip), most))
+
+    def _ask(self) -> tuple[int, Fees]:
+        """Return the chain's price now, and an offer that stays good while the price doubles."""
+        block = self._rpc.call("eth_getBlockByNumber", "latest", False)
+        base = int(block.get("baseFeePerGas") or "0x0", 16)
+        tip = int(self._rpc.call("eth_maxPriorityFeePerGas"), 16)
+        return base + tip, Fees(2 * base + tip, tip)
