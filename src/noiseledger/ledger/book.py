@@ -76,6 +76,28 @@ def read_neighbours(run: sqlite3.Connection, entry: Entry, precision: Fraction) 
     return {from_text(text): _point(coordinates) for text, coordinates in rows}
 
 
+def read_closed(run: sqlite3.Connection, entry: Entry) -> Fraction:
+    """Return how far a lost journal may have revealed the query's path; 0 for nothing that is not known here."""
+    row = run.execute("SELECT until FROM closed WHERE query = ?", (entry.key,)).fetchone()
+    return from_text(row[0]) if row else Fraction(0)
+
+
+def write_closed(run: sqlite3.Connection, entry: Entry, until: Fraction) -> None:
+    """Remember how far a lost journal may have revealed the query's path."""
+    run.execute("INSERT OR REPLACE INTO closed VALUES (?, ?)", (entry.key, to_text(until)))
+
+
+def read_furthest(run: sqlite3.Connection, entry: Entry) -> Fraction:
+    """Return the furthest known precision of a query, 0 if none is."""
+    (text,) = run.execute("SELECT max(precision) FROM point WHERE query = ?", (entry.key,)).fetchone()
+    return from_text(text) if text else Fraction(0)
+
+
+def write_spent(run: sqlite3.Connection, budget: Budget) -> None:
+    """Write how much of the budget is spent."""
+    run.execute("UPDATE budget SET spent = ?", (to_text(budget.spent),))
+
+
 def write_reveal(
     run: sqlite3.Connection, entry: Entry, request: Request, reveal: Reveal, budget: Budget, analyst: str
 ) -> tuple[int, tuple[int, ...]]:
@@ -83,7 +105,7 @@ def write_reveal(
     price = reveal.price
     number = run.execute("SELECT coalesce(max(number), 0) + 1 FROM record").fetchone()[0]
     built_from = tuple(_latest_record(run, entry, source) for source in price.sources)
-    run.execute("UPDATE budget SET spent = ?", (to_text(budget.spent),))
+    write_spent(run, budget)
     point = _write_point(run, entry, reveal, number)
     run.execute(
         "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

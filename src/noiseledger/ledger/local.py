@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path as FilePath
 from typing import Self, Unpack
@@ -18,12 +19,12 @@ from typing import Self, Unpack
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import Number
-from noiseledger.core.path import Path, Point
+from noiseledger.core.path import Case, Path, Point, Price, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request, Wish, read_request
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
 from noiseledger.data import Source
-from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, LedgerError
+from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, LedgerError, QueryClosed
 from noiseledger.ledger import book
 from noiseledger.ledger.interface import Ledger, Quote, Record
 from noiseledger.ledger.store import Store
@@ -61,8 +62,9 @@ class LocalLedger(Ledger):
         population: Population,
         queries: Iterable[Query] = (),
         source: Source | None = None,
+        identity: str | None = None,
     ) -> Self:
-        """Make a new ledger; its budget is fixed for good."""
+        """Make a new ledger; its budget is fixed for good. It draws a name for itself, unless ``identity`` gives one."""
         budget = Budget.of(epsilon, delta)
         catalogue = [(query, sensitivity(query, population)) for query in queries]
         _check_source(source, population, [query for query, _ in catalogue])
@@ -72,7 +74,7 @@ class LocalLedger(Ledger):
             "delta": str(budget.delta),
             "neighbours": population.neighbours.value,
             "rows": str(population.rows or ""),
-            "identity": secrets.token_hex(32),
+            "identity": identity or secrets.token_hex(32),
         }
         store = Store(FilePath(file), create=True)
         with store.initialising(budget.total, one_value_per_point=cls.scheme == LocalLedger.scheme) as run:
@@ -119,7 +121,9 @@ class LocalLedger(Ledger):
         entry, request = self._read(query, wish)
         with self._store.transaction() as run:
             path = self._path(run, entry, request.precision)
-            budget = book.read_budget(run, *self._promise).charge(path.price(request.precision).cost)
+            price = path.price(request.precision)
+            _check_open(run, entry, price)
+            budget = book.read_budget(run, *self._promise).charge(price.cost)
             reveal = path.reveal(request.precision, lambda: self._truth(entry))
             number, built_from = book.write_reveal(run, entry, request, reveal, budget, analyst)
         # Only here, after the commit, may anyone see the answer.
@@ -130,6 +134,43 @@ class LocalLedger(Ledger):
         with self._store.reading() as run:
             entry = book.find_query(run, query)
             return book.read_neighbours(run, entry, precision).get(precision)
+
+    def closed(self) -> dict[str, Fraction]:
+        """Return the queries that are closed, by identifier, each with how far it may have been revealed already."""
+        with self._store.reading() as run:
+            entries = [book.find_query(run, query) for query in book.read_queries(run)]
+            return {entry.query.identifier: until for entry in entries if (until := _closed_until(run, entry))}
+
+    def restore(self, points: Mapping[Query, Mapping[Fraction, Point]], bought: Mapping[Query, Fraction]) -> None:
+        """Write down what was revealed by a journal that is lost, and close what it may have revealed besides.
+
+        Why the promise holds: all that was bought counts as spent, whether or not it was revealed, and a query of which
+        more was bought than is known is answered from known points only: nothing is ever drawn a second time.
+        """
+        with self._store.transaction() as run:
+            entries = {query: book.find_query(run, query) for query in book.read_queries(run)}
+            for query, entry in entries.items():
+                known = max(points.get(query, {}), default=Fraction(0))
+                until = max(bought.get(query, Fraction(0)), known, book.read_closed(run, entry))
+                book.write_closed(run, entry, until)
+            reached = (max(book.read_closed(run, e), book.read_furthest(run, e)) for e in entries.values())
+            budget = book.read_budget(run, *self._promise)
+            # A chain may have forgotten what was paid for before: then all is spent, and no more than that.
+            budget = replace(budget, spent=min(max(budget.spent, sum(reached, Fraction(0))), budget.total))
+            book.write_spent(run, budget)
+            for query, path in points.items():
+                for precision, point in sorted(path.items()):
+                    self._restore_point(run, entries[query], precision, point, budget)
+
+    def _restore_point(
+        self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction, point: Point, budget: Budget
+    ) -> None:
+        path = self._path(run, entry, precision)
+        if path.points.get(precision, point) != point:
+            raise DataMismatch(f"This journal has another answer to '{entry.query}': it is not the one to restore.")
+        if precision not in path.points:
+            reveal = Reveal(path.price(precision), point)
+            book.write_reveal(run, entry, Request(precision), reveal, budget, "restored")
 
     def records(self, after: int = 0) -> Iterator[Record]:
         while True:
@@ -176,6 +217,22 @@ def open_ledger(file: str | os.PathLike[str], source: Source | None = None) -> L
     with store.reading() as run:
         scheme = book.read_settings(run)["scheme"]
     return (NaiveLedger if scheme == NaiveLedger.scheme else LocalLedger)(store, source)
+
+
+def _closed_until(run: sqlite3.Connection, entry: book.Entry) -> Fraction | None:
+    """Return how far a query may have been revealed beyond what is known, or None."""
+    until = book.read_closed(run, entry)
+    return until if until and book.read_furthest(run, entry) < until else None
+
+
+def _check_open(run: sqlite3.Connection, entry: book.Entry, price: Price) -> None:
+    """Refuse to draw where a lost journal may have drawn already; a known point can be repeated."""
+    until = None if price.case is Case.KNOWN else _closed_until(run, entry)
+    if until is not None:
+        raise QueryClosed(
+            f"'{entry.query}' is closed: a journal that was lost may have answered it up to precision {float(until):.6g}, "
+            "and a second answer would cost privacy that nobody paid for."
+        )
 
 
 def _check_source(source: Source | None, population: Population, queries: Iterable[Query]) -> None:

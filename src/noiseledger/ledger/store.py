@@ -2,8 +2,9 @@
 
 Why the promise holds: one writer at a time from the first read to the commit (BEGIN IMMEDIATE), so a price can never go
 stale; the commit is on the disk before it returns (synchronous=EXTRA, rollback journal), so an answer that left the
-process is in the file whatever kills the process or the machine; and the file itself refuses what would overspend
-(a CHECK) or give a second value to a known point (a UNIQUE index).
+process is in the file whatever kills the process or the machine; nothing is written to a file that was moved, removed or
+replaced meanwhile, since nobody would find it again; and the file itself refuses what would overspend (a CHECK) or give a
+second value to a known point (a UNIQUE index).
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from fractions import Fraction
 from pathlib import Path as FilePath
 
 from noiseledger.core.privacy import UNITS
-from noiseledger.errors import LedgerBusy, LedgerError, LedgerExists, LedgerNotFound
+from noiseledger.errors import LedgerBusy, LedgerError, LedgerExists, LedgerFull, LedgerNotFound
 
 APPLICATION_ID = 0x4E4C4447  # "NLDG"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_SECONDS = 60
 
 # Precisions are whole units, written with 39 digits (enough for 128 bits) so that text sorts as numbers do.
@@ -57,6 +58,10 @@ CREATE TABLE record (
     cost TEXT NOT NULL,
     built_from TEXT NOT NULL,
     spent TEXT NOT NULL
+);
+CREATE TABLE closed (
+    query INTEGER PRIMARY KEY REFERENCES query,
+    until TEXT NOT NULL CHECK (length(until) = 39)
 );
 """
 
@@ -95,6 +100,7 @@ class Store:
         try:
             with self._typed_errors():
                 self._prepare(create=create)
+            self._mark = _mark(file)
         except BaseException:
             self.close()
             raise
@@ -131,6 +137,7 @@ class Store:
         with self._lock, self._typed_errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
+                self._check_there()
                 yield self._connection
                 self._connection.execute("COMMIT")
             except BaseException:
@@ -154,6 +161,10 @@ class Store:
         """Let go of the file."""
         self._finalizer()
 
+    def _check_there(self) -> None:
+        if _mark(self.file) != self._mark:
+            raise LedgerNotFound(f"{self.file} was removed or replaced while it was in use; nothing was changed.")
+
     @contextmanager
     def _typed_errors(self) -> Iterator[None]:
         try:
@@ -168,9 +179,20 @@ class Store:
             return LedgerBusy(
                 f"Another process held {self.file} for more than {BUSY_SECONDS} seconds; nothing was changed. Try again."
             )
+        if code == sqlite3.SQLITE_FULL:
+            return LedgerFull(f"There is no space left for {self.file}; nothing was changed. Free some, and try again.")
         if code == sqlite3.SQLITE_NOTADB:
             return LedgerNotFound(f"{self.file} is not a noiseledger file.")
         return LedgerError(f"The ledger at {self.file} failed, and nothing was changed: {error}.")
+
+
+def _mark(file: FilePath) -> tuple[int, int] | None:
+    """Return what tells a file from any other that may come to have its name."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 _MARKS = ("application_id", "user_version")
