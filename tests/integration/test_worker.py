@@ -7,7 +7,7 @@ the precision broadcast within the budget; every request that the chain kept ans
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,8 @@ from noiseledger.core.query import Query
 from noiseledger.custodian import Custody, Worker
 from noiseledger.custodian.publish import publish
 from noiseledger.custodian.worker import Stretch
-from noiseledger.data import Table
 from noiseledger.data.catalogue import Catalogue, read_catalogue
+from noiseledger.data.pinned import Pinned
 from noiseledger.errors import BudgetExceeded, ChainMismatch, DataMismatch
 
 CATALOGUE = """
@@ -98,23 +98,23 @@ def catalogue(tmp_path: Path) -> Catalogue:
 
 
 @pytest.fixture
-def table(catalogue: Catalogue) -> Table:
-    return Table.read_csv(catalogue.source)
+def data(catalogue: Catalogue) -> Pinned:
+    return Custody.of(catalogue).pin(catalogue)
 
 
 @pytest.fixture
-def published(rpc: Rpc, catalogue: Catalogue, table: Table) -> PrivacyLedgerContract:
-    return publish(catalogue, table, Sender(rpc, CUSTODIAN), WORKER.address)
+def published(rpc: Rpc, catalogue: Catalogue, data: Pinned) -> PrivacyLedgerContract:
+    return publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
 
 
 @pytest.fixture
-def start(wire: Wire, catalogue: Catalogue, table: Table, published: PrivacyLedgerContract) -> Callable[[], Worker]:
+def start(wire: Wire, catalogue: Catalogue, data: Pinned, published: PrivacyLedgerContract) -> Callable[[], Worker]:
     """Start a worker as a new process would: from the files and the chain alone."""
 
     def start_worker() -> Worker:
         custody = Custody.of(catalogue)
-        journal = custody.journal(table)
-        custody.check(published.terms().commitment, table, journal)
+        journal = custody.journal(data)
+        custody.check(published.terms().commitment, data, journal)
         return Worker(PrivacyLedgerContract(wire, published.address, Sender(wire, WORKER)), journal, head="latest")
 
     return start_worker
@@ -244,10 +244,10 @@ class ForgetfulWorker(Worker):
 
 
 def test_a_worker_that_forgets_would_be_caught(
-    published: PrivacyLedgerContract, wire: Wire, rpc: Rpc, catalogue: Catalogue, table: Table
+    published: PrivacyLedgerContract, wire: Wire, rpc: Rpc, catalogue: Catalogue, data: Pinned
 ) -> None:
     """The teeth of the checks above."""
-    journal = Custody.of(catalogue).journal(table)
+    journal = Custody.of(catalogue).journal(data)
     worker = ForgetfulWorker(
         PrivacyLedgerContract(wire, published.address, Sender(wire, WORKER)), journal, head="latest"
     )
@@ -275,18 +275,18 @@ def test_random_histories_keep_the_promise(
     wire: Wire,
     tmp_path_factory: pytest.TempPathFactory,
     catalogue: Catalogue,
-    table: Table,
 ) -> None:
     folder = tmp_path_factory.mktemp("custody")
     (folder / "people.toml").write_text(CATALOGUE)
-    (folder / "people.csv").write_text(catalogue.source.read_text())
+    (folder / "people.csv").write_text(Path(catalogue.source.place).read_text())
     ours = read_catalogue(folder / "people.toml")
-    contract = publish(ours, table, Sender(rpc, CUSTODIAN), WORKER.address)
+    data = Custody.of(ours).pin(ours)
+    contract = publish(ours, data, Sender(rpc, CUSTODIAN), WORKER.address)
     wire.sent.clear()
     snapshots: list[str] = []
 
     def work() -> None:
-        journal = Custody.of(ours).journal(table)
+        journal = Custody.of(ours).journal(data)
         Worker(PrivacyLedgerContract(wire, contract.address, Sender(wire, WORKER)), journal, head="latest").step()
         journal.close()
 
@@ -312,45 +312,54 @@ def test_random_histories_keep_the_promise(
 
 
 def test_another_journal_is_refused(
-    published: PrivacyLedgerContract, start: Callable[[], Worker], catalogue: Catalogue, table: Table
+    published: PrivacyLedgerContract, start: Callable[[], Worker], catalogue: Catalogue, data: Pinned
 ) -> None:
     buy(published, OVER_60, "0.5")
     start().step()
     custody = Custody.of(catalogue)
     custody.journal_file.unlink()
-    custody.prepare(catalogue, table)  # a new journal, as a careless custodian would make it
+    custody.prepare(catalogue, data)  # a new journal, as a careless custodian would make it
     with pytest.raises(DataMismatch, match="another journal"):
         start()
     # And should that check be gone: the chain's answer is not in this journal.
-    worker = Worker(as_seen_by(WORKER, published), custody.journal(table), head="latest")
+    worker = Worker(as_seen_by(WORKER, published), custody.journal(data), head="latest")
     buy(published, OVER_60, "0.75")
     with pytest.raises(DataMismatch, match="Nothing is answered"):
         worker.step()
 
 
 def test_changed_data_is_refused(published: PrivacyLedgerContract, catalogue: Catalogue) -> None:
-    rows = catalogue.source.read_text().replace("20,Ulm", "21,Ulm", 1)
-    catalogue.source.write_text(rows)
-    changed = Table.read_csv(catalogue.source)
+    people = Path(catalogue.source.place)
+    people.write_text(people.read_text().replace("20,Ulm", "21,Ulm", 1))
     custody = Custody.of(catalogue)
+    changed = custody.pin(catalogue)
     with pytest.raises(DataMismatch, match="other data"):
         custody.check(published.terms().commitment, changed, custody.journal(changed))
 
 
 def test_publishing_again_finds_the_ledger(
-    published: PrivacyLedgerContract, rpc: Rpc, catalogue: Catalogue, table: Table
+    published: PrivacyLedgerContract, rpc: Rpc, catalogue: Catalogue, data: Pinned
 ) -> None:
-    again = publish(catalogue, table, Sender(rpc, CUSTODIAN), WORKER.address)
+    again = publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
     assert again.address == published.address
     with catalogue.file.open("a") as stream:
         stream.write('[queries.over_40]\nmeasure = "share"\nwhere = "age > 40"\n')
-    publish(read_catalogue(catalogue.file), table, Sender(rpc, CUSTODIAN), WORKER.address)
-    assert published.meter(Query.share("age > 40").identifier).dimension == 1
+    longer = read_catalogue(catalogue.file)
+    custody = Custody.of(longer)
+    more = custody.pin(longer)
+    publish(longer, more, Sender(rpc, CUSTODIAN), WORKER.address)
+    added = Query.share("age > 40")
+    assert published.meter(added.identifier).dimension == 1
+    assert "over_40" in (custody.read_ledger_file() or {})["queries"]
+    buy(published, added, "1")
+    with closing(custody.journal(more)) as journal:
+        Worker(as_seen_by(WORKER, published), journal, head="latest").step()
+    assert published.meter(added.identifier).revealed == 1
 
 
 def test_a_chain_that_lost_the_ledger_is_refused(
-    rpc: Rpc, published: PrivacyLedgerContract, catalogue: Catalogue, table: Table
+    rpc: Rpc, published: PrivacyLedgerContract, catalogue: Catalogue, data: Pinned
 ) -> None:
     rpc.call("anvil_setCode", published.address, "0x")
     with pytest.raises(ChainMismatch, match="no contract"):
-        publish(catalogue, table, Sender(rpc, CUSTODIAN), WORKER.address)
+        publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)

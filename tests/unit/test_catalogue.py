@@ -9,6 +9,7 @@ from noiseledger.core.groups import Keys
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population
 from noiseledger.data.catalogue import CatalogueProblems, read_catalogue
+from noiseledger.data.location import Location
 from noiseledger.errors import InvalidInput
 
 GOOD = """
@@ -68,7 +69,7 @@ def problems(folder: Path, text: str) -> list[tuple[int, str]]:
 
 def test_a_good_catalogue_is_read_whole(tmp_path: Path) -> None:
     catalogue = read_catalogue(write(tmp_path, GOOD))
-    assert catalogue.source == tmp_path / "people.csv"
+    assert catalogue.source == Location("duckdb", str(tmp_path / "people.csv"))
     assert (catalogue.budget.epsilon, catalogue.budget.delta) == (8, Fraction(1, 10_000))
     assert catalogue.neighbours is Neighbours.REPLACE
     assert catalogue.population(5) == Population.replace(5)
@@ -87,7 +88,7 @@ def test_a_good_catalogue_is_read_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "line", "message"),
     [
-        ('file = "people.csv"', "", 2, "Name the data file"),
+        ('file = "people.csv"', "", 2, "Say where the data is"),
         ("epsilon = 8", "epsilon = 0", 6, "must be above 0"),
         ("epsilon = 8", "", 5, "needs epsilon"),
         ('delta = "1e-4"', "delta = 1", 6, "below 1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,8 @@ from noiseledger.core.accuracy import half_width
 from noiseledger.core.numbers import readable
 from noiseledger.core.privacy import precision_for
 from noiseledger.core.sensitivity import sensitivity
-from noiseledger.data import Table
 from noiseledger.data.catalogue import Catalogue, CatalogueProblems, Problem, read_catalogue
+from noiseledger.data.source import check_query
 from noiseledger.errors import NoiseledgerError
 
 #: The paper's requests have an epsilon from 0.1 to 1.1 and a delta from 1e-5 to 1e-4.
@@ -26,8 +27,8 @@ def check(
 ) -> None:
     """Find every problem of a catalogue, with line and hint; without any, show what it promises and affords."""
     read = read_catalogue(catalogue)
-    table = _check_data(read)
-    facts = _describe(read, table.rows)
+    rows_of_data = _check_data(read)
+    facts = _describe(read, rows_of_data)
     if json:
         print_json(facts)
         return
@@ -35,28 +36,28 @@ def check(
         (q["name"], q["query"], q["dimension"], readable(q["sensitivity"], 4), _errors(q)) for q in facts["queries"]
     ]
     columns = ("name", "query", ">dimension", ">sensitivity", ">± 95% at epsilon 0.1, 0.5, 1")
-    print_table(f"{catalogue}: {table.rows} rows, no problems", columns, rows)
+    print_table(f"{catalogue}: {rows_of_data} rows, no problems", columns, rows)
     console.print(str(read.budget))
     afforded = ", ".join(f"{item['requests']} at epsilon {item['epsilon']:g}" for item in facts["affords"])
     console.print(f"Without any reuse it affords this many requests (delta 1e-5): {afforded}.")
 
 
-def _check_data(catalogue: Catalogue) -> Table:
-    """Read the data and see whether it can answer every query; problems name columns, never values."""
+def _check_data(catalogue: Catalogue) -> int:
+    """See whether the data can answer every query, and count its rows; problems name columns, never values."""
     try:
-        table = Table.read_csv(catalogue.source)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise CatalogueProblems(catalogue.file, [Problem(1, f"{catalogue.source} cannot be read: {reason}.")]) from None
+        source = catalogue.source.open()
+    except NoiseledgerError as error:
+        raise CatalogueProblems(catalogue.file, [Problem(1, str(error))]) from None
     problems = []
-    for entry in catalogue.entries:
-        try:
-            table.check(entry.query)
-        except NoiseledgerError as error:
-            problems.append(Problem(1, f"Query {entry.name}: {error}"))
-    if problems:
-        raise CatalogueProblems(catalogue.file, problems)
-    return table
+    with closing(source):
+        for entry in catalogue.entries:
+            try:
+                check_query(entry.query, source.columns)
+            except NoiseledgerError as error:
+                problems.append(Problem(1, f"Query {entry.name}: {error}"))
+        if problems:
+            raise CatalogueProblems(catalogue.file, problems)
+        return source.rows
 
 
 def _describe(catalogue: Catalogue, rows: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import closing
 from json import dumps
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ import typer
 
 from noiseledger.cli.output import JsonOption, console, print_json
 from noiseledger.core.numbers import exact
-from noiseledger.data import Table
+from noiseledger.data.location import Location
 from noiseledger.errors import InvalidInput
 
 _HEAD = """\
@@ -81,11 +82,8 @@ def _draft_column(column: str, numeric: bool, *, ask: bool) -> str:
 
 def _kinds(data: Path) -> dict[str, bool]:
     """Return the columns, and whether each holds numbers."""
-    try:
-        return Table.read_csv(data).numeric_columns()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise InvalidInput(f"{data} cannot be read: {reason}.") from None
+    with closing(Location.of({"file": data.name}, data.parent).open()) as source:
+        return {name: profile.is_numeric for name, profile in source.columns.items()}
 
 
 def _ask_bounds(column: str) -> tuple[str, str]:

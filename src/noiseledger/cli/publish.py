@@ -9,7 +9,6 @@ import typer
 
 from noiseledger.cli.connect import KeyOption, RpcOption, connect
 from noiseledger.cli.output import JsonOption, console, print_json
-from noiseledger.data import Table
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 
 
@@ -28,13 +27,13 @@ def publish(
     from noiseledger.custodian.publish import publish as publish_ledger  # noqa: PLC0415 - likewise
 
     read = read_catalogue(catalogue)
-    table = Table.read_csv(read.source)
+    custody = Custody.of(read)
+    data = custody.pin(read)
     with connect(rpc, key) as sender:
-        custody = Custody.of(read)
         if custody.read_ledger_file() is None and not (yes or json):
-            _show(read, table.rows, sender.rpc.chain_id)
+            _show(read, data.rows, sender.rpc.chain_id)
             typer.confirm("Publish?", abort=True)
-        contract = publish_ledger(read, table, sender, worker or sender.address)
+        contract = publish_ledger(read, data, sender, worker or sender.address)
     facts = {"address": contract.address, "chain_id": contract.rpc.chain_id, "ledger_file": str(custody.ledger_file)}
     if json:
         print_json(facts)
@@ -52,7 +51,7 @@ def _show(catalogue: Catalogue, rows: int, chain_id: int) -> None:
     console.print(
         f"  epsilon {float(budget.epsilon):g}, delta {float(budget.delta):g}: precision {float(budget.total):.6g}"
     )
-    console.print(f"  neighbours: {catalogue.neighbours}; a commitment to {catalogue.source.name}", end="")
+    console.print(f"  neighbours: {catalogue.neighbours}; a commitment to {catalogue.source}", end="")
     console.print(f", {rows} rows" if catalogue.population(rows).rows else "")
     for entry in catalogue.entries:
         console.print(f"  {entry.name}: {entry.query}")

@@ -11,7 +11,6 @@ import typer
 
 from noiseledger.cli.connect import KeyOption, RpcOption, connect
 from noiseledger.cli.output import JsonOption, console, print_json
-from noiseledger.data import Table
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.errors import ChainError, InvalidInput, LedgerRefused
 
@@ -35,17 +34,18 @@ def work(
     from noiseledger.custodian.publish import find  # noqa: PLC0415 - likewise
 
     read = read_catalogue(catalogue)
-    table = Table.read_csv(read.source)
+    custody = Custody.of(read)
+    data = custody.pin(read)
     done = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: done.set())
     with connect(rpc, key) as sender:
-        contract = find(read, table, sender)
+        contract = find(read, data, sender)
         if contract is None:
             raise InvalidInput(f"{catalogue} has no ledger yet: noiseledger publish {catalogue}")
         if contract.worker() != sender.address.lower():
             raise InvalidInput(f"The ledger's worker is {contract.worker()}, and this key is {sender.address}.")
-        journal = Custody.of(read).journal(table)
+        journal = custody.journal(data)
         worker = Worker(contract, journal, head)
         while True:
             _look(worker, as_json=json, patient=not once)

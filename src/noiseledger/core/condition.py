@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
+from noiseledger.core.numbers import held_everywhere
 from noiseledger.errors import InvalidFilter, InvalidInput
 
 Value: TypeAlias = Fraction | str | bool
@@ -179,7 +180,12 @@ def _first(decisive: bool, terms: Iterable[Expression], row: Row) -> bool | None
 
 
 def _kind_of_all(column: str, values: Iterable[Value]) -> Kind:
+    values = list(values)
     kinds = list(dict.fromkeys(_KINDS.get(type(value)) for value in values))
+    if any(isinstance(value, Fraction) and not held_everywhere(value) for value in values):
+        raise InvalidFilter(
+            f"The column {column!r} is compared with a number of more digits than data engines hold: write at most 15."
+        )
     if len(kinds) == 1 and kinds[0] is not None:
         return kinds[0]
     if len(kinds) > 1 and kinds[0] and kinds[1]:

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from noiseledger.core.numbers import Number, exact
+from noiseledger.core.numbers import Number, exact, held_everywhere
 from noiseledger.errors import InvalidInput
 
 Key: TypeAlias = str | int | bool
@@ -36,6 +36,7 @@ class Bins:
         """Refuse edges that do not rise, or that make a single bin."""
         if any(left >= right for left, right in pairwise(self.edges)):
             raise InvalidInput(f"The edges of the bins of {self.column} must rise.")
+        _check_digits(self.column, self.edges)
         if len(self.edges) < 3:
             raise InvalidInput(f"Give at least three edges for {self.column}: a single bin is a filter, so use one.")
 
@@ -70,6 +71,7 @@ class Keys:
             raise InvalidInput(f"The groups of {column} must be all text, all whole numbers or all true/false.")
         if len(set(listed)) != len(listed):
             raise InvalidInput(f"The groups of {column} name a value twice.")
+        _check_digits(column, [Fraction(value) for value in listed if isinstance(value, int)])
         if len(listed) < 2:
             raise InvalidInput(f"Give at least two groups of {column}: a single group is a filter, so use one.")
         return cls(column, tuple(sorted(listed)))
@@ -95,6 +97,11 @@ class Keys:
 
 
 Groups: TypeAlias = Bins | Keys
+
+
+def _check_digits(column: str, numbers: Iterable[Fraction]) -> None:
+    if not all(held_everywhere(number) for number in numbers):
+        raise InvalidInput(f"A group of {column} has more digits than data engines hold: write at most 15.")
 
 
 def load_groups(state: dict[str, Any] | None) -> Groups | None:

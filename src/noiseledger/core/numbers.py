@@ -48,6 +48,21 @@ def positive(value: Number, name: str = "number") -> Fraction:
     return number
 
 
+def held_everywhere(number: Fraction) -> bool:
+    """Say whether every data engine compares with this number as a person would: it is how some double is written.
+
+    Engines keep what is not whole as IEEE doubles. A literal that is the shortest text of its double is equal to just
+    that double, and greater or less than all others as on paper; every number of up to 15 digits is of this kind.
+
+    >>> held_everywhere(Fraction("0.1")), held_everywhere(Fraction("0.10000000000000000001"))
+    (True, False)
+    """
+    try:
+        return Fraction(repr(float(number))) == number
+    except OverflowError:
+        return False
+
+
 def sqrt_up(square: Fraction, digits: int = 18) -> Fraction:
     """Return the square root, exact where it is rational, else rounded up to ``digits`` decimals.
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from math import floor
 from typing import Any
 
 from noiseledger.core.filter import Filter, parse_filter
@@ -26,6 +27,8 @@ from noiseledger.errors import InvalidInput
 #: Part of every canonical form: when the meaning of a definition changes, this number does.
 FORMAT = 1
 MAX_DIMENSION = 1_000_000
+#: How many grid units a bound may be away from zero: beyond it, doubles would no longer tell neighbours apart.
+MAX_UNITS = 2**50
 
 
 class Measure(StrEnum):
@@ -75,17 +78,23 @@ class Column:
         for number in (self.lower, self.upper, self.missing):
             if number is not None and (number / self.grid).denominator != 1:
                 raise InvalidInput(f"{number} is not on the grid of {self.name}: expected a multiple of {self.grid}.")
+            if number is not None and abs(number) * self.grid.denominator > MAX_UNITS:
+                raise InvalidInput(f"{number} is too large for the grid of {self.name}: choose a coarser grid.")
         if self.missing is not None and not self.lower <= self.missing <= self.upper:
             raise InvalidInput(f"The value for a missing {self.name}, {self.missing}, lies outside the bounds.")
 
     def on_grid(self, value: Fraction) -> int:
         """Return the value clamped to the bounds, in grid units, rounded to the nearest with halves going up.
 
+        The arithmetic is that of IEEE doubles, since every data engine has it and they all agree on it to the last
+        bit. Each step rises with the value and the bounds come out exact, so nothing can land beyond a bound; and for
+        whole values and grids the result is exact.
+
         >>> Column.of("income", 0, 100, grid=10).on_grid(Fraction(45)), Column.of("age", 0, 99).on_grid(Fraction(-7))
         (5, 0)
         """
-        clamped = min(max(value, self.lower), self.upper)
-        return (2 * clamped / self.grid + 1) // 2
+        clamped = float(min(max(value, self.lower), self.upper))
+        return floor(clamped * self.grid.denominator / self.grid.numerator + 0.5)
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from noiseledger.data.catalogue import Catalogue
-from noiseledger.data.commitment import Commitment, new_secret, read_secret
-from noiseledger.data.table import Table
+from noiseledger.data.commitment import new_secret, read_secret
+from noiseledger.data.pinned import Pinned
 from noiseledger.errors import DataMismatch, InvalidInput
 from noiseledger.ledger.local import LocalLedger
 
@@ -45,34 +46,38 @@ class Custody:
         """Where the ledger is: for analysts."""
         return self.folder / "ledger.json"
 
-    def prepare(self, catalogue: Catalogue, table: Table) -> None:
-        """Make secret and journal, where they are not there already."""
+    def pin(self, catalogue: Catalogue) -> Pinned:
+        """Read the data once: the totals of all queries, and what the commitment needs. Makes the secret, if need be."""
         self.folder.mkdir(mode=0o700, exist_ok=True)
         if not self.secret_file.exists():
             new_secret(self.secret_file)
-        if not self.journal_file.exists():
-            budget = catalogue.budget
-            LocalLedger.create(
-                self.journal_file,
-                epsilon=budget.epsilon,
-                delta=budget.delta,
-                population=catalogue.population(table.rows),
-                queries=[entry.query for entry in catalogue.entries],
-                source=table,
-            ).close()
+        with closing(catalogue.source.open()) as source:
+            return Pinned(source, [entry.query for entry in catalogue.entries], read_secret(self.secret_file))
 
-    def journal(self, table: Table | None) -> LocalLedger:
+    def prepare(self, catalogue: Catalogue, data: Pinned) -> None:
+        """Make the journal, where it is not there already; add the queries that it does not know."""
+        queries = [entry.query for entry in catalogue.entries]
+        if self.journal_file.exists():
+            with closing(self.journal(data)) as journal:
+                journal.add(*queries)
+            return
+        budget = catalogue.budget
+        LocalLedger.create(
+            self.journal_file,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            population=catalogue.population(data.rows),
+            queries=queries,
+            source=data,
+        ).close()
+
+    def journal(self, data: Pinned | None) -> LocalLedger:
         """Open the journal; with the data it can draw, without it only repeat."""
-        return LocalLedger.open(self.journal_file, table)
+        return LocalLedger.open(self.journal_file, data)
 
-    def commitment(self, table: Table, journal: LocalLedger) -> bytes:
-        """Return what is published: a commitment to the data and to the journal."""
-        root = Commitment(table.records, read_secret(self.secret_file)).root
-        return bind(root, journal.identity)
-
-    def check(self, published: bytes, table: Table, journal: LocalLedger) -> None:
+    def check(self, published: bytes, data: Pinned, journal: LocalLedger) -> None:
         """Refuse data or a journal that the ledger was not published with."""
-        if self.commitment(table, journal) != published:
+        if commitment(data, journal) != published:
             raise DataMismatch(
                 "The ledger was published with other data, another journal or another secret: nothing is answered, "
                 "since two journals could give two answers to one question."
@@ -93,6 +98,11 @@ class Custody:
         except ValueError:
             raise InvalidInput(f"{self.ledger_file} is not a ledger file.") from None
         return content
+
+
+def commitment(data: Pinned, journal: LocalLedger) -> bytes:
+    """Return what is published: a commitment to the data and to the journal."""
+    return bind(data.root, journal.identity)
 
 
 def bind(root: bytes, journal: str) -> bytes:

@@ -6,30 +6,32 @@ Running it again finds the ledger and finishes what was not done.
 from __future__ import annotations
 
 import hashlib
+from contextlib import closing
 
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Terms
 from noiseledger.core.sensitivity import sensitivity
-from noiseledger.custodian.custody import Custody
+from noiseledger.custodian.custody import Custody, commitment
 from noiseledger.data.catalogue import Catalogue
-from noiseledger.data.table import Table
-from noiseledger.errors import ChainMismatch
+from noiseledger.data.pinned import Pinned
+from noiseledger.errors import ChainMismatch, DataMismatch
 
 
-def publish(catalogue: Catalogue, table: Table, sender: Sender, worker: str) -> PrivacyLedgerContract:
+def publish(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> PrivacyLedgerContract:
     """Return the catalogue's ledger on the sender's chain; publish it if it is not there yet."""
     custody = Custody.of(catalogue)
-    custody.prepare(catalogue, table)
-    contract = find(catalogue, table, sender) or _deploy(catalogue, table, sender, worker)
-    population = catalogue.population(table.rows)
+    custody.prepare(catalogue, data)
+    contract = find(catalogue, data, sender) or _deploy(catalogue, data, sender, worker)
+    population = catalogue.population(data.rows)
     for entry in catalogue.entries:
         if contract.meter(entry.query.identifier).dimension == 0:
             contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
+    _write_ledger_file(catalogue, contract)
     return contract
 
 
-def find(catalogue: Catalogue, table: Table, sender: Sender) -> PrivacyLedgerContract | None:
+def find(catalogue: Catalogue, data: Pinned, sender: Sender) -> PrivacyLedgerContract | None:
     """Return the ledger that the custody knows of, after checking that it is the catalogue's; None if there is none."""
     custody = Custody.of(catalogue)
     known = custody.read_ledger_file()
@@ -38,31 +40,43 @@ def find(catalogue: Catalogue, table: Table, sender: Sender) -> PrivacyLedgerCon
     if known["chain_id"] != sender.rpc.chain_id:
         raise ChainMismatch(f"The ledger is on chain {known['chain_id']}, and this is chain {sender.rpc.chain_id}.")
     contract = PrivacyLedgerContract(sender.rpc, known["address"], sender)
-    journal = custody.journal(None)
-    custody.check(contract.terms().commitment, table, journal)
-    journal.close()
+    terms = contract.terms()
+    with closing(custody.journal(None)) as journal:
+        custody.check(terms.commitment, data, journal)
+    budget = catalogue.budget
+    fixed = terms.epsilon, terms.delta, terms.population.neighbours
+    if fixed != (budget.epsilon, budget.delta, catalogue.neighbours):
+        raise DataMismatch(
+            f"The ledger promises epsilon {float(terms.epsilon):g}, delta {float(terms.delta):g} with neighbours "
+            f"{terms.population.neighbours}, for ever: put that back into {catalogue.file}."
+        )
     return contract
 
 
-def _deploy(catalogue: Catalogue, table: Table, sender: Sender, worker: str) -> PrivacyLedgerContract:
+def _deploy(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> PrivacyLedgerContract:
     custody = Custody.of(catalogue)
-    journal = custody.journal(None)
     budget = catalogue.budget
+    with closing(custody.journal(None)) as journal:
+        committed = commitment(data, journal)
     terms = Terms(
-        commitment=custody.commitment(table, journal),
-        population=catalogue.population(table.rows),
+        commitment=committed,
+        population=catalogue.population(data.rows),
         budget=budget.total,
         epsilon=budget.epsilon,
         delta=budget.delta,
     )
-    journal.close()
     contract = PrivacyLedgerContract.deploy(sender, terms, worker)
-    custody.write_ledger_file(
+    _write_ledger_file(catalogue, contract)
+    return contract
+
+
+def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract) -> None:
+    """Write what analysts need to find the ledger and to know its queries by name."""
+    Custody.of(catalogue).write_ledger_file(
         {
             "address": contract.address,
-            "chain_id": sender.rpc.chain_id,
+            "chain_id": contract.rpc.chain_id,
             "catalogue_sha256": hashlib.sha256(catalogue.file.read_bytes()).hexdigest(),
             "queries": {entry.name: entry.query.canonical for entry in catalogue.entries},
         }
     )
-    return contract

@@ -24,6 +24,8 @@ from noiseledger.core.numbers import positive
 from noiseledger.core.privacy import whole_units
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
+from noiseledger.data import location
+from noiseledger.data.location import Location
 from noiseledger.data.toml_lines import TomlLines
 from noiseledger.errors import InvalidInput, NoiseledgerError
 
@@ -32,7 +34,7 @@ _T = TypeVar("_T")
 #: What each table of the file may contain.
 KEYS = {
     "": ("source", "privacy", "columns", "queries"),
-    "source": ("file",),
+    "source": location.KEYS,
     "privacy": ("epsilon", "delta", "neighbours"),
     "columns": ("lower", "upper", "grid", "missing"),
     "queries": ("measure", "column", "where", "by", "groups", "edges", "ceiling"),
@@ -61,7 +63,7 @@ class Catalogue:
     """A catalogue without problems."""
 
     file: Path
-    source: Path
+    source: Location
     budget: Budget
     neighbours: Neighbours
     columns: tuple[Column, ...]
@@ -112,7 +114,7 @@ class _Reader:
     def read(self) -> Catalogue | None:
         """Read every part, whatever is wrong with the others."""
         self._check_keys("", self.tables, KEYS[""])
-        source = self._attempt(("source", "file"), self._source)
+        source = self._attempt(("source",), self._source)
         neighbours = self._attempt(("privacy", "neighbours"), self._neighbours)
         budget = self._attempt(("privacy", "epsilon"), self._budget)
         columns = {name: self._column(name, fields) for name, fields in self._subtables("columns")}
@@ -126,11 +128,10 @@ class _Reader:
         known = tuple(column for column in columns.values() if column is not None)
         return Catalogue(self.file, source, budget, neighbours, known, tuple(found))
 
-    def _source(self) -> Path:
-        name = self._table("source").get("file")
-        if not isinstance(name, str):
-            raise InvalidInput('Name the data file: [source] with file = "people.csv".')
-        return self.file.parent / name
+    def _source(self) -> Location:
+        fields = self._table("source")
+        self._check_keys("source", fields, KEYS["source"])
+        return Location.of(fields, self.file.parent)
 
     def _neighbours(self) -> Neighbours:
         given = self._table("privacy").get("neighbours")

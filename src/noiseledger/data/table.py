@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import TypeAlias
 
-from noiseledger.core.query import Column, Query
-from noiseledger.errors import DataMismatch
-
-Value: TypeAlias = Fraction | str | bool | None
-Row: TypeAlias = Mapping[str, Value]
+from noiseledger.core.condition import Row
+from noiseledger.core.query import Query
+from noiseledger.data.cells import Value, exact_value, kind_of, text_values
+from noiseledger.data.source import Profile
+from noiseledger.errors import DataUnavailable
 
 
 class Table:
     """Records in memory, read once."""
 
     def __init__(self, records: Iterable[Mapping[str, Value | int | float]]) -> None:
-        """Copy the records; floats are taken as the decimals they print as, and NaN as missing."""
-        self._records: list[Row] = [{name: _exact(value) for name, value in record.items()} for record in records]
+        """Copy the records; floats are taken as the decimals they print as, and NaN or an absent field as missing."""
+        given = list(records)
+        self._names = list(dict.fromkeys(name for record in given for name in record))
+        self._records: list[Row] = [{name: exact_value(r.get(name)) for name in self._names} for r in given]
 
     @classmethod
     def read_csv(cls, file: str | Path) -> Table:
-        """Read a CSV file with a header; an empty field is missing, and what reads as a number is one."""
-        with Path(file).open(newline="", encoding="utf-8") as stream:
-            return cls({name: _field(text) for name, text in row.items()} for row in csv.DictReader(stream))
+        """Read a CSV file with a header; an empty field is missing, and a column is numeric if all of its fields are."""
+        try:
+            with Path(file).open(newline="", encoding="utf-8") as stream:
+                reader = csv.DictReader(stream, restval="")
+                fields = [dict(row) for row in reader]
+                names = list(reader.fieldnames or ())
+        except OSError as error:
+            raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None
+        except UnicodeDecodeError:
+            raise DataUnavailable(f"{file} cannot be read: it is not UTF-8 text.") from None
+        values = {name: text_values(row[name] for row in fields) for name in names}
+        table = cls({name: values[name][number] for name in names} for number in range(len(fields)))
+        table._names = names  # known even if there is no record
+        return table
 
     @classmethod
     def census_sample(cls) -> Table:
@@ -41,75 +53,44 @@ class Table:
         """The number of records."""
         return len(self._records)
 
-    @property
-    def records(self) -> Sequence[Row]:
-        """The records themselves."""
-        return self._records
+    @cached_property
+    def columns(self) -> Mapping[str, Profile]:
+        """The columns, by name."""
+        return {name: self._profile(name) for name in self._names}
 
-    def numeric_columns(self) -> dict[str, bool]:
-        """Return the columns in order, and whether each holds nothing but numbers and missing values."""
-        names = dict.fromkeys(name for record in self._records for name in record)
-        return {name: all(isinstance(r.get(name), Fraction | None) for r in self._records) for name in names}
+    def records(self) -> Iterator[Row]:
+        """Yield the records."""
+        return iter(self._records)
 
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
-        totals = [0] * query.dimension
-        for record in self._records:
-            if query.where is not None and not query.where.matches(record):
-                continue
-            group = 0 if query.groups is None else query.groups.index(record[query.groups.column])
-            if group is not None:
-                totals[group] += self._contribution(query, record)
-        return totals
+        return totals(query, ((record, 1) for record in self._records))
 
-    def check(self, query: Query) -> None:
-        """Refuse a query that these records cannot answer; for the custodian, since single records decide."""
-        self._check_columns(query)
-        if query.column is not None:
-            self._check_numbers(query.column)
-        if query.where is not None:
-            for record in self._records:
-                query.where.matches(record)  # refuses values of the wrong kind
+    def close(self) -> None:
+        """Do nothing: memory is all there is."""
 
-    def _contribution(self, query: Query, record: Row) -> int:
-        if query.column is None:
-            return 1
-        value = record[query.column.name]
-        value = query.column.missing if value is None else value
-        assert isinstance(value, Fraction)  # noqa: S101 - see check
-        return query.column.on_grid(value)
-
-    def _check_numbers(self, column: Column) -> None:
-        # The messages name the column, never a value.
-        values = [record[column.name] for record in self._records]
-        if column.missing is None and None in values:
-            raise DataMismatch(f"The column {column.name} has missing values: state a value to take for them.")
-        if not all(value is None or isinstance(value, Fraction) for value in values):
-            raise DataMismatch(f"The column {column.name} has values that are not numbers.")
-
-    def _check_columns(self, query: Query) -> None:
-        needed = set() if query.where is None else set(query.where.columns)
-        needed |= set() if query.column is None else {query.column.name}
-        needed |= set() if query.groups is None else {query.groups.column}
-        for record in self._records:
-            absent = sorted(needed - record.keys())
-            if absent:
-                raise DataMismatch(f"The data has no column {', '.join(absent)}.")
+    def _profile(self, name: str) -> Profile:
+        values = [record[name] for record in self._records]
+        kinds = frozenset(kind_of(value) for value in values if value is not None)
+        return Profile(kinds, None in values)
 
 
-def _exact(value: Value | int | float) -> Value:
-    if isinstance(value, bool | str | Fraction) or value is None:
-        return value
-    if isinstance(value, float) and value != value:
-        return None
-    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+def totals(query: Query, records: Iterable[tuple[Row, int]]) -> list[int]:
+    """Return the totals of a query over records, each of which occurs so many times."""
+    sums = [0] * query.dimension
+    for record, times in records:
+        if query.where is not None and not query.where.matches(record):
+            continue
+        group = 0 if query.groups is None else query.groups.index(record[query.groups.column])
+        if group is not None:
+            sums[group] += times * _contribution(query, record)
+    return sums
 
 
-def _field(text: str | None) -> Value:
-    if not text:
-        return None
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        return text
-    return Fraction(number) if number.is_finite() else None
+def _contribution(query: Query, record: Row) -> int:
+    if query.column is None:
+        return 1
+    value = record[query.column.name]
+    value = query.column.missing if value is None else value
+    assert isinstance(value, Fraction)  # noqa: S101 - see check_query
+    return query.column.on_grid(value)

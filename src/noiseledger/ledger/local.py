@@ -23,7 +23,7 @@ from noiseledger.core.path import Case, Path, Point, Price, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request, Wish, read_request
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
-from noiseledger.data import Source
+from noiseledger.data.source import Source, check_query
 from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, LedgerError, QueryClosed
 from noiseledger.ledger import book
 from noiseledger.ledger.interface import Ledger, Quote, Record
@@ -242,4 +242,4 @@ def _check_source(source: Source | None, population: Population, queries: Iterab
     if population.rows not in (None, source.rows):
         raise DataMismatch(f"The ledger is for {population.rows} rows, and this data has another number of them.")
     for query in queries:
-        source.check(query)
+        check_query(query, source.columns)

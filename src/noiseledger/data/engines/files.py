@@ -1,0 +1,162 @@
+"""Data files, read by DuckDB: CSV, Parquet, a DuckDB database, a SQLite database.
+
+What kind of file it is, its first bytes tell. Parquet and DuckDB files are read in place and never written to; CSV and
+SQLite have no types to rely on, so they are read into memory with the types that their values have.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import duckdb
+import ibis
+import ibis.expr.types as ir
+import pyarrow as pa
+from ibis.backends.duckdb import Backend
+
+from noiseledger.data.cells import NUMBER, WHOLE
+from noiseledger.data.engines.relation import Relation
+from noiseledger.data.source import Content
+from noiseledger.errors import DataUnavailable, InvalidInput
+
+Format: TypeAlias = Literal["csv", "parquet", "duckdb", "sqlite"]
+
+#: No network, no extensions, and no private data spilled to disk.
+_SETTINGS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False, "temp_directory": ""}
+_BATCH_ROWS = 50_000
+
+
+def open_file(file: Path, table: str | None = None) -> Relation:
+    """Open a data file; a database needs the name of the table, unless it has just one."""
+    try:
+        return _OPENERS[format_of(file)](file, table)
+    except (duckdb.Error, sqlite3.Error) as error:
+        # What the engine says may quote a value, so only the kind of failure is passed on.
+        raise DataUnavailable(f"{file} cannot be read as {format_of(file)} ({type(error).__name__}).") from None
+
+
+def format_of(file: Path) -> Format:
+    """Tell the format from the first bytes; what is nothing else is CSV."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(16)
+    except OSError as error:
+        raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None
+    if head.startswith(b"SQLite format 3\0"):
+        return "sqlite"
+    if head[8:12] == b"DUCK":
+        return "duckdb"
+    return "parquet" if head.startswith(b"PAR1") else "csv"
+
+
+def _open_csv(file: Path, table: str | None) -> Relation:
+    _check_no_table(file, table)
+    engine = ibis.duckdb.connect(**_SETTINGS)
+    try:
+        text = engine.read_csv(
+            _literal(file),
+            all_varchar=True,
+            header=True,
+            delim=",",
+            quote='"',
+            escape='"',
+            nullstr="",
+            strict_mode=True,
+        )
+        return Relation(engine, engine.create_table("data", _typed(engine, text), temp=True))
+    except duckdb.InvalidInputException:
+        raise DataUnavailable(
+            f"{file} cannot be read as CSV: expected UTF-8 text, a header, commas, and as many fields in every line."
+        ) from None
+
+
+def _typed(engine: Backend, text: ir.Table) -> ir.Table:
+    """Give each column of a text file its type: numbers if all fields read as such, else text."""
+    checks = {}
+    for i, name in enumerate(text.columns):
+        checks[f"w{i}"] = text[name].re_search(f"^{WHOLE}$").all()
+        checks[f"n{i}"] = text[name].re_search(f"^{NUMBER}$").all()
+    (found,) = engine.to_pyarrow(text.aggregate(**checks)).to_pylist()
+    typed: dict[str, Any] = {}
+    for i, name in enumerate(text.columns):
+        whole, number = (found[f"{key}{i}"] is not False for key in "wn")
+        # What is beyond the range of a double is infinite, hence missing.
+        typed[name] = text[name].cast("int64") if whole else text[name].try_cast("float64") if number else text[name]
+    return text.select(**typed)
+
+
+def _open_parquet(file: Path, table: str | None) -> Relation:
+    _check_no_table(file, table)
+    engine = ibis.duckdb.connect(**_SETTINGS)
+    return Relation(engine, engine.read_parquet(_literal(file)))
+
+
+def _open_duckdb(file: Path, table: str | None) -> Relation:
+    engine = ibis.duckdb.connect(file, read_only=True, **_SETTINGS)
+    return Relation(engine, engine.table(_choose(file, table, engine.list_tables())))
+
+
+def _open_sqlite(file: Path, table: str | None) -> Relation:
+    engine = ibis.duckdb.connect(**_SETTINGS)
+    with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as run:
+        run.execute("BEGIN")  # one state of the file throughout
+        names = run.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
+        source = _quoted(_choose(file, table, [name for (name,) in names if not name.startswith("sqlite_")]))
+        columns = {
+            name: _sqlite_type(run, source, name) for (_, name, *_) in run.execute(f"PRAGMA table_info({source})")
+        }
+        schema = pa.schema([(name, kind) for name, (kind, _) in columns.items()])
+        content = pa.Table.from_batches(_sqlite_batches(run, source, schema), schema)
+    engine.con.register("data", content)
+    return Relation(engine, engine.table("data"), {name: contents for name, (_, contents) in columns.items()})
+
+
+def _sqlite_type(run: sqlite3.Connection, source: str, name: str) -> tuple[pa.DataType, frozenset[Content]]:
+    """Return the type that a column's values have, whatever it was declared as, and their kinds."""
+    # Both names are quoted, and SQLite's own.
+    kinds = {kind for (kind,) in run.execute(f"SELECT DISTINCT typeof({_quoted(name)}) FROM {source}")} - {"null"}  # noqa: S608
+    contents: frozenset[Content] = frozenset(_SQLITE_KINDS[kind] for kind in kinds)
+    if kinds <= {"integer"}:
+        return pa.int64(), contents
+    return (pa.float64() if kinds <= {"integer", "real"} else pa.string()), contents
+
+
+def _sqlite_batches(run: sqlite3.Connection, source: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    casts = [
+        f"CAST({_quoted(field.name)} AS TEXT)" if field.type == pa.string() else _quoted(field.name) for field in schema
+    ]
+    cursor = run.execute(f"SELECT {', '.join(casts)} FROM {source}")  # noqa: S608 - quoted, and SQLite's own
+    while rows := cursor.fetchmany(_BATCH_ROWS):
+        arrays = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+_SQLITE_KINDS: dict[str, Content] = {"integer": "number", "real": "number", "text": "text", "blob": "other"}
+_OPENERS = {"csv": _open_csv, "parquet": _open_parquet, "duckdb": _open_duckdb, "sqlite": _open_sqlite}
+
+
+def _choose(file: Path, table: str | None, names: list[str]) -> str:
+    if table is None and len(names) == 1:
+        return names[0]
+    if table not in names or table is None:
+        wanted = "Say which table of" if table is None else f"There is no table {table} in"
+        raise InvalidInput(f"{wanted} {file}: it has {', '.join(sorted(names)) or 'none'}.")
+    return table
+
+
+def _check_no_table(file: Path, table: str | None) -> None:
+    if table is not None:
+        raise InvalidInput(f"{file} is one table by itself: leave out table = {table!r}.")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(file: Path) -> str:
+    """Return a path that DuckDB does not take for a pattern."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
