@@ -1,0 +1,339 @@
+"""A published ledger on a real chain, a wire to it, real workers, and what can happen to them.
+
+Publishing takes a while, so a stage does it once: each scene begins with the stage's chain and files as they were then.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from faults.worker import promise, wire
+from faults.worker.custody import Folder
+from faults.worker.nursery import Job, Nursery, Process
+from faults.worker.promise import Broken
+from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender, abi, node
+from noiseledger.core.path import Point
+from noiseledger.core.query import Query
+from noiseledger.errors import FeeTooHigh, RpcFailed
+
+CUSTODIAN, WORKER, ANALYST = node.PLAY_KEYS
+GWEI = 10**9
+#: How many random schedules are played; `make faults` wants many, and everything else thorough too.
+SCHEDULES = int(os.environ.get("NOISELEDGER_FAULT_SCHEDULES", "25"))
+THOROUGH = SCHEDULES >= 500
+#: Enough for a worker on a slow machine; nothing waits so long unless it fails.
+PATIENCE_SECONDS = 40.0
+#: With this many blocks on top, anvil calls a block final.
+FINAL_BLOCKS = 65
+_UNLIMITED = resource.RLIM_INFINITY
+
+
+class Stage:
+    """A wire, a nursery of workers, and a published ledger to begin with: the chain's state and the custodian's files."""
+
+    def __init__(self, nursery: Nursery, wire_: wire.Wire, folder: Path) -> None:
+        self.nursery = nursery
+        self.wire = wire_
+        self._folder = folder
+        self._state = folder / "state"
+        self._template = Folder(folder / "template")
+        self._numbers = count(1)
+        self._publish()
+
+    def _publish(self) -> None:
+        self._template.folder.mkdir()
+        self._template.write()
+        output = self._folder / "published"
+        with node.running(state=self._state) as chain:
+            arguments = ["publish", str(self._template.catalogue), "--rpc", chain.url, "--yes"]
+            arguments += ["--worker", Key.from_hex(WORKER).address]
+            code = self.nursery.start(Job(arguments, CUSTODIAN, str(output))).wait(PATIENCE_SECONDS)
+        assert code == 0, output.read_text()
+
+    @contextmanager
+    def scene(self) -> Iterator[Scene]:
+        """Begin anew."""
+        folder = self._folder / f"scene-{next(self._numbers)}"
+        shutil.copytree(self._template.folder, folder)
+        shutil.copy(self._state, folder / "state")
+        self.wire.clear()
+        scene = Scene(self, Folder(folder))
+        try:
+            yield scene
+        finally:
+            scene.close()
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def stage(folder: Path) -> Iterator[Stage]:
+    nursery = Nursery()
+    try:
+        with wire.running() as wire_:
+            yield Stage(nursery, wire_, folder)
+    finally:
+        nursery.close()
+
+
+class Worker:
+    """A real worker's process."""
+
+    def __init__(self, process: Process, output: Path) -> None:
+        self.process = process
+        self.output = output
+
+    @property
+    def alive(self) -> bool:
+        return self.process.code() is None
+
+    def text(self) -> str:
+        return self.output.read_text() if self.output.exists() else ""
+
+    def limit_disk(self, size: int | None) -> None:
+        """Let no file of this process grow beyond some size, or, with None, let them all grow again."""
+        if self.alive:
+            soft = _UNLIMITED if size is None else size
+            resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (soft, _UNLIMITED))
+
+
+class Scene:
+    """One life of a ledger, from just after it was published."""
+
+    def __init__(self, stage: Stage, folder: Folder) -> None:
+        self.stage = stage
+        self.wire = stage.wire
+        self.folder = folder
+        self.workers: list[Worker] = []
+        self.secrets = folder.secrets()
+        self.queries = folder.queries
+        self.dimensions = {query.identifier: query.dimension for query in self.queries}
+        self._numbers = count(1)
+        self.state = folder.folder / "state"
+        self.start_node(self.state)
+        try:
+            self.contract = PrivacyLedgerContract(self.rpc, folder.address, Sender(self.rpc, Key.from_hex(ANALYST)))
+            self.budget = self.contract.terms().budget
+            # The ledger itself is final.
+            self.mine(FINAL_BLOCKS)
+            self.first_block = self.block()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self.kill_all()
+        self.rpc.close()
+        self.chain.process.kill()
+        self.chain.stop()
+
+    # What the node does.
+
+    def start_node(self, state: Path | None) -> None:
+        """Start the node from a state, or from nothing, and let the wire lead to it."""
+        self.chain = node.start(state=state)
+        self.rpc = Rpc(self.chain.url)
+        self.wire.node = self.chain.url
+
+    def stop_node(self) -> None:
+        """Stop the node; what it knew is in its state."""
+        self.rpc.close()
+        self.chain.stop()
+
+    def forget_everything(self) -> None:
+        """Start the chain from nothing, as a development node that was killed."""
+        self.rpc.close()
+        self.chain.process.kill()
+        self.chain.stop()
+        self.start_node(None)
+
+    # What analysts and the custodian do.
+
+    def buy(self, query: int, precision: Fraction | str) -> None:
+        self.contract.ask([Request(self.queries[query].identifier, Fraction(precision))])
+
+    def order(self, key: str, function: str, *arguments: Any) -> bool:
+        """Send a transaction and wait for nothing; say whether the chain would take it."""
+        try:
+            # A new sender knows nothing of transactions that a reorganised chain has dropped.
+            Sender(self.rpc, Key.from_hex(key)).send(self.contract.address, abi.encode_call(function, *arguments))
+        except (FeeTooHigh, RpcFailed):
+            return False
+        return True
+
+    # What workers do.
+
+    def refused(self, **how: Any) -> bool:
+        """Say whether a new worker, with a good wire, gives up with a sentence and without having sent anything."""
+        self.kill_all()
+        fault, self.wire.fault, before = self.wire.fault, wire.Fault.NONE, len(self.wire.sent)
+        worker = self.start(**how)
+        ended = self.until(lambda: not worker.alive, seconds=PATIENCE_SECONDS)
+        worker.process.kill()
+        self.wire.fault = fault
+        return ended and worker.process.code() == 2 and len(self.wire.sent) == before
+
+    def start(self, *, key: str = WORKER, head: str = "latest", job: Job | None = None, once: bool = False) -> Worker:
+        """Start a worker; it connects through the wire."""
+        output = self.folder.folder / f"output-{next(self._numbers)}"
+        arguments = ["work", str(self.folder.catalogue), "--rpc", self.wire.url, "--head", head, "--seconds", "0.05"]
+        arguments += ["--once"] if once else []
+        given = replace(job or Job([], "", ""), arguments=arguments, key=key, output=str(output))
+        worker = Worker(self.stage.nursery.start(given), output)
+        self.workers.append(worker)
+        return worker
+
+    def run(self, *arguments: str, key: str = WORKER) -> Worker:
+        """Run another command on the catalogue to its end."""
+        output = self.folder.folder / f"output-{next(self._numbers)}"
+        command, *options = arguments
+        full = [command, str(self.folder.catalogue), "--rpc", self.wire.url, *options]
+        worker = Worker(self.stage.nursery.start(Job(full, key, str(output))), output)
+        self.workers.append(worker)
+        worker.process.wait(PATIENCE_SECONDS)
+        return worker
+
+    @property
+    def alive(self) -> list[Worker]:
+        return [worker for worker in self.workers if worker.alive]
+
+    def kill_all(self) -> None:
+        for worker in self.alive:
+            worker.process.kill()
+
+    def stop_all(self) -> None:
+        """Ask workers to end, as a service manager would; who does not is killed."""
+        for worker in self.alive:
+            worker.process.signal(signal.SIGTERM)
+        give_up = time.monotonic() + 2
+        while self.alive and time.monotonic() < give_up:
+            time.sleep(0.01)
+        self.kill_all()
+
+    def until(self, what: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> bool:
+        """Wait until something is true; say whether it came to be."""
+        give_up = time.monotonic() + seconds
+        while not what():
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(0.01)
+        return True
+
+    # What the chain does.
+
+    def block(self) -> int:
+        return int(self.rpc.call("eth_blockNumber"), 16)
+
+    def mine(self, blocks: int = 1) -> None:
+        self.rpc.call("anvil_mine", hex(blocks))
+
+    def mining(self, on: bool) -> None:
+        """Let every transaction have a block at once, or wait."""
+        self.rpc.call("evm_setAutomine", on)
+
+    def base_fee(self, gwei: int) -> None:
+        """Set what the next block asks for a unit of gas."""
+        self.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(gwei * GWEI))
+
+    def reorganise(self, depth: int) -> int:
+        """Put empty blocks in the place of the last ones, never of those that published the ledger."""
+        depth = min(depth, self.block() - self.first_block)
+        if depth > 0:
+            self.rpc.call("anvil_reorg", depth, [])
+        return depth
+
+    def roll_back(self, depth: int) -> int:
+        """Take the last blocks away, never those that published the ledger."""
+        depth = min(depth, self.block() - self.first_block)
+        if depth > 0:
+            self.rpc.call("anvil_rollback", depth)
+        return depth
+
+    # What must be true.
+
+    def heal(self) -> None:
+        """Make everything well again around the worker, and see that one is running."""
+        self.wire.fault = wire.Fault.NONE
+        for worker in self.alive:
+            worker.limit_disk(None)
+        self.mining(True)
+        self.base_fee(1)
+        # What waits in the pool gets its block, and what was bought becomes final.
+        self.mine(FINAL_BLOCKS)
+        if self.contract.worker() != Key.from_hex(WORKER).address.lower():
+            assert self.order(CUSTODIAN, "change_worker", Key.from_hex(WORKER).address)
+
+    def open_queries(self) -> list[tuple[Query, Fraction]]:
+        """Return the queries of which something is bought and not revealed, with how far they are bought."""
+        meters = self.contract.meters([query.identifier for query in self.queries])
+        return [
+            (query, meter.bought)
+            for query, meter in zip(self.queries, meters, strict=True)
+            if meter.revealed != meter.bought
+        ]
+
+    def beyond_the_journal(self) -> list[Query] | None:
+        """Return the open queries if none of them can be paid from the journal's own budget; else None."""
+        remaining, points, refused = self.folder.remaining(), self.folder.points(), []
+        for query, bought in self.open_queries():
+            furthest = max(points.get(query.identifier, {}), default=Fraction(0))
+            if bought - furthest <= remaining:
+                return None
+            refused.append(query)
+        return refused
+
+    def beyond(self, points: Mapping[str, Mapping[Fraction, Point]]) -> bool:
+        """Say whether the chain has revealed a point that is not among some."""
+        identifiers = [query.identifier for query in self.queries]
+        meters = zip(identifiers, self.contract.meters(identifiers), strict=True)
+        return any(meter.revealed and meter.revealed not in points.get(query, {}) for query, meter in meters)
+
+    def all_answered(self) -> bool:
+        return not self.open_queries()
+
+    def check_answered(self, job: Job | None = None) -> None:
+        """Every request that the chain kept is answered, or is beyond the journal's budget and the worker says so."""
+        self.heal()
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while (refused := self.beyond_the_journal()) is None or (refused and not self._told(refused)):
+            if not self.alive:
+                self.start(job=job)
+            if time.monotonic() > give_up:
+                bought = [(str(query), str(bought)) for query, bought in self.open_queries()]
+                said = "\n".join(worker.text() for worker in self.workers[-3:])
+                raise Broken(f"not answered in {PATIENCE_SECONDS:g} seconds: {bought}\n{said[-3000:]}")
+            time.sleep(0.02)
+
+    def _told(self, refused: Sequence[Query]) -> bool:
+        said = "".join(worker.text() for worker in self.alive)
+        return all(query.identifier[:12] in said for query in refused)
+
+    def released(self) -> list[promise.Stretch]:
+        return promise.stretches(self.wire.sent, self.dimensions)
+
+    def check_promise(self) -> None:
+        """Nothing that left contradicts anything else that left, is beyond the budget, or tells a secret."""
+        released = self.released()
+        promise.check_one_value(released)
+        promise.check_one_path(released, self.folder.points())
+        promise.check_budget(released, self.budget)
+        promise.check_silence([*self.wire.questions, *(w.text().encode() for w in self.workers)], self.secrets)
+
+    def check(self, job: Job | None = None) -> None:
+        """Check everything, once things are well again; no worker is left running."""
+        self.check_promise()
+        try:
+            self.check_answered(job)
+        finally:
+            self.stop_all()
+        self.check_promise()
