@@ -2,71 +2,106 @@ from __future__ import annotations
 
 import json
 import stat
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from noiseledger.core.condition import Row
-from noiseledger.data.commitment import Commitment, Proof, new_secret, read_secret, record_text
+from noiseledger.data.commitment import Commitment, Proof, new_secret, read_secret
+from noiseledger.data.record import Record, record_text
 from noiseledger.errors import DataMismatch, InvalidInput
 
 SECRET = bytes(range(32))
-values = st.none() | st.booleans() | st.fractions(max_denominator=10) | st.text(max_size=3)
-records = st.lists(st.fixed_dictionaries({"a": values, "b": values}), max_size=12)
+# Few of each kind, so that equal records are common.
+values = st.sampled_from([None, True, False, 0, 1, 1.5, Fraction(1), Fraction(3, 2), "", "1", "true"])
+rows_of = st.fixed_dictionaries({"a": values, "b": values})
+records = st.lists(rows_of, max_size=12)
+some_records = st.lists(rows_of, min_size=1, max_size=12)
+
+
+def counted(rows: list[Record]) -> Counter[str]:
+    return Counter(map(record_text, rows))
 
 
 @given(records, st.integers())
-def test_the_root_does_not_depend_on_the_order_of_records_or_columns(rows: list[Row], seed: int) -> None:
+def test_the_root_does_not_depend_on_the_order_of_records_or_columns(rows: list[Record], seed: int) -> None:
     shuffled = [dict(reversed(list(row.items()))) for row in rows]
     Random(seed).shuffle(shuffled)
-    assert Commitment(rows, SECRET).root == Commitment(shuffled, SECRET).root
+    assert Commitment(rows, SECRET).root == Commitment(iter(shuffled), SECRET).root
 
 
 @given(records, records)
-def test_different_data_has_a_different_root(one: list[Row], other: list[Row]) -> None:
-    same = sorted(map(record_text, one)) == sorted(map(record_text, other))
-    assert (Commitment(one, SECRET).root == Commitment(other, SECRET).root) == same
+def test_different_data_has_a_different_root(one: list[Record], other: list[Record]) -> None:
+    assert (Commitment(one, SECRET).root == Commitment(other, SECRET).root) == (counted(one) == counted(other))
 
 
-@given(st.lists(st.fixed_dictionaries({"a": values}), min_size=1, max_size=12))
-def test_everybody_finds_their_own_record(rows: list[Row]) -> None:
+@given(some_records, st.data())
+def test_any_change_changes_the_root(rows: list[Record], data: st.DataObject) -> None:
+    root = Commitment(rows, SECRET).root
+    index = data.draw(st.integers(0, len(rows) - 1))
+    others = rows[:index] + rows[index + 1 :]
+    changed = {**rows[index], data.draw(st.sampled_from("abc")): data.draw(values)}
+    assert Commitment(others, SECRET).root != root
+    assert Commitment([*rows, rows[index]], SECRET).root != root
+    assume(record_text(changed) != record_text(rows[index]))
+    assert Commitment([*others, changed], SECRET).root != root
+
+
+@given(some_records)
+def test_everybody_has_a_proof_of_their_own(rows: list[Record]) -> None:
     tree = Commitment(rows, SECRET)
+    seen: Counter[str] = Counter()
+    salts = set()
     for row in rows:
-        proof = tree.proof(row)
+        text = record_text(row)
+        proof = tree.proof(row, seen[text])
+        seen[text] += 1
+        salts.add(proof.salt)
+        assert proof.record == text
         assert proof.root() == tree.root
         assert Proof.load(json.loads(json.dumps(proof.dump()))) == proof
+    assert len(salts) == tree.rows == len(rows)
+    for row in rows:
+        with pytest.raises(DataMismatch, match="no such record"):
+            tree.proof(row, seen[record_text(row)])
 
 
-def test_equal_records_have_proofs_of_their_own() -> None:
-    tree = Commitment([{"a": Fraction(1)}] * 3, SECRET)
-    proofs = [tree.proof({"a": Fraction(1)}, occurrence) for occurrence in range(3)]
-    assert len({proof.salt for proof in proofs}) == 3
-    assert {proof.root() for proof in proofs} == {tree.root}
-    with pytest.raises(DataMismatch, match="no such record"):
-        tree.proof({"a": Fraction(1)}, 3)
-
-
-def test_a_forged_proof_leads_elsewhere() -> None:
-    tree = Commitment([{"a": Fraction(n)} for n in range(9)], SECRET)
-    proof = tree.proof({"a": Fraction(4)})
-    neighbour, left = proof.steps[0]
+@given(some_records, st.data())
+def test_a_forged_proof_leads_elsewhere(rows: list[Record], data: st.DataObject) -> None:
+    tree = Commitment(rows, SECRET)
+    proof = tree.proof(data.draw(st.sampled_from(rows)))
+    other = record_text(data.draw(rows_of))
+    bit = 1 << data.draw(st.integers(0, 255))
     forgeries = [
-        Proof(record_text({"a": Fraction(5)}), proof.salt, proof.rows, proof.steps),
-        Proof(proof.record, bytes(32), proof.rows, proof.steps),
-        Proof(proof.record, proof.salt, proof.rows + 1, proof.steps),
-        Proof(proof.record, proof.salt, proof.rows, proof.steps[:-1]),
-        Proof(proof.record, proof.salt, proof.rows, ((neighbour, not left), *proof.steps[1:])),
+        replace(proof, salt=flip(proof.salt, bit)),
+        replace(proof, rows=proof.rows + 1),
+        replace(proof, steps=(*proof.steps, (bytes(32), False))),
     ]
+    if other != proof.record:
+        forgeries.append(replace(proof, record=other))
+    if proof.steps:
+        at = data.draw(st.integers(0, len(proof.steps) - 1))
+        before, (neighbour, left), after = proof.steps[:at], proof.steps[at], proof.steps[at + 1 :]
+        forgeries += [
+            replace(proof, steps=(*before, *after)),
+            replace(proof, steps=(*before, (neighbour, not left), *after)),
+            replace(proof, steps=(*before, (flip(neighbour, bit), left), *after)),
+        ]
     assert all(forgery.root() != tree.root for forgery in forgeries)
+
+
+def flip(digest: bytes, bit: int) -> bytes:
+    return (int.from_bytes(digest, "big") ^ bit).to_bytes(32, "big")
 
 
 def test_guesses_cannot_be_tested_without_the_salt() -> None:
     """Nothing that is published or handed to someone else is a function of the record alone."""
-    rows: list[Row] = [{"a": Fraction(n)} for n in range(9)]
+    rows: list[Record] = [{"a": n} for n in range(9)]
     one, other = Commitment(rows, SECRET), Commitment(rows, bytes(32))
     assert one.root != other.root
     shared = {step for step, _ in one.proof(rows[3]).steps} & {step for step, _ in other.proof(rows[3]).steps}
@@ -74,16 +109,20 @@ def test_guesses_cannot_be_tested_without_the_salt() -> None:
     assert one.proof(rows[3]).salt not in (one.proof(rows[4]).salt, other.proof(rows[3]).salt)
 
 
-def test_kinds_of_values_are_told_apart() -> None:
-    texts = {
-        record_text({"a": value}) for value in (Fraction(1), True, "1", "true", "True", None, Fraction(0), False, "")
-    }
-    assert len(texts) == 9
-    assert record_text({"a": None}) == record_text({})
+def test_a_salt_opens_no_other_leaf_not_even_that_of_an_equal_record() -> None:
+    tree = Commitment([{"a": 1}] * 3, SECRET)
+    proofs = [tree.proof({"a": 1}, occurrence) for occurrence in range(3)]
+    opened = [[replace(proof, salt=other.salt).root() == tree.root for other in proofs] for proof in proofs]
+    assert opened == [[True, False, False], [False, True, False], [False, False, True]]
 
 
 def test_an_empty_dataset_has_a_root() -> None:
-    assert Commitment([], SECRET).root != Commitment([{}], SECRET).root
+    empty = Commitment([], SECRET)
+    assert empty.rows == 0
+    assert len(empty.root) == 32
+    assert empty.root != Commitment([{}], SECRET).root
+    with pytest.raises(DataMismatch, match="no such record"):
+        empty.proof({})
 
 
 def test_the_secret_is_kept_for_its_owner_only(tmp_path: Path) -> None:
@@ -114,7 +153,25 @@ def test_what_is_no_secret_is_refused_and_not_quoted(tmp_path: Path, content: st
         Commitment([], b"short")
 
 
-@pytest.mark.parametrize("state", [{}, {"record": "x", "salt": "zz", "rows": 1, "steps": []}, {"steps": 3}])
-def test_a_broken_proof_is_refused(state: dict[str, object]) -> None:
+GOOD = {"record": "x", "salt": "00" * 32, "rows": 1, "steps": [{"hash": "11" * 32, "left": True}]}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"salt": "zz"},
+        {"salt": "00" * 31},
+        {"rows": 0},
+        {"rows": 2**64},
+        {"rows": "many"},
+        {"steps": 3},
+        {"steps": [{"hash": "11" * 33, "left": True}]},
+        {"steps": [{"hash": "11" * 32}]},
+    ],
+)
+def test_a_broken_proof_is_refused(wrong: dict[str, object]) -> None:
+    Proof.load(GOOD)
     with pytest.raises(InvalidInput, match="not a proof"):
-        Proof.load(state)
+        Proof.load(GOOD | wrong)
+    with pytest.raises(InvalidInput, match="not a proof"):
+        Proof.load({})

@@ -1,0 +1,38 @@
+"""The one text of a record: its columns by name, their kinds, and their values exact, whatever engine it came from.
+
+Two records have the same text if and only if they have the same values: a column that is missing and one that is not there
+are the same, and 1, true and '1' are three things.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from noiseledger.data.cells import exact_value, kind_of
+
+#: A record as its engine hands it out; what each value stands for, :func:`noiseledger.data.cells.exact_value` says.
+Record: TypeAlias = Mapping[str, Any]
+
+#: Below this, a double without a fraction is printed in full: it stands for the integer that it is.
+_PRINTED_IN_FULL = 1e15
+_quoted = lru_cache(maxsize=1024)(json.dumps)
+
+
+def record_text(record: Record) -> str:
+    """Return the text of a record: JSON, with the columns sorted by name and without those that are missing.
+
+    >>> record_text({"town": "Ulm", "age": 61.0, "income": None})
+    '{"age":["number","61"],"town":["text","Ulm"]}'
+    """
+    cells = []
+    for name in sorted(record):
+        value = record[name]
+        # Ten million records are mostly integers and doubles; these two are no more than quick ways to the last line.
+        if type(value) is int or (type(value) is float and value.is_integer() and abs(value) < _PRINTED_IN_FULL):
+            cells.append(f'{_quoted(name)}:["number","{int(value)}"]')
+        elif (exact := exact_value(value)) is not None:
+            cells.append(f'{_quoted(name)}:["{kind_of(exact)}",{json.dumps(str(exact))}]')
+    return "{" + ",".join(cells) + "}"
