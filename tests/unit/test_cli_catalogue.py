@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -40,7 +42,9 @@ def test_a_draft_is_not_ready_until_the_bounds_are_chosen(data: Path) -> None:
     filled = catalogue.read_text().replace('lower = "?"', "lower = 0").replace('upper = "?"', "upper = 1_000_000")
     catalogue.write_text(filled)
     missing = run("check", str(catalogue))
-    assert "Query mean_hours_worked: The column hours worked has missing values" in missing.stderr
+    line = filled.splitlines().index("[queries.mean_hours_worked]") + 1
+    where = f"{catalogue}:{line}: Query mean_hours_worked"
+    assert f"{where}: The column hours worked has missing values" in missing.stderr
     catalogue.write_text(filled.replace("# missing", "missing"))
     facts = json.loads(run("check", str(catalogue), "--json").stdout)
     assert facts["rows"] == 2
@@ -77,3 +81,28 @@ def test_data_that_is_gone_is_said_plainly(data: Path) -> None:
     catalogue.write_text(text)
     data.unlink()
     assert "people.csv cannot be read" in run("check", str(catalogue)).stderr
+
+
+def test_a_table_of_a_database_is_drafted_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "study.db"
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript("CREATE TABLE people (age INTEGER); CREATE TABLE visits (day TEXT);")
+    unsaid = run("init", str(file))
+    assert "Say which table" in unsaid.stderr
+    assert "people, visits" in unsaid.stderr
+    assert run("init", str(file), "--table", "people").returncode == 0
+    draft = file.with_suffix(".toml").read_text()
+    assert 'table = "people"' in draft
+    assert "[columns.age]" in draft
+
+
+def test_what_the_data_cannot_answer_has_a_line_and_a_hint(data: Path) -> None:
+    catalogue = data.with_suffix(".toml")
+    catalogue.write_text(
+        '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 1\ndelta = "1e-6"\nneighbours = "replace"\n'
+        '[queries.rich]\nmeasure = "share"\nwhere = "incme > 5"\n'
+        f'[queries.all]\nmeasure = "count"\nby = "income"\nedges = {list(range(600))}\n'
+    )
+    found = run("check", str(catalogue)).stderr
+    assert f"{catalogue}:7: Query rich: The data has no column incme (did you mean income?)." in found
+    assert f"{catalogue}:10: Query all: A ledger on a chain takes 512 groups at most, not 599" in found

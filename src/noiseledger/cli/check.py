@@ -47,14 +47,19 @@ def _check_data(catalogue: Catalogue) -> int:
     try:
         source = catalogue.source.open()
     except NoiseledgerError as error:
-        raise CatalogueProblems(catalogue.file, [Problem(1, str(error))]) from None
+        raise CatalogueProblems(catalogue.file, [Problem(catalogue.source_line, str(error))]) from None
+    from noiseledger.chain.contract import MAX_COORDINATES  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.publish import too_many_groups  # noqa: PLC0415 - likewise
+
     problems = []
     with closing(source):
         for entry in catalogue.entries:
             try:
                 check_query(entry.query, source.columns)
             except NoiseledgerError as error:
-                problems.append(Problem(1, f"Query {entry.name}: {error}"))
+                problems.append(Problem(entry.line, f"Query {entry.name}: {error}"))
+            if entry.query.dimension > MAX_COORDINATES:
+                problems.append(Problem(entry.line, f"Query {entry.name}: {too_many_groups(entry.query)}"))
         if problems:
             raise CatalogueProblems(catalogue.file, problems)
         return source.rows

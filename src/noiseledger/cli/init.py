@@ -21,7 +21,7 @@ _HEAD = """\
 # `noiseledger check {catalogue}` finds everything that is still wrong.
 
 [source]
-file = "{name}"
+{source}
 
 [privacy]
 epsilon = 1         # the promise: smaller is stricter
@@ -51,17 +51,19 @@ _TEXT = """
 
 
 def init(
-    data: Annotated[Path, typer.Argument(help="The data: a CSV file with a header.", metavar="DATA")],
+    data: Annotated[Path, typer.Argument(help="The data: a CSV, Parquet, DuckDB or SQLite file.", metavar="DATA")],
     out: Annotated[Path | None, typer.Option(help="Where to write; default: beside the data, ending in .toml.")] = None,
+    table: Annotated[str | None, typer.Option(help="The table, if the file is a database with several.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Draft a catalogue. Only names and types of columns are taken from the data, never a value."""
     catalogue = out or data.with_suffix(".toml")
     if catalogue.exists():
         raise InvalidInput(f"{catalogue} exists already and is kept as it is: choose another name with --out.")
-    kinds = _kinds(data)
+    kinds = _kinds(data, table)
     name = data.name if catalogue.parent == data.parent else str(data.resolve())
-    draft = _HEAD.format(name=name, catalogue=catalogue)
+    source = f"file = {dumps(name)}" + ("" if table is None else f"\ntable = {dumps(table)}")
+    draft = _HEAD.format(name=name, catalogue=catalogue, source=source)
     draft += "".join(_draft_column(column, numeric, ask=not json) for column, numeric in kinds.items())
     catalogue.write_text(draft, encoding="utf-8")
     if json:
@@ -80,9 +82,9 @@ def _draft_column(column: str, numeric: bool, *, ask: bool) -> str:
     return _COLUMN.format(key=key, query=query, text=text, lower=lower, upper=upper)
 
 
-def _kinds(data: Path) -> dict[str, bool]:
+def _kinds(data: Path, table: str | None) -> dict[str, bool]:
     """Return the columns, and whether each holds numbers."""
-    with closing(Location.of({"file": data.name}, data.parent).open()) as source:
+    with closing(Location("duckdb", str(data), table).open()) as source:
         return {name: profile.is_numeric for name, profile in source.columns.items()}
 
 

@@ -8,18 +8,22 @@ from __future__ import annotations
 import hashlib
 from contextlib import closing
 
-from noiseledger.chain.contract import PrivacyLedgerContract
+from noiseledger.chain.contract import MAX_COORDINATES, PrivacyLedgerContract
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Terms
+from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian.custody import Custody, commitment
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.pinned import Pinned
-from noiseledger.errors import ChainMismatch, DataMismatch
+from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput
 
 
 def publish(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> PrivacyLedgerContract:
     """Return the catalogue's ledger on the sender's chain; publish it if it is not there yet."""
+    for entry in catalogue.entries:
+        if entry.query.dimension > MAX_COORDINATES:
+            raise InvalidInput(f"Query {entry.name}: {too_many_groups(entry.query)}")
     custody = Custody.of(catalogue)
     custody.prepare(catalogue, data)
     contract = find(catalogue, data, sender) or _deploy(catalogue, data, sender, worker)
@@ -79,4 +83,11 @@ def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract) ->
             "catalogue_sha256": hashlib.sha256(catalogue.file.read_bytes()).hexdigest(),
             "queries": {entry.name: entry.query.canonical for entry in catalogue.entries},
         }
+    )
+
+
+def too_many_groups(query: Query) -> str:
+    """Say why a query cannot be published."""
+    return (
+        f"A ledger on a chain takes {MAX_COORDINATES} groups at most, not {query.dimension}: use fewer, or two queries."
     )

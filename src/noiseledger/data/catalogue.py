@@ -8,7 +8,6 @@ declared, or not understood, is a problem, and a catalogue with problems cannot 
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -25,6 +24,7 @@ from noiseledger.core.privacy import whole_units
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
 from noiseledger.data import location
+from noiseledger.data.hints import did_you_mean
 from noiseledger.data.location import Location
 from noiseledger.data.toml_lines import TomlLines
 from noiseledger.errors import InvalidInput, NoiseledgerError
@@ -51,11 +51,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class Entry:
-    """A query of the catalogue: its name, and the furthest precision that may be bought on it (0: no bound)."""
+    """A query of the catalogue: its name, the furthest precision that may be bought on it (0: no bound), its line."""
 
     name: str
     query: Query
     ceiling: Fraction
+    line: int
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Catalogue:
     neighbours: Neighbours
     columns: tuple[Column, ...]
     entries: tuple[Entry, ...]
+    #: Where the file speaks of the source.
+    source_line: int
 
     def population(self, rows: int) -> Population:
         """Return what is public about a dataset of so many rows."""
@@ -126,7 +129,7 @@ class _Reader:
         if source is None or neighbours is None or budget is None or self.problems:
             return None
         known = tuple(column for column in columns.values() if column is not None)
-        return Catalogue(self.file, source, budget, neighbours, known, tuple(found))
+        return Catalogue(self.file, source, budget, neighbours, known, tuple(found), self.lines.find("source"))
 
     def _source(self) -> Location:
         fields = self._table("source")
@@ -168,14 +171,15 @@ class _Reader:
                 # The number of rows matters for the size only, so any will do to see whether there is a bound.
                 sensitivity(query, Population(neighbours, 1 if neighbours is Neighbours.REPLACE else None))
             ceiling = fields.get("ceiling")
-            return Entry(name, query, Fraction(0) if ceiling is None else whole_units(positive(ceiling, "ceiling")))
+            bound = Fraction(0) if ceiling is None else whole_units(positive(ceiling, "ceiling"))
+            return Entry(name, query, bound, self.lines.find(f"queries.{name}"))
 
         return self._attempt((f"queries.{name}",), make)
 
     def _measured(self, fields: Mapping[str, Any], columns: Mapping[str, Column | None]) -> Column | None:
         name = fields.get("column")
         if name is not None and name not in columns:
-            raise InvalidInput(f"There is no [columns.{name}] with bounds{_did_you_mean(str(name), columns)}.")
+            raise InvalidInput(f"There is no [columns.{name}] with bounds{did_you_mean(str(name), columns)}.")
         return columns.get(str(name))
 
     def _check_unique(self, entries: Iterable[Entry]) -> None:
@@ -190,7 +194,7 @@ class _Reader:
             if key not in known:
                 where = (table, key) if table else (key,)
                 self._report(
-                    where, f"'{key}' is not known here{_did_you_mean(key, known)}: expected {', '.join(known)}."
+                    where, f"'{key}' is not known here{did_you_mean(key, known)}: expected {', '.join(known)}."
                 )
 
     def _table(self, name: str) -> Mapping[str, Any]:
@@ -229,9 +233,7 @@ def _needed(table: Mapping[str, Any], key: str, where: str, why: str = "") -> An
 def _measure(fields: Mapping[str, Any]) -> Measure:
     given = str(fields.get("measure"))
     if given not in list(Measure):
-        raise InvalidInput(
-            f"measure must be one of {', '.join(Measure)}{_did_you_mean(given, Measure)}, not {given!r}."
-        )
+        raise InvalidInput(f"measure must be one of {', '.join(Measure)}{did_you_mean(given, Measure)}, not {given!r}.")
     return Measure(given)
 
 
@@ -250,8 +252,3 @@ def _query(measure: Measure, column: Column | None, where: Any, groups: Groups |
     if where is not None and not isinstance(where, str):
         raise InvalidInput('where must be a condition in quotes, such as "age > 60".')
     return Query(measure, column, None if where is None else parse_filter(where), groups)
-
-
-def _did_you_mean(given: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(given, list(known), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""

@@ -9,6 +9,7 @@ from typing import Literal, Protocol, TypeAlias
 from noiseledger.core.condition import Kind
 from noiseledger.core.groups import Bins
 from noiseledger.core.query import Query
+from noiseledger.data.hints import did_you_mean
 from noiseledger.data.record import Record
 from noiseledger.errors import DataMismatch
 
@@ -63,7 +64,8 @@ def check_query(query: Query, columns: Mapping[str, Profile]) -> None:
         needed[query.column.name] = "number"
     absent = sorted(needed.keys() - columns.keys())
     if absent:
-        raise DataMismatch(f"The data has no column {', '.join(absent)}.")
+        named = ", ".join(name + did_you_mean(name, columns) for name in absent)
+        raise DataMismatch(f"The data has no column {named}.")
     for name, kind in needed.items():
         expected = {kind} if kind is not None else {"number", "text", "boolean"}
         if not columns[name].contents <= expected:
