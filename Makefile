@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # One file, one process: the examples of a document build on each other.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
 
-.PHONY: demo test check bench mutants setup lock format clean
+.PHONY: demo test check bench mutants faults setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
@@ -25,6 +25,9 @@ bench: setup ## print the benchmarks, ratios side by side
 
 mutants: setup ## change the contract line by line; every change must fail a test
 	@$(BIN)/python scripts/mutate_contract.py
+
+faults: setup ## play 500 random schedules of faults against real workers and a real chain
+	@NOISELEDGER_FAULT_SCHEDULES=500 $(BIN)/python -m pytest -q -n 4 --dist worksteal tests/faults/worker
 
 setup: $(READY) ## only prepare the environment, in .venv
 
