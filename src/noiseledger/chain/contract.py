@@ -14,7 +14,7 @@ from eth_utils.address import to_checksum_address
 
 from noiseledger.chain import abi
 from noiseledger.chain.rpc import Rpc
-from noiseledger.chain.sender import Receipt, Sender
+from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
 from noiseledger.chain.values import CASES, Event, Meter, Request, Reveal, Terms, from_units, to_units
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
@@ -61,11 +61,11 @@ class PrivacyLedgerContract:
             )
 
     @classmethod
-    def deploy(cls, sender: Sender, terms: Terms, worker: str) -> PrivacyLedgerContract:
-        """Publish a new ledger; the sender becomes its custodian."""
+    def deploy(cls, sender: Sender, terms: Terms, worker: str, nonce: int | None = None) -> PrivacyLedgerContract:
+        """Publish a new ledger; the sender becomes its custodian, and the ``nonce``, if given, fixes its address."""
         data = abi.encode_deployment(terms.encode(), worker)
         try:
-            receipt = sender.wait(sender.send(None, data))
+            receipt = sender.wait(sender.send(None, data, nonce=nonce))
         except RpcFailed as error:
             raise typed(error) from None
         if not receipt.succeeded or receipt.contract is None:
@@ -81,9 +81,9 @@ class PrivacyLedgerContract:
         """Buy precision, all requests or none."""
         return self._transact("ask", [request.encode() for request in requests])
 
-    def reveal(self, reveals: Sequence[Reveal]) -> Receipt:
-        """Extend paths, all of them or none."""
-        return self._transact("reveal", *encode_reveals(reveals))
+    def reveal(self, reveals: Sequence[Reveal], nonce: int | None = None, seconds: float = RECEIPT_SECONDS) -> Receipt:
+        """Extend paths, all of them or none; with a ``nonce``, in the place of whatever waits there."""
+        return self._transact("reveal", *encode_reveals(reveals), nonce=nonce, seconds=seconds)
 
     def allow(self, analyst: str, allowance: Fraction) -> Receipt:
         """Set how much precision an analyst may still buy."""
@@ -121,7 +121,7 @@ class PrivacyLedgerContract:
     def meters(self, queries: Sequence[str], block: Block = "latest") -> list[Meter]:
         """Return the meters of many queries in one exchange."""
         replies = self._read_many([("meter", (bytes.fromhex(query),)) for query in queries], block)
-        return [Meter(dimension, from_units(bought), from_units(revealed)) for dimension, bought, revealed in replies]
+        return [Meter.decode(reply) for reply in replies]
 
     def point(self, query: str, block: Block = "latest") -> Point:
         """Return the furthest point of a path."""
@@ -171,12 +171,21 @@ class PrivacyLedgerContract:
             logs = self.rpc.call("eth_getLogs", {"address": self.address, "topics": topics, **span})
             yield from (event(log) for log in logs)
 
-    def _transact(self, function: str, *arguments: Any) -> Receipt:
+    @property
+    def sender(self) -> Sender:
+        """Who signs."""
+        if self._sender is None:
+            raise NotAllowed("To change a ledger you must sign: connect with a key.")
+        return self._sender
+
+    def _transact(
+        self, function: str, *arguments: Any, nonce: int | None = None, seconds: float = RECEIPT_SECONDS
+    ) -> Receipt:
         if self._sender is None:
             raise NotAllowed(f"To {function.replace('_', ' ')} you must sign: connect with a key.")
         try:
             data = abi.encode_call(function, *arguments)
-            receipt = self._sender.wait(self._sender.send(self.address, data))
+            receipt = self._sender.wait(self._sender.send(self.address, data, nonce=nonce), seconds)
         except RpcFailed as error:
             raise typed(error) from None
         if not receipt.succeeded:
@@ -201,18 +210,25 @@ class PrivacyLedgerContract:
         return self._read_many([(function, arguments)], block)[0]
 
     def _read_many(self, calls: Sequence[tuple[str, Sequence[Any]]], block: Block) -> list[tuple[Any, ...]]:
-        at = block_parameter(block)
-        requests = [
-            ("eth_call", [{"to": self.address, "data": abi.encode_call(name, *arguments)}, at])
-            for name, arguments in calls
-        ]
         results = []
-        for (name, _), reply in zip(calls, self.rpc.batch(requests), strict=True):
+        found = self.read_many([(name, arguments, block) for name, arguments in calls])
+        for (name, _), result in zip(calls, found, strict=True):
+            if result is None:
+                raise ChainMismatch(f"The contract at {self.address} is not a PrivacyLedger: it has no {name}.")
+            results.append(result)
+        return results
+
+    def read_many(self, calls: Sequence[tuple[str, Sequence[Any], Block]]) -> list[tuple[Any, ...] | None]:
+        """Read functions, each at its own block, in one exchange; None where the chain had no such contract."""
+        requests = [
+            ("eth_call", [{"to": self.address, "data": abi.encode_call(name, *arguments)}, block_parameter(block)])
+            for name, arguments, block in calls
+        ]
+        results: list[tuple[Any, ...] | None] = []
+        for (name, *_), reply in zip(calls, self.rpc.batch(requests), strict=True):
             if isinstance(reply, RpcFailed):
                 raise typed(reply)
-            if reply == "0x":
-                raise ChainMismatch(f"The contract at {self.address} is not a PrivacyLedger: it has no {name}.")
-            results.append(abi.decode_result(name, reply))
+            results.append(None if reply == "0x" else abi.decode_result(name, reply))
         return results
 
 

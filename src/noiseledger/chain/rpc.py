@@ -7,6 +7,7 @@ can enter a chain only once.
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, TypeAlias
@@ -134,4 +135,10 @@ def _result(reply: dict[str, Any], method: str) -> Any:
     data = error.get("data")
     # Some nodes put the revert data in an object.
     data = data.get("data") if isinstance(data, dict) else data
-    return RpcFailed(method, str(error.get("message", "")), data if isinstance(data, str) else None)
+    # A node may repeat what it was sent; that is no business of our logs.
+    reason = _LONG_DATA.sub("...", str(error.get("message", "")))[:_REASON_LENGTH]
+    return RpcFailed(method, reason, data if isinstance(data, str) else None)
+
+
+_LONG_DATA = re.compile(r"(0x)?[0-9a-fA-F]{65,}")
+_REASON_LENGTH = 300

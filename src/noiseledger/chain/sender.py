@@ -91,10 +91,10 @@ class Sender:
         self._flights: dict[int, Flight] = {}
         self._by_hash: dict[str, Flight] = {}
 
-    def simulate(self, to: str | None, data: str) -> int:
+    def simulate(self, to: str | None, data: str, *blocks: str) -> int:
         """Return the gas that a transaction needs; a revert raises ``RpcFailed`` with its data, and nothing is sent."""
         call = {"from": self.address, "data": data} | ({"to": to} if to else {})
-        return int(self.rpc.call("eth_estimateGas", call), 16)
+        return int(self.rpc.call("eth_estimateGas", call, *blocks), 16)
 
     def send(self, to: str | None, data: str, gas: int | None = None, nonce: int | None = None) -> str:
         """Simulate, sign and send one transaction; return its hash.
@@ -103,7 +103,8 @@ class Sender:
         """
         if nonce is None:
             return self.send_many(to, [data], None if gas is None else [gas])[0]
-        units = self.simulate(to, data) if gas is None else gas
+        # Not on top of what waits, as some nodes would do by themselves: that is what it takes the place of.
+        units = self.simulate(to, data, "latest") if gas is None else gas
         with self._lock:
             flight = self._sign(Flight(nonce, to, data, _with_margin(units), self._market.offer()))
             while not self._launch([flight], outbid=True):

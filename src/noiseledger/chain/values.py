@@ -90,6 +90,12 @@ class Meter:
     bought: Fraction
     revealed: Fraction
 
+    @classmethod
+    def decode(cls, fields: tuple[Any, ...]) -> Meter:
+        """Read what the contract returns."""
+        dimension, bought, revealed = fields
+        return cls(dimension, from_units(bought), from_units(revealed))
+
 
 @dataclass(frozen=True)
 class Reveal:

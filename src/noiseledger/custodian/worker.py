@@ -1,4 +1,4 @@
-"""Answer what analysts buy: draw, write down, send.
+"""Answer what analysts buy. Each step: look, draw, journal, sign, send, confirm.
 
 Why the promise holds: every increment is the difference of two points of a path in the journal, which is durable before
 anything is sent and never holds two values for one point; so a crash, a retry, a second process or a reorganised chain can
@@ -8,17 +8,42 @@ guards, and either alone is enough.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, Block, PrivacyLedgerContract
-from noiseledger.chain.sender import Receipt
-from noiseledger.chain.values import Meter, Reveal
+from noiseledger.chain.sender import Receipt, Watch, ignore
+from noiseledger.chain.values import Reveal, Terms
 from noiseledger.core.query import Query
-from noiseledger.errors import BudgetExceeded, DataMismatch
+from noiseledger.custodian.view import View, look
+from noiseledger.errors import (
+    BudgetExceeded,
+    DataMismatch,
+    DataUnavailable,
+    InvalidInput,
+    LedgerRefused,
+    NoiseledgerError,
+    QueryClosed,
+    RpcFailed,
+    UnknownQuery,
+)
 from noiseledger.ledger.history import replay
 from noiseledger.ledger.local import LocalLedger
+
+#: How long one step waits for a block; what is in flight then is waited for in the next step.
+CONFIRM_SECONDS = 30.0
+#: How long a transaction that another life of this worker left behind may wait before its place is taken.
+PATIENCE_SECONDS = 30.0
+
+_LEFT_BEHIND = (
+    "A transaction of this key, sent by another process, is in no block yet; its place is taken if it stays so."
+)
+
+#: What concerns one query only; anything else concerns the ledger, the journal or the chain as a whole.
+_OF_ONE_QUERY = (BudgetExceeded, QueryClosed, UnknownQuery, InvalidInput, DataUnavailable)
+_REVERTED = (LedgerRefused, UnknownQuery, InvalidInput, BudgetExceeded)
 
 
 @dataclass(frozen=True)
@@ -32,82 +57,183 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Step:
-    """What one step did: the receipts of what was revealed, and what the journal's own budget could not bear."""
+    """What one step did: the receipts of what was revealed, and what could not be answered."""
 
-    receipts: list[Receipt]
-    #: By the query's identifier.
-    refused: dict[str, BudgetExceeded]
+    receipts: list[Receipt] = field(default_factory=list)
+    #: By the query's identifier: why it is not answered.
+    refused: dict[str, NoiseledgerError] = field(default_factory=dict)
 
 
 class Worker:
     """Reveals what is bought on one ledger, from one journal."""
 
-    def __init__(self, contract: PrivacyLedgerContract, journal: LocalLedger, head: Block = "finalized") -> None:
-        """Follow the chain up to ``head``: what is bought in later blocks may still be undone, and waits."""
+    def __init__(
+        self,
+        contract: PrivacyLedgerContract,
+        journal: LocalLedger,
+        head: Block = "finalized",
+        *,
+        terms: Terms | None = None,
+        watch: Watch = ignore,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        """Follow the chain up to ``head``: what is bought in later blocks may still be undone, and waits.
+
+        ``terms`` are those that data and journal were checked against; ``watch`` hears of every step.
+        """
         self._contract = contract
         self._journal = journal
         self._head = head
-        self._reuses = contract.terms().reuses
+        self._terms = contract.terms() if terms is None else terms
+        self._watch = watch
+        self._patience = patience
+        self._left_behind: tuple[int, float] | None = None
 
     def step(self) -> Step:
         """Reveal everything that is bought by now, as far as the journal's own budget bears it."""
-        drawn: list[Reveal] = []
-        refused: dict[str, BudgetExceeded] = {}
-        for stretch in self.pending():
-            identifier = stretch.query.identifier
-            if identifier in refused:
-                continue  # a path has no second stretch without the first
-            try:
-                drawn.append(self._draw(stretch))
-            except BudgetExceeded as error:
-                # The second guard: the chain has forgotten what was released before, and the journal has not.
-                refused[identifier] = error
-        return Step([self._contract.reveal(batch) for batch in batches(drawn)], refused)
+        step = Step()
+        self._confirm_what_is_in_flight(step)
+        view = self.look()
+        nonce = self._place(view)
+        if nonce is None and view.pending > view.mined:
+            self._watch("waiting", kind="LeftBehind", reason=_LEFT_BEHIND, nonce=view.mined)
+            return step
+        for batch in batches(self._draw_all(self._pending(view), step)):
+            self._settle(batch, step, nonce)
+            nonce = None
+        return step
+
+    def look(self) -> View:
+        """See what the chain has; refuse another ledger, another's key, and points that are not the journal's."""
+        view = look(self._contract, self._terms, self._journal.queries(), self._head)
+        self._watch("looked", view=view)
+        self._check_points(view)
+        return view
 
     def pending(self) -> list[Stretch]:
         """Return what is bought at the head and not revealed in the newest block."""
-        queries = self._journal.queries()
-        identifiers = [query.identifier for query in queries]
-        newest = self._contract.rpc.call("eth_getBlockByNumber", "latest", False)["hash"]
-        bought, now = self._contract.meters(identifiers, self._head), self._contract.meters(identifiers, newest)
-        found = list(zip(queries, bought, now, strict=True))
-        self._check_points([(query, latest.revealed) for query, _, latest in found if latest.revealed], newest)
-        return [stretch for query, then, latest in found for stretch in self._stretches(query, then, latest)]
+        return self._pending(self.look())
 
-    def _check_points(self, revealed: Sequence[tuple[Query, Fraction]], block: Block) -> None:
-        """Refuse to go on from a path that is not the journal's."""
-        points = self._contract.points([query.identifier for query, _ in revealed], block)
-        for (query, precision), point in zip(revealed, points, strict=True):
-            if self._journal.known_point(query, precision) != point:
+    def _pending(self, view: View) -> list[Stretch]:
+        return [stretch for query in view.now for stretch in self._stretches(query, view)]
+
+    def _check_points(self, view: View) -> None:
+        """Refuse to go on from a path that is not the journal's: what else would such a journal not know?"""
+        for query, point in view.points.items():
+            revealed = view.now[query].revealed
+            known = self._journal.known_point(query, revealed)
+            if known is None and revealed <= self._journal.closed().get(query.identifier, 0):
+                # The lost journal's own transaction, in a block at last: only the worker's key can reveal.
+                self._journal.restore({query: {revealed: point}}, {})
+            elif known != point:
                 raise DataMismatch(
                     f"The chain's answer to '{query}' is not the one in the journal: this is not the journal of the "
-                    "ledger, or an old copy of it. Nothing is answered."
+                    "ledger, or an old copy of it. Nothing is answered. If the right one is lost: noiseledger recover."
                 )
 
-    def _stretches(self, query: Query, bought: Meter, now: Meter) -> Iterator[Stretch]:
+    def _stretches(self, query: Query, view: View) -> Iterator[Stretch]:
         # After a reorganisation the newest block may know less than the head did; what it has not sold is not revealed.
-        start, end = now.revealed, min(bought.bought, now.bought)
+        start, end = view.now[query].revealed, min(view.bought[query], view.now[query].bought)
         for stop in self._stops(query, start, end) if start < end else ():
             yield Stretch(query, start, stop)
             start = stop
 
     def _stops(self, query: Query, start: Fraction, end: Fraction) -> list[Fraction]:
         """Return where to stop on the way: at the end, and without reuse after each request, which has its own stretch."""
-        if self._reuses:
+        if self._terms.reuses:
             return [end]
         asked = replay(self._contract.events(["Asked"], query.identifier), reuses=False)
         return sorted({request.stretch[1] for request in asked if start < request.stretch[1] <= end})
 
+    def _place(self, view: View) -> int | None:
+        """Return the nonce of a transaction that another life left behind and that has been waiting for too long."""
+        if view.pending <= view.mined:
+            self._left_behind = None
+            return None
+        if self._left_behind is None or self._left_behind[0] != view.mined:
+            self._left_behind = (view.mined, time.monotonic())
+        return view.mined if time.monotonic() - self._left_behind[1] >= self._patience else None
+
+    def _draw_all(self, stretches: Sequence[Stretch], step: Step) -> list[Reveal]:
+        """Draw and journal; a query that cannot be answered does not stop the others."""
+        drawn: list[Reveal] = []
+        for stretch in stretches:
+            identifier = stretch.query.identifier
+            if identifier in step.refused:
+                continue  # a path has no second stretch without the first
+            try:
+                drawn.append(self._draw(stretch))
+            except _OF_ONE_QUERY as error:
+                self._refuse(identifier, error, step)
+        return drawn
+
     def _draw(self, stretch: Stretch) -> Reveal:
         """Return the increment over a stretch; both its ends are in the journal, durably, before it leaves here."""
-        end = self._journal.ask(stretch.query, precision=stretch.end, analyst="worker").reveal.point
-        start = self._journal.known_point(stretch.query, stretch.start) if stretch.start else (0,) * len(end)
-        if start is None:
-            raise DataMismatch(
-                f"The journal does not know where the path of '{stretch.query}' ends. Nothing is answered."
+        query = stretch.query
+        if query.dimension > MAX_COORDINATES:
+            raise InvalidInput(
+                f"'{query}' has {query.dimension} coordinates, and a transaction takes {MAX_COORDINATES}."
             )
+        start = self._journal.known_point(query, stretch.start) if stretch.start else (0,) * query.dimension
+        if start is None:
+            raise QueryClosed(f"The journal does not know where the path of '{query}' ends: noiseledger recover.")
+        # What is known is only read: a retry leaves no trace in the journal, and needs no space on the disk.
+        end = self._journal.known_point(query, stretch.end)
+        if end is None:
+            end = self._journal.ask(query, precision=stretch.end, analyst="worker").reveal.point
+        self._watch("drawn", query=query.identifier, start=stretch.start, end=stretch.end)
         increments = tuple(b - a for a, b in zip(start, end, strict=True))
-        return Reveal(stretch.query.identifier, stretch.start, stretch.end, increments)
+        return Reveal(query.identifier, stretch.start, stretch.end, increments)
+
+    def _settle(self, batch: list[Reveal], step: Step, nonce: int | None) -> None:
+        """Sign, send and confirm a batch; one that is refused as a whole is tried singly, so that one cannot stop all."""
+        try:
+            step.receipts.append(self._reveal(batch, nonce))
+        except (*_REVERTED, RpcFailed) as error:
+            if isinstance(error, RpcFailed) and not _concerns_the_call(error):
+                raise
+            if len(batch) > 1:
+                for reveal in batch:
+                    self._settle([reveal], step, nonce)
+                    nonce = None
+            elif not self._is_revealed(batch[0]):
+                self._refuse(batch[0].query, error, step)
+
+    def _reveal(self, batch: list[Reveal], nonce: int | None) -> Receipt:
+        stretches = [(reveal.query, reveal.start, reveal.end) for reveal in batch]
+        sender = self._contract.sender
+        sender.watch = lambda event, **facts: self._watch(event, **facts, stretches=stretches)
+        try:
+            receipt = self._contract.reveal(batch, nonce, CONFIRM_SECONDS)
+        finally:
+            sender.watch = self._watch
+        self._watch("confirmed", transaction=receipt.transaction, block=receipt.block, stretches=stretches)
+        return receipt
+
+    def _confirm_what_is_in_flight(self, step: Step) -> None:
+        """Wait for what an earlier step has sent, so that nothing is sent twice."""
+        sender = self._contract.sender
+        flying = sender.in_flight()
+        for receipt in sender.wait_many(flying, CONFIRM_SECONDS) if flying else ():
+            if receipt.succeeded:
+                step.receipts.append(receipt)
+                self._watch("confirmed", transaction=receipt.transaction, block=receipt.block, stretches=[])
+
+    def _is_revealed(self, reveal: Reveal) -> bool:
+        """Say whether another process of ours was faster."""
+        return self._contract.meter(reveal.query).revealed >= reveal.end
+
+    def _refuse(self, identifier: str, error: NoiseledgerError, step: Step) -> None:
+        if identifier not in step.refused:
+            step.refused[identifier] = error
+            self._watch("refused", query=identifier, kind=type(error).__name__, reason=str(error))
+
+
+def _concerns_the_call(error: RpcFailed) -> bool:
+    """Say whether a node refused because of what a transaction does, and not because of who sends it or of itself."""
+    return any(
+        word in error.reason.lower() for word in ("revert", "gas required exceeds", "exceeds block gas", "out of gas")
+    )
 
 
 def batches(reveals: Sequence[Reveal]) -> Iterator[list[Reveal]]:

@@ -1,0 +1,134 @@
+"""What the worker sees of the chain: everything that a step needs, in three exchanges, or a refusal.
+
+Why the promise holds: whether this is our ledger, and whether ours is the key that may reveal, is asked anew with every
+look and before anything is drawn; so a chain that began again, or another contract at the address, gets nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from eth_abi.exceptions import DecodingError
+
+from noiseledger.chain.contract import Block, PrivacyLedgerContract, block_parameter
+from noiseledger.chain.values import Meter, Terms
+from noiseledger.core.path import Point
+from noiseledger.core.query import Query
+from noiseledger.errors import ChainMismatch, ChainUnreachable, NotAllowed, RpcFailed
+
+
+@dataclass(frozen=True)
+class View:
+    """One state of the chain."""
+
+    #: The newest block: its number and hash.
+    newest: int
+    newest_hash: str
+    #: The block up to which purchases count, or None while there is none.
+    head: int | None
+    #: By query: how far it was bought at the head, how far it is bought and revealed now, and the point there.
+    bought: dict[Query, Fraction]
+    now: dict[Query, Meter]
+    points: dict[Query, Point]
+    #: What the worker's key has, in wei, and its transactions: in blocks, and with those that wait.
+    balance: int
+    mined: int
+    pending: int
+
+    @property
+    def waiting(self) -> list[Query]:
+        """The queries of which more is bought than revealed, final or not."""
+        return [query for query, meter in self.now.items() if meter.revealed < meter.bought]
+
+
+def look(contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query], head: Block) -> View:
+    """Return what there is to see; refuse another ledger than the one with these terms, or another's key."""
+    address = contract.sender.address
+    newest, final, balance, mined, pending = _checked(
+        contract.rpc.batch(
+            [
+                ("eth_getBlockByNumber", ["latest", False]),
+                _block_call(head),
+                ("eth_getBalance", [address, "latest"]),
+                ("eth_getTransactionCount", [address, "latest"]),
+                ("eth_getTransactionCount", [address, "pending"]),
+            ]
+        )
+    )
+    now, bought = _meters(contract, terms, queries, newest["hash"], final and final["hash"])
+    revealed = [query for query, meter in now.items() if meter.revealed]
+    points = contract.points([query.identifier for query in revealed], newest["hash"])
+    return View(
+        newest=int(newest["number"], 16),
+        newest_hash=newest["hash"],
+        head=final and int(final["number"], 16),
+        bought=bought,
+        now=now,
+        points=dict(zip(revealed, points, strict=True)),
+        balance=int(balance, 16),
+        mined=int(mined, 16),
+        pending=int(pending, 16),
+    )
+
+
+def _block_call(block: Block) -> tuple[str, list[Any]]:
+    by_hash = isinstance(block, str) and block.startswith("0x")
+    return (
+        ("eth_getBlockByHash", [block, False]) if by_hash else ("eth_getBlockByNumber", [block_parameter(block), False])
+    )
+
+
+def _checked(replies: Sequence[Any]) -> Sequence[Any]:
+    """Return the replies; a head that the chain does not know yet is None, any other failure is raised."""
+    for index, reply in enumerate(replies):
+        if isinstance(reply, RpcFailed) and index != 1:
+            raise reply
+    if replies[0] is None:
+        raise ChainUnreachable("The node has no block to show yet: is it still starting?")
+    return [None if isinstance(reply, RpcFailed) else reply for reply in replies]
+
+
+def _meters(
+    contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query], newest: str, head: str | None
+) -> tuple[dict[Query, Meter], dict[Query, Fraction]]:
+    """Return the meters now, and what was bought at the head."""
+    keys = [[bytes.fromhex(query.identifier)] for query in queries]
+    calls: list[tuple[str, Sequence[Any], Block]] = [("terms", [], newest), ("worker", [], newest)]
+    calls += [("meter", key, newest) for key in keys]
+    calls += [("meter", key, head) for key in keys if head is not None]
+    try:
+        found_terms, found_worker, *meters = contract.read_many(calls)
+        matches = found_terms is not None and Terms.decode(found_terms[0]) == terms
+    except (DecodingError, ValueError, OverflowError):
+        matches = False
+    except RpcFailed as error:
+        # Other contracts revert when they are asked for what they do not have.
+        if "revert" not in error.reason.lower():
+            raise
+        matches = False
+    if not matches:
+        raise ChainMismatch(
+            f"The ledger is not at {contract.address} any more: the chain began anew, or the endpoint shows another one. "
+            "Nothing is drawn until it is back."
+        )
+    _check_worker(contract, found_worker)
+    now = [Meter.decode(meter) if meter else _UNKNOWN for meter in meters[: len(queries)]]
+    # At the head the ledger may not have been there yet: then nothing was bought.
+    then = [Meter.decode(meter) if meter else _UNKNOWN for meter in meters[len(queries) :]] or [_UNKNOWN] * len(queries)
+    bought = [meter.bought for meter in then]
+    return dict(zip(queries, now, strict=True)), dict(zip(queries, bought, strict=True))
+
+
+def _check_worker(contract: PrivacyLedgerContract, found: tuple[Any, ...] | None) -> None:
+    worker = str(found[0]) if found else "nobody"
+    if worker.lower() != contract.sender.address.lower():
+        raise NotAllowed(
+            f"The ledger's worker is {worker}, and this key is {contract.sender.address}: nothing is drawn. Use the "
+            "worker's key, or let the custodian appoint this one."
+        )
+
+
+_UNKNOWN = Meter(0, Fraction(0), Fraction(0))
