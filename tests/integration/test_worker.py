@@ -29,7 +29,7 @@ from noiseledger.custodian.publish import publish
 from noiseledger.custodian.worker import Stretch
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
-from noiseledger.errors import BudgetExceeded, ChainMismatch, DataMismatch
+from noiseledger.errors import BudgetExceeded, ChainMismatch, DataMismatch, JournalLost
 
 CATALOGUE = """
 [source]
@@ -318,7 +318,15 @@ def test_another_journal_is_refused(
     start().step()
     custody = Custody.of(catalogue)
     custody.journal_file.unlink()
-    custody.prepare(catalogue, data)  # a new journal, as a careless custodian would make it
+    with pytest.raises(JournalLost, match=r"noiseledger recover people\.toml"):
+        custody.prepare(catalogue, data)
+    with pytest.raises(JournalLost, match=r"noiseledger recover people\.toml"):
+        custody.journal(data)
+    hidden = [file.rename(file.with_suffix(".hidden")) for file in (custody.ledger_file, custody.identity_file)]
+    custody.prepare(catalogue, data)  # a new journal, as a very careless custodian would make it
+    custody.identity_file.unlink()
+    for file, name in zip(hidden, (custody.ledger_file, custody.identity_file), strict=True):
+        file.rename(name)
     with pytest.raises(DataMismatch, match="another journal"):
         start()
     # And should that check be gone: the chain's answer is not in this journal.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import new_secret, read_secret
 from noiseledger.data.pinned import Pinned
-from noiseledger.errors import DataMismatch, InvalidInput
+from noiseledger.errors import DataMismatch, InvalidInput, JournalLost
 from noiseledger.ledger.local import LocalLedger
 
 
@@ -42,6 +43,16 @@ class Custody:
         return self.folder / "secret"
 
     @property
+    def identity_file(self) -> Path:
+        """A copy of the journal's name: the ledger commits to it, so without it no lost journal can be rebuilt."""
+        return self.folder / "journal.identity"
+
+    @property
+    def intent_file(self) -> Path:
+        """Where a ledger is about to be published, while that is being done."""
+        return self.folder / "publish.intent"
+
+    @property
     def ledger_file(self) -> Path:
         """Where the ledger is: for analysts."""
         return self.folder / "ledger.json"
@@ -60,20 +71,39 @@ class Custody:
         if self.journal_file.exists():
             with closing(self.journal(data)) as journal:
                 journal.add(*queries)
+                self._keep_identity(journal)
             return
+        self._check_not_lost()
         budget = catalogue.budget
-        LocalLedger.create(
+        journal = LocalLedger.create(
             self.journal_file,
             epsilon=budget.epsilon,
             delta=budget.delta,
             population=catalogue.population(data.rows),
             queries=queries,
             source=data,
-        ).close()
+        )
+        with closing(journal):
+            self._keep_identity(journal)
 
     def journal(self, data: Pinned | None) -> LocalLedger:
         """Open the journal; with the data it can draw, without it only repeat."""
+        if not self.journal_file.exists():
+            self._check_not_lost()
         return LocalLedger.open(self.journal_file, data)
+
+    def _keep_identity(self, journal: LocalLedger) -> None:
+        """Keep a copy of the journal's name before anything is published: what is published commits to it."""
+        if not self.identity_file.exists():
+            write_durably(self.identity_file, journal.identity + "\n", mode=0o600)
+
+    def _check_not_lost(self) -> None:
+        """Never begin anew where a ledger was published: a second journal could contradict what the first released."""
+        if self.ledger_file.exists() or self.identity_file.exists():
+            raise JournalLost(
+                f"{self.journal_file} is not there, and a ledger may have been published with it. Put it back, or, if it "
+                f"is lost: noiseledger recover {self.folder.with_suffix('.toml').name}"
+            )
 
     def check(self, published: bytes, data: Pinned, journal: LocalLedger) -> None:
         """Refuse data or a journal that the ledger was not published with."""
@@ -85,9 +115,7 @@ class Custody:
 
     def write_ledger_file(self, content: dict[str, Any]) -> None:
         """Write where the ledger is, in one step."""
-        new = self.ledger_file.with_suffix(".new")
-        new.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        new.replace(self.ledger_file)
+        write_durably(self.ledger_file, json.dumps(content, indent=1) + "\n")
 
     def read_ledger_file(self) -> dict[str, Any] | None:
         """Return where the ledger is, or None if none was published."""
@@ -109,3 +137,24 @@ def bind(root: bytes, journal: str) -> bytes:
     """Return the commitment to a Merkle root and a journal; the journal's own name stays private."""
     name = hashlib.sha256(bytes.fromhex(journal)).digest()
     return hashlib.sha256(b"noiseledger/commitment/1" + root + name).digest()
+
+
+def write_durably(file: Path, text: str, mode: int = 0o644) -> None:
+    """Write a file in one step: after a crash or a power cut it is there as a whole, or as it was before."""
+    new = file.with_name(file.name + ".new")
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    new.replace(file)
+    sync_folder(file.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names in a folder durable, as ``fsync`` does for what is in a file."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

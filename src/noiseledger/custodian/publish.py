@@ -14,6 +14,7 @@ from noiseledger.chain.values import Terms
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian.custody import Custody, commitment
+from noiseledger.custodian.intent import deploy_once
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput
@@ -69,8 +70,9 @@ def _deploy(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
         epsilon=budget.epsilon,
         delta=budget.delta,
     )
-    contract = PrivacyLedgerContract.deploy(sender, terms, worker)
+    contract = deploy_once(custody.intent_file, sender, terms, worker)
     _write_ledger_file(catalogue, contract)
+    custody.intent_file.unlink(missing_ok=True)
     return contract
 
 

@@ -1,0 +1,113 @@
+"""Whatever happens while a ledger is published, there is one in the end."""
+
+# ruff: noqa: F401, F811 - fixtures are imported by name
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from integration.conftest import ANALYST, CUSTODIAN, WORKER
+from integration.test_worker import CATALOGUE, Crash, Wire, catalogue, data, wire
+from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender
+from noiseledger.custodian import Custody
+from noiseledger.custodian.intent import Intent
+from noiseledger.custodian.publish import publish
+from noiseledger.data.catalogue import Catalogue, read_catalogue
+from noiseledger.data.pinned import Pinned
+from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput, NotAllowed
+
+NOWHERE = "0x000000000000000000000000000000000000dEaD"
+
+
+def ledgers(rpc: Rpc) -> set[str]:
+    """Return the addresses of all ledgers on the chain."""
+    from noiseledger.chain import abi
+
+    logs = rpc.call("eth_getLogs", {"fromBlock": "0x0", "topics": [abi.event_topic("Published")]})
+    return {log["address"].lower() for log in logs}
+
+
+def crash_while_publishing(moment: str, wire: Wire, catalogue: Catalogue, data: Pinned) -> None:
+    wire.crash = moment
+    with pytest.raises(Crash):
+        publish(catalogue, data, Sender(wire, CUSTODIAN), WORKER.address)
+    wire.crash = None
+    assert Custody.of(catalogue).read_ledger_file() is None
+
+
+@pytest.mark.parametrize("moment", ["sign", "send", "confirm"])
+def test_a_crash_leads_to_one_ledger(moment: str, rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned) -> None:
+    before = ledgers(rpc)
+    crash_while_publishing(moment, wire, catalogue, data)
+    contract = publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
+    assert ledgers(rpc) - before == {contract.address.lower()}
+    assert not Custody.of(catalogue).intent_file.exists()
+    assert publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address).address == contract.address
+
+
+def test_what_still_waits_for_a_block_is_not_published_twice(
+    rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned
+) -> None:
+    before = ledgers(rpc)
+    rpc.call("evm_setAutomine", False)
+    crash_while_publishing("send", wire, catalogue, data)
+    rpc.call("anvil_setIntervalMining", 1)
+    try:
+        contract = publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
+    finally:
+        rpc.call("anvil_setIntervalMining", 0)
+        rpc.call("evm_setAutomine", True)
+    assert ledgers(rpc) - before == {contract.address.lower()}
+
+
+def test_a_nonce_that_something_else_used_leads_to_another_address(
+    rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned
+) -> None:
+    before = ledgers(rpc)
+    crash_while_publishing("sign", wire, catalogue, data)
+    intended = Intent.read(Custody.of(catalogue).intent_file)
+    assert intended is not None
+    other = Sender(rpc, CUSTODIAN)
+    other.wait(other.send(NOWHERE, "0x"))
+    contract = publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
+    assert contract.address.lower() != intended.address
+    assert ledgers(rpc) - before == {contract.address.lower()}
+
+
+def test_another_contract_at_the_intended_address_is_not_taken_for_ours(
+    rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned
+) -> None:
+    crash_while_publishing("sign", wire, catalogue, data)
+    other = Sender(rpc, CUSTODIAN)
+    other.wait(other.send(None, "0x6001600c60003960016000f300"))
+    contract = publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
+    assert contract.terms().epsilon == 8
+
+
+def test_another_key_or_chain_must_not_publish_a_second_one(
+    rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crash_while_publishing("sign", wire, catalogue, data)
+    with pytest.raises(NotAllowed, match="go on with that key"):
+        publish(catalogue, data, Sender(rpc, ANALYST), WORKER.address)
+    monkeypatch.setattr(rpc, "chain_id", 5)
+    with pytest.raises(ChainMismatch, match="finish it there first"):
+        publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
+
+
+def test_other_terms_than_those_that_were_published_are_refused(
+    rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned
+) -> None:
+    crash_while_publishing("confirm", wire, catalogue, data)
+    catalogue.file.write_text(CATALOGUE.replace("epsilon = 8", "epsilon = 9"))
+    with pytest.raises(DataMismatch, match="with other terms"):
+        publish(read_catalogue(catalogue.file), data, Sender(rpc, CUSTODIAN), WORKER.address)
+
+
+def test_a_spoiled_note_is_not_guessed_at(rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned) -> None:
+    crash_while_publishing("sign", wire, catalogue, data)
+    Custody.of(catalogue).intent_file.write_text("{")
+    with pytest.raises(InvalidInput, match="look whether"):
+        publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
