@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from noiseledger.cli import chain, check, demo, example, init, privacy, publish, work
+from noiseledger.cli import chain, check, demo, example, init, privacy, publish, recover, work
 from noiseledger.cli.output import print_error
 from noiseledger.errors import NoiseledgerError
 
@@ -25,6 +25,7 @@ app.command("init")(init.init)
 app.command("check")(check.check)
 app.command("publish")(publish.publish)
 app.command("work")(work.work)
+app.command("recover")(recover.recover)
 
 
 def _show_version(wanted: bool) -> None:

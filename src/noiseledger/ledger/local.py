@@ -135,6 +135,11 @@ class LocalLedger(Ledger):
             entry = book.find_query(run, query)
             return book.read_neighbours(run, entry, precision).get(precision)
 
+    def furthest(self, query: Query) -> Fraction:
+        """Return the furthest known precision of a query, 0 if none is."""
+        with self._store.reading() as run:
+            return book.read_furthest(run, book.find_query(run, query))
+
     def closed(self) -> dict[str, Fraction]:
         """Return the queries that are closed, by identifier, each with how far it may have been revealed already."""
         with self._store.reading() as run:

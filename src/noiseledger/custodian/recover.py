@@ -1,0 +1,205 @@
+"""Rebuild a journal that is lost, or of which only an old copy is left, from what the chain has.
+
+Why the promise holds: only the worker's key can reveal, so every point on the chain is the lost journal's own, and is taken
+over as it is; whatever else was bought may have been broadcast by the lost journal, so it counts as spent and is never
+drawn again. Nothing counts until the rebuilt file takes the journal's name, in one step.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
+
+from noiseledger.chain.contract import Block, PrivacyLedgerContract
+from noiseledger.chain.rpc import Rpc
+from noiseledger.chain.values import Event, Meter, Terms
+from noiseledger.core.path import Point
+from noiseledger.core.query import Query
+from noiseledger.custodian.custody import Custody, bind, sync_folder
+from noiseledger.data.catalogue import Catalogue
+from noiseledger.data.commitment import read_secret
+from noiseledger.data.pinned import Pinned
+from noiseledger.errors import (
+    ChainMismatch,
+    DataMismatch,
+    InvalidInput,
+    JournalLost,
+    LedgerError,
+    LedgerExists,
+)
+from noiseledger.ledger.history import points_of
+from noiseledger.ledger.local import LocalLedger
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """A rebuilt journal that waits to be put in its place."""
+
+    custody: Custody
+    new_file: Path
+    #: How far each query is known: those can go on from there, unless they are closed.
+    known: dict[Query, Fraction]
+    #: How far the lost journal may have revealed a query beyond what is known: those are never answered further.
+    closed: dict[Query, Fraction]
+    #: Transactions of the worker's key that are in no block yet; once they are, fewer queries may be closed.
+    in_no_block: int
+
+    def carry_out(self) -> None:
+        """Put the rebuilt journal in its place; what was there before is kept under another name."""
+        journal = self.custody.journal_file
+        if journal.exists():
+            # A second name, and not a new one: at no moment is there no journal.
+            os.link(journal, _free_name(journal))
+        self.new_file.replace(journal)
+        sync_folder(journal.parent)
+
+    def drop(self) -> None:
+        """Leave everything as it was."""
+        self.new_file.unlink(missing_ok=True)
+
+
+def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: Block = "latest") -> Recovery:
+    """Rebuild the journal of a catalogue's ledger beside its place; nothing changes until the result is carried out.
+
+    With ``head="finalized"`` fewer queries may be closed; that is safe only if the lost worker followed that head too.
+    """
+    custody = Custody.of(catalogue)
+    contract = _published(custody, rpc)
+    identity = _identity(custody)
+    newest = rpc.call("eth_getBlockByNumber", "latest", False)
+    terms = contract.terms(newest["hash"])
+    if bind(data.root, identity) != terms.commitment:
+        raise DataMismatch(
+            f"The ledger was published with other data, another secret or another name than in {custody.identity_file}."
+        )
+    events = list(contract.events(["Registered", "Revealed"], last=int(newest["number"], 16)))
+    queries = _queries(catalogue, events)
+    meters = dict(zip(queries, contract.meters([q.identifier for q in queries], newest["hash"]), strict=True))
+    points = {query: _points(contract, query, meter, events, newest["hash"]) for query, meter in meters.items()}
+    _check_needed(custody, identity, points)
+    bought = {query: meter.bought for query, meter in meters.items()}
+    if head != "latest":
+        found = contract.read_many([("meter", [bytes.fromhex(q.identifier)], head) for q in queries])
+        final = {
+            q: Meter.decode(reply).bought if reply else Fraction(0) for q, reply in zip(queries, found, strict=True)
+        }
+        bought = {query: min(bought[query], final[query]) for query in queries}
+    new_file, closed, known = _rebuild(custody, data, terms, identity, queries, points, bought)
+    mined, pending = (
+        int(rpc.call("eth_getTransactionCount", contract.worker(), block), 16) for block in ("latest", "pending")
+    )
+    return Recovery(custody, new_file, known, closed, pending - mined)
+
+
+def _published(custody: Custody, rpc: Rpc) -> PrivacyLedgerContract:
+    known = custody.read_ledger_file()
+    if known is None:
+        raise InvalidInput(
+            f"There is no {custody.ledger_file}, so no journal is bound to a ledger. If one was published, put it back."
+        )
+    if known["chain_id"] != rpc.chain_id:
+        raise ChainMismatch(f"The ledger is on chain {known['chain_id']}, and this is chain {rpc.chain_id}.")
+    return PrivacyLedgerContract(rpc, known["address"])
+
+
+def _identity(custody: Custody) -> str:
+    if not custody.identity_file.exists():
+        raise JournalLost(
+            f"{custody.identity_file} is not there either: the ledger commits to the journal's name, and nobody can find "
+            "that out again. Put the journal or this file back from a backup, or publish another ledger."
+        )
+    return read_secret(custody.identity_file).hex()
+
+
+def _queries(catalogue: Catalogue, events: list[Event]) -> list[Query]:
+    registered = [Query.parse(event.fields["definition"]) for event in events if event.name == "Registered"]
+    return list(dict.fromkeys([*registered, *(entry.query for entry in catalogue.entries)]))
+
+
+def _points(
+    contract: PrivacyLedgerContract, query: Query, meter: Meter, events: list[Event], block: str
+) -> dict[Fraction, Point]:
+    """Return the points of a query's path; they must add up to what the contract holds."""
+    if not meter.revealed:
+        return {}
+    ours = [event for event in events if event.fields["query"].hex() == query.identifier]
+    points = points_of(ours, meter.dimension)
+    if points.get(meter.revealed) != contract.point(query.identifier, block) or max(points) != meter.revealed:
+        raise ChainMismatch(
+            f"The events of '{query}' do not add up to what the contract holds: the endpoint does not have all of them. "
+            "Use one that has."
+        )
+    return points
+
+
+def _check_needed(custody: Custody, identity: str, points: Mapping[Query, Mapping[Fraction, Point]]) -> None:
+    """Refuse where the journal is there and whole: to rebuild it would only lose what the chain does not know."""
+    if not custody.journal_file.exists():
+        return
+    try:
+        journal = LocalLedger.open(custody.journal_file)
+    except LedgerError as error:
+        raise LedgerError(f"{error} Move it out of the folder, and run this again.") from None
+    with closing(journal):
+        if journal.identity != identity:
+            raise DataMismatch(
+                f"{custody.journal_file} is not the journal that the ledger was published with: move it out of the folder."
+            )
+        known, closed = set(journal.queries()), journal.closed()
+        missing = [
+            query
+            for query, path in points.items()
+            for precision, point in path.items()
+            # What turns up of a closed query the worker takes over by itself.
+            if query.identifier not in closed and (query not in known or journal.known_point(query, precision) != point)
+        ]
+        if not missing:
+            raise LedgerExists(
+                f"{custody.journal_file} is there and knows all that the chain does: there is nothing to recover. If you "
+                "know it for an old copy all the same, move it out of the folder first."
+            )
+
+
+def _rebuild(
+    custody: Custody,
+    data: Pinned,
+    terms: Terms,
+    identity: str,
+    queries: list[Query],
+    points: Mapping[Query, Mapping[Fraction, Point]],
+    bought: Mapping[Query, Fraction],
+) -> tuple[Path, dict[Query, Fraction], dict[Query, Fraction]]:
+    """Write the new file: from the old copy, if there is one, since what that knows is known."""
+    new_file = custody.journal_file.with_name(custody.journal_file.name + ".new")
+    new_file.unlink(missing_ok=True)
+    if custody.journal_file.exists():
+        shutil.copyfile(custody.journal_file, new_file)
+        journal = LocalLedger.open(new_file)
+        journal.add(*queries)
+    else:
+        journal = LocalLedger.create(
+            new_file,
+            epsilon=terms.epsilon,
+            delta=terms.delta,
+            population=terms.population,
+            queries=queries,
+            identity=identity,
+        )
+    with closing(journal):
+        new_file.chmod(0o600)
+        journal.restore(points, bought)
+        custody.check(terms.commitment, data, journal)
+        by_name = journal.closed()
+        closed = {query: by_name[query.identifier] for query in queries if query.identifier in by_name}
+        known = {query: journal.furthest(query) for query in queries}
+    return new_file, closed, known
+
+
+def _free_name(file: Path) -> Path:
+    return next(path for n in count(1) if not (path := file.with_name(f"{file.name}.before-recovery-{n}")).exists())

@@ -1,0 +1,233 @@
+"""A journal is lost: what the chain has is taken over, what may have been said is never said again."""
+
+# ruff: noqa: F401, F811 - fixtures are imported by name
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from integration.conftest import WORKER, as_seen_by
+from integration.test_worker import (
+    OVER_30,
+    OVER_60,
+    TOWNS,
+    Crash,
+    Wire,
+    broadcast,
+    buy,
+    catalogue,
+    check_all_answered,
+    check_promise,
+    data,
+    published,
+    start,
+    wire,
+)
+from noiseledger.chain import PrivacyLedgerContract, Rpc
+from noiseledger.custodian import Custody, Worker
+from noiseledger.custodian.recover import recover
+from noiseledger.data.catalogue import Catalogue
+from noiseledger.data.pinned import Pinned
+from noiseledger.errors import (
+    ChainMismatch,
+    DataMismatch,
+    InvalidInput,
+    JournalLost,
+    LedgerError,
+    LedgerExists,
+    QueryClosed,
+)
+
+Start = Callable[[], Worker]
+HALF = Fraction(1, 2)
+
+
+@pytest.fixture
+def custody(catalogue: Catalogue) -> Custody:
+    return Custody.of(catalogue)
+
+
+def test_what_the_chain_has_goes_on_and_the_rest_is_closed(
+    published: PrivacyLedgerContract, start: Start, wire: Wire, rpc: Rpc, catalogue: Catalogue, data: Pinned
+) -> None:
+    for precision in ("0.25", "0.5"):
+        buy(published, OVER_60, precision)
+        buy(published, TOWNS, precision)
+        start().step()
+    buy(published, TOWNS, "0.75")
+    wire.crash = "sign"  # drawn and perhaps broadcast: nobody can know
+    with pytest.raises(Crash):
+        start().step()
+    wire.crash = None
+    custody = Custody.of(catalogue)
+    custody.journal_file.unlink()
+    recovery = recover(catalogue, data, rpc)
+    assert recovery.known == {OVER_60: HALF, TOWNS: HALF, OVER_30: 0}
+    assert recovery.closed == {TOWNS: Fraction(3, 4)}
+    assert not custody.journal_file.exists()  # nothing counts yet
+    recovery.carry_out()
+    journal = custody.journal(data)
+    assert journal.budget().spent == published.spent() == HALF + Fraction(3, 4)
+    assert journal.known_point(OVER_60, Fraction(1, 4)) is not None
+    journal.close()
+    buy(published, OVER_60, "0.75")
+    buy(published, OVER_30, "0.25")
+    step = start().step()
+    assert set(step.refused) == {TOWNS.identifier}
+    assert isinstance(step.refused[TOWNS.identifier], QueryClosed)
+    assert published.meter(OVER_60.identifier).revealed == Fraction(3, 4)
+    assert published.meter(OVER_30.identifier).revealed == Fraction(1, 4)
+    assert published.meter(TOWNS.identifier).revealed == HALF
+    buy(published, TOWNS, "1")  # for ever: also beyond
+    assert set(start().step().refused) == {TOWNS.identifier}
+    check_promise(wire, published.terms().budget)
+
+
+def test_the_lost_journals_own_transaction_may_still_arrive(
+    published: PrivacyLedgerContract, start: Start, wire: Wire, rpc: Rpc, catalogue: Catalogue, data: Pinned
+) -> None:
+    buy(published, OVER_60, "0.5")
+    rpc.call("evm_setAutomine", False)
+    try:
+        wire.crash = "send"
+        with pytest.raises(Crash):
+            start().step()
+        wire.crash = None
+        Custody.of(catalogue).journal_file.unlink()
+        recovery = recover(catalogue, data, rpc)
+        assert recovery.in_no_block == 1
+        assert recovery.closed == {OVER_60: HALF}
+        recovery.carry_out()
+        rpc.call("evm_mine")
+    finally:
+        rpc.call("evm_setAutomine", True)
+    worker = start()
+    assert worker.step().refused == {}
+    buy(published, OVER_60, "0.75")  # all that was bought is known again
+    worker.step()
+    check_all_answered(published)
+    check_promise(wire, published.terms().budget)
+
+
+def test_an_old_copy_keeps_what_it_knows(
+    published: PrivacyLedgerContract, start: Start, wire: Wire, rpc: Rpc, catalogue: Catalogue, data: Pinned
+) -> None:
+    custody = Custody.of(catalogue)
+    buy(published, TOWNS, "0.5")
+    wire.crash = "sign"
+    with pytest.raises(Crash):
+        start().step()  # drawn, not on the chain
+    wire.crash = None
+    copy = shutil.copy(custody.journal_file, custody.folder / "copy")
+    buy(published, OVER_60, "0.5")
+    start().step()
+    shutil.move(copy, custody.journal_file)
+    with pytest.raises(DataMismatch, match="noiseledger recover"):
+        start().step()
+    recovery = recover(catalogue, data, rpc)
+    assert recovery.closed == {}
+    recovery.carry_out()
+    assert (custody.folder / "journal.ledger.before-recovery-1").exists()
+    start().step()
+    check_all_answered(published)
+    check_promise(wire, published.terms().budget)
+
+
+def test_a_final_head_closes_less(
+    published: PrivacyLedgerContract, start: Start, rpc: Rpc, catalogue: Catalogue, data: Pinned
+) -> None:
+    before = int(rpc.call("eth_blockNumber"), 16)
+    buy(published, OVER_60, "0.5")
+    Custody.of(catalogue).journal_file.unlink()
+    assert set(recover(catalogue, data, rpc).closed) == {OVER_60}
+    assert recover(catalogue, data, rpc, head=before).closed == {}
+    assert recover(catalogue, data, rpc, head=0).closed == {}
+
+
+def test_a_journal_that_is_whole_is_not_rebuilt(
+    published: PrivacyLedgerContract, start: Start, rpc: Rpc, catalogue: Catalogue, data: Pinned
+) -> None:
+    buy(published, OVER_60, "0.5")
+    start().step()
+    with pytest.raises(LedgerExists, match="nothing to recover"):
+        recover(catalogue, data, rpc)
+
+
+def test_a_running_worker_notices_that_its_journal_was_replaced(
+    published: PrivacyLedgerContract, start: Start, wire: Wire, rpc: Rpc, catalogue: Catalogue, data: Pinned
+) -> None:
+    old = start()
+    Custody.of(catalogue).journal_file.unlink()
+    recover(catalogue, data, rpc).carry_out()
+    buy(published, OVER_60, "0.5")
+    with pytest.raises(LedgerError, match="removed or replaced"):
+        old.step()
+    assert wire.sent == []
+
+
+def test_without_the_name_nothing_can_be_recovered(
+    published: PrivacyLedgerContract, rpc: Rpc, catalogue: Catalogue, data: Pinned, custody: Custody
+) -> None:
+    assert custody.identity_file.stat().st_mode & 0o777 == 0o600
+    custody.journal_file.unlink()
+    custody.identity_file.rename(custody.folder / "hidden")
+    with pytest.raises(JournalLost, match=r"journal\.identity is not there either"):
+        recover(catalogue, data, rpc)
+    custody.identity_file.write_text("ab" * 32)
+    custody.identity_file.chmod(0o600)
+    with pytest.raises(DataMismatch, match="another name"):
+        recover(catalogue, data, rpc)
+
+
+def test_a_file_that_is_no_journal_or_anothers_is_left_alone(
+    published: PrivacyLedgerContract, rpc: Rpc, catalogue: Catalogue, data: Pinned, custody: Custody
+) -> None:
+    custody.journal_file.write_text("spoiled " * 1000)
+    with pytest.raises(LedgerError, match="Move it out of the folder"):
+        recover(catalogue, data, rpc)
+    assert custody.journal_file.read_text().startswith("spoiled")
+
+
+def test_a_chain_or_endpoint_that_does_not_add_up_is_refused(
+    published: PrivacyLedgerContract,
+    start: Start,
+    rpc: Rpc,
+    catalogue: Catalogue,
+    data: Pinned,
+    custody: Custody,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    buy(published, OVER_60, "0.5")
+    start().step()
+    custody.journal_file.unlink()
+    original = rpc.call
+
+    def forgetful(method: str, *params: object) -> object:
+        found = original(method, *params)
+        return found[:-1] if method == "eth_getLogs" else found
+
+    monkeypatch.setattr(rpc, "call", forgetful)
+    with pytest.raises(ChainMismatch, match="do not add up"):
+        recover(catalogue, data, rpc)
+    monkeypatch.undo()
+    monkeypatch.setattr(rpc, "chain_id", 5)
+    with pytest.raises(ChainMismatch, match="this is chain 5"):
+        recover(catalogue, data, rpc)
+
+
+def test_without_a_ledger_there_is_nothing_to_recover(rpc: Rpc, catalogue: Catalogue, data: Pinned) -> None:
+    with pytest.raises(InvalidInput, match="no journal is bound"):
+        recover(catalogue, data, rpc)
+
+
+def test_publishing_again_never_makes_a_second_journal(
+    published: PrivacyLedgerContract, catalogue: Catalogue, data: Pinned, custody: Custody
+) -> None:
+    custody.journal_file.unlink()
+    with pytest.raises(JournalLost, match="noiseledger recover"):
+        custody.prepare(catalogue, data)
+    assert not custody.journal_file.exists()
