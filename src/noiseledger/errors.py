@@ -25,6 +25,7 @@
     └── ChainError                      the chain, or the way to it
         ├── ChainUnreachable            no answer
         ├── ChainMismatch               another chain than expected
+        ├── NoFunds                     the account cannot pay for the transaction
         ├── FeeTooHigh                  the chain asks for more than the bound on fees
         ├── TransactionPending          sent, and not yet in a block
         ├── TransactionDisplaced        sent, and another one took its place
@@ -157,6 +158,10 @@ class ChainUnreachable(ChainError):
 
 class ChainMismatch(ChainError):
     """Another chain than expected, or nothing of ours at the address."""
+
+
+class NoFunds(ChainError):
+    """The account cannot pay for the transaction."""
 
 
 class FeeTooHigh(ChainError):

@@ -25,6 +25,7 @@ from noiseledger.errors import (
     InvalidInput,
     LedgerPaused,
     LedgerRefused,
+    NoFunds,
     NoiseledgerError,
     NotAllowed,
     RpcFailed,
@@ -187,6 +188,10 @@ class PrivacyLedgerContract:
             data = abi.encode_call(function, *arguments)
             receipt = self._sender.wait(self._sender.send(self.address, data, nonce=nonce), seconds)
         except RpcFailed as error:
+            if "insufficient funds" in error.reason.lower():
+                raise NoFunds(
+                    f"The account {self._sender.address} cannot pay for the transaction: send it some of the chain's coin."
+                ) from None
             raise typed(error) from None
         if not receipt.succeeded:
             raise self._why_failed(function, data, receipt)

@@ -30,6 +30,9 @@ class Answer:
     built_from: tuple[int, ...]
     #: The state of the budget after this answer.
     budget: Budget
+    #: On a chain, where it was paid for; None for what was free and not recorded.
+    transaction: str | None = None
+    block: int | None = None
 
     @property
     def case(self) -> Case:
@@ -65,6 +68,19 @@ class Answer:
     def half_width(self, confidence: Number = 0.95) -> float:
         """How far from the truth each coordinate lies at most, with this confidence."""
         return accuracy.half_width(self.precision, self.sensitivity, confidence)
+
+    def interval(self, confidence: Number = 0.95) -> tuple[float, float]:
+        """The bounds between which the truth of a query with one coordinate lies, with this confidence."""
+        width = self.half_width(confidence)
+        return self.value - width, self.value + width
+
+    def rows(self, confidence: Number = 0.95) -> list[dict[str, object]]:
+        """Return one plain row per coordinate, ready for ``pandas.DataFrame(answer.rows())``."""
+        width = self.half_width(confidence)
+        shared: dict[str, object] = {"deviation": self.deviation, "half_width": width, "case": self.case.value}
+        shared |= {"precision": float(self.precision), "cost": float(self.cost), "transaction": self.transaction}
+        pairs = zip(self.query.labels, self.values, strict=True)
+        return [{"query": str(self.query), "group": label, "value": value} | shared for label, value in pairs]
 
     def __str__(self) -> str:
         """Show value, error bar, case, cost, and what is left."""

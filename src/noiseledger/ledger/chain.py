@@ -7,19 +7,20 @@ draws noise that enters a path. A bridge between known points is drawn here, for
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
-from typing import Unpack
+from typing import Any, Unpack
 
-from noiseledger.chain.contract import PrivacyLedgerContract
+from noiseledger.chain.contract import MAX_BATCH, PrivacyLedgerContract
+from noiseledger.chain.sender import Receipt, Watch, ignore
 from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.chain.values import Request as ContractRequest
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
-from noiseledger.core.path import Path, Point, Price, Reveal, natural_values
+from noiseledger.core.path import Case, Path, Point, Price, Reveal, natural_values
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request, Wish, read_request
 from noiseledger.core.sensitivity import Population, sensitivity
@@ -28,7 +29,8 @@ from noiseledger.ledger.history import Asked, points_of, replay
 from noiseledger.ledger.interface import Ledger, Quote, Record
 
 ANSWER_SECONDS = 120.0
-_POLL_SECONDS = 0.05
+# A local chain answers at once, a real one after several blocks: look soon, then less and less often.
+_FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.02, 0.5
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,20 @@ class _State:
     meter: Meter
     budget: Budget
     points: dict[Fraction, Point]
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A request, and what was known when it was made."""
+
+    query: Query
+    unit: Fraction
+    request: Request
+    state: _State
+
+    @property
+    def contract_request(self) -> ContractRequest:
+        return ContractRequest(self.query.identifier, self.request.precision, self.request.epsilon, self.request.delta)
 
 
 class ChainLedger(Ledger):
@@ -50,9 +66,11 @@ class ChainLedger(Ledger):
         record_free: bool = False,
         first_block: int = 0,
         answer_seconds: float = ANSWER_SECONDS,
+        watch: Watch = ignore,
     ) -> None:
         """Use a contract; ``record_free`` sends a transaction also for what is free, so that it is on record."""
         self.contract = contract
+        self.watch = watch
         self._record_free = record_free
         self._first_block = first_block
         self._answer_seconds = answer_seconds
@@ -82,17 +100,32 @@ class ChainLedger(Ledger):
         unit, request, state = self._read(query, wish)
         return Quote(query, unit, self._price(state, request.precision), state.budget)
 
-    def ask(self, query: Query, *, analyst: str = "", **wish: Unpack[Wish]) -> Answer:
-        """Pay for an answer and return it; on a chain the analyst is the key that signs, and a name given is not kept."""
-        unit, request, state = self._read(query, wish)
-        price = self._price(state, request.precision)
-        if price.cost == 0 and not self._record_free:
-            return self._free_answer(query, unit, request, state)
-        asked = self._buy(query, request)
-        path = self._wait_until_revealed(query, asked.stretch[1])
-        point = self._point(path, asked)
-        reveal = Reveal(Price(asked.precision, asked.case, asked.cost, price.sources), point)
-        return Answer(query, unit, reveal, asked.number, asked.built_from, self.budget())
+    def ask_many(self, requests: Sequence[tuple[Query, Wish]], *, analyst: str = "") -> list[Answer]:
+        """Pay for answers and return them: a hundred requests to a transaction, each of which is all or nothing.
+
+        On a chain the analyst is the key that signs, and a name given is not kept.
+        """
+        wanted = [_Wanted(query, *self._read(query, wish)) for query, wish in requests]
+        paid = [item for item in wanted if self._record_free or self._price(item.state, item.request.precision).cost]
+        bought = dict(zip(map(id, paid), self._buy(paid), strict=True))
+        ends = [(w.query, bought[id(w)].stretch[1] if id(w) in bought else w.request.precision) for w in wanted]
+        self._wait_until_revealed(ends)
+        paths = {query: Path(query.dimension, self._points(query)) for query in {item.query for item in wanted}}
+        budget = self.budget()
+        return [self._answer(item, bought.get(id(item)), paths[item.query], budget) for item in wanted]
+
+    def best(self, query: Query) -> Answer | None:
+        unit = sensitivity(query, self.population)
+        block = self._newest()["hash"]
+        meter = self._meter(query, block)
+        if not meter.revealed:
+            return None
+        price = Price(meter.revealed, Case.KNOWN, Fraction(0), (meter.revealed,))
+        reveal = Reveal(price, self.contract.point(query.identifier, block))
+        return Answer(query, unit, reveal, 0, (), self._budget(self.contract.spent(block)))
+
+    def close(self) -> None:
+        self.contract.rpc.close()
 
     def records(self, after: int = 0) -> Iterator[Record]:
         queries = {query.identifier: query for query in self.queries()}
@@ -111,12 +144,20 @@ class ChainLedger(Ledger):
 
     def _state(self, query: Query) -> _State:
         """Read everything at one block, so that nothing contradicts itself."""
-        block = self.contract.rpc.call("eth_getBlockByNumber", "latest", False)
-        meter = self.contract.meter(query.identifier, block["hash"])
-        if meter.dimension == 0:
-            raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
+        block = self._newest()
+        meter = self._meter(query, block["hash"])
         budget = self._budget(self.contract.spent(block["hash"]))
         return _State(meter, budget, self._points(query, last=int(block["number"], 16)))
+
+    def _newest(self) -> dict[str, Any]:
+        block: dict[str, Any] = self.contract.rpc.call("eth_getBlockByNumber", "latest", False)
+        return block
+
+    def _meter(self, query: Query, block: str) -> Meter:
+        meter = self.contract.meter(query.identifier, block)
+        if meter.dimension == 0:
+            raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
+        return meter
 
     def _price(self, state: _State, precision: Fraction) -> Price:
         """Return the price by what is bought, which may be ahead of what is revealed."""
@@ -125,28 +166,48 @@ class ChainLedger(Ledger):
         bought = {state.meter.bought: (0,)} if state.meter.bought else {}
         return Path(1, dict.fromkeys(state.points, (0,)) | bought).price(precision)
 
-    def _buy(self, query: Query, request: Request) -> Asked:
-        bought = ContractRequest(query.identifier, request.precision, request.epsilon, request.delta)
-        receipt = self.contract.ask([bought])
+    def _buy(self, wanted: Sequence[_Wanted]) -> list[Asked]:
+        """Send what must be paid for, and return what the contract made of it, in order."""
+        found: list[Asked] = []
+        for first in range(0, len(wanted), MAX_BATCH):
+            part = wanted[first : first + MAX_BATCH]
+            receipt = self.contract.ask([item.contract_request for item in part])
+            self.watch("mined", transaction=receipt.transaction, block=receipt.block)
+            mine = {query: iter(self._asked_in(receipt, query)) for query in {item.query for item in part}}
+            found += [next(mine[item.query]) for item in part]
+        return found
+
+    def _asked_in(self, receipt: Receipt, query: Query) -> list[Asked]:
         events = self.contract.events(["Asked"], query.identifier, self._first_block, receipt.block)
-        mine = [asked for asked in replay(events, reuses=self.terms.reuses) if asked.transaction == receipt.transaction]
-        return mine[-1]
+        asked = replay(events, reuses=self.terms.reuses)
+        return [request for request in asked if request.transaction == receipt.transaction]
 
-    def _free_answer(self, query: Query, unit: Fraction, request: Request, state: _State) -> Answer:
-        path = self._wait_until_revealed(query, request.precision)
-        reveal = path.reveal(request.precision, _no_truth)
-        return Answer(query, unit, reveal, 0, (), state.budget)
+    def _answer(self, wanted: _Wanted, asked: Asked | None, path: Path, budget: Budget) -> Answer:
+        if asked is None:
+            reveal = path.reveal(wanted.request.precision, _no_truth)
+            return Answer(wanted.query, wanted.unit, reveal, 0, (), budget)
+        sources = self._price(wanted.state, asked.precision).sources
+        reveal = Reveal(Price(asked.precision, asked.case, asked.cost, sources), self._point(path, asked))
+        place = asked.transaction, asked.block
+        return Answer(wanted.query, wanted.unit, reveal, asked.number, asked.built_from, budget, *place)
 
-    def _wait_until_revealed(self, query: Query, precision: Fraction) -> Path:
+    def _wait_until_revealed(self, ends: Sequence[tuple[Query, Fraction]]) -> None:
+        """Wait until each query is revealed so far; whoever stops waiting has lost nothing."""
         give_up = time.monotonic() + self._answer_seconds
-        while self.contract.meter(query.identifier).revealed < precision:
+        pause = _FIRST_POLL_SECONDS
+        while True:
+            meters = self.contract.meters([query.identifier for query, _ in ends])
+            waiting = sum(meter.revealed < end for meter, (_, end) in zip(meters, ends, strict=True))
+            self.watch("revealed", answered=len(ends) - waiting, asked=len(ends))
+            if not waiting:
+                return
             if time.monotonic() > give_up:
                 raise AnswerPending(
                     f"The answer is bought, but the custodian's worker has not revealed it within "
                     f"{self._answer_seconds:g} seconds. Nothing is lost: ask the same again later, it is free."
                 )
-            time.sleep(_POLL_SECONDS)
-        return Path(query.dimension, self._points(query))
+            time.sleep(pause)
+            pause = min(pause * 1.5, _LAST_POLL_SECONDS)
 
     def _point(self, path: Path, asked: Asked) -> Point:
         """Return the point that answers a request: on the path, or, without reuse, along its own stretch."""
@@ -182,6 +243,8 @@ class ChainLedger(Ledger):
             values=natural_values(self._point(path, asked), scale) if answered else (),
             built_from=asked.built_from,
             spent=spent,
+            transaction=asked.transaction,
+            block=asked.block,
         )
 
     def _time(self, block: int, known: dict[int, datetime]) -> datetime:

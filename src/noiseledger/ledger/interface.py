@@ -7,7 +7,7 @@ charged; the charge and the answer become durable together, before anyone sees t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
@@ -71,6 +71,9 @@ class Record:
     built_from: tuple[int, ...]
     #: What was spent in all, this request included.
     spent: Fraction
+    #: On a chain, where it was asked.
+    transaction: str | None = None
+    block: int | None = None
 
 
 class Ledger(ABC):
@@ -105,7 +108,6 @@ class Ledger(ABC):
             InvalidInput: the accuracy makes no sense.
         """
 
-    @abstractmethod
     def ask(self, query: Query, *, analyst: str = "", **wish: Unpack[Wish]) -> Answer:
         """Pay for an answer and return it; accuracy is named as for ``quote``.
 
@@ -114,7 +116,25 @@ class Ledger(ABC):
             UnknownQuery: the query is not in the catalogue.
             DataUnavailable: it must be paid for, and the data is not here.
         """
+        return self.ask_many([(query, wish)], analyst=analyst)[0]
+
+    @abstractmethod
+    def ask_many(self, requests: Sequence[tuple[Query, Wish]], *, analyst: str = "") -> list[Answer]:
+        """Pay for many answers at once, all of them or none, and return them in order.
+
+        Raises:
+            BudgetExceeded: it costs more than is left; carries requested, remaining and missing.
+            UnknownQuery: the query is not in the catalogue.
+            DataUnavailable: it must be paid for, and the data is not here.
+        """
+
+    @abstractmethod
+    def best(self, query: Query) -> Answer | None:
+        """Return the most accurate answer that is public, for free and without a record; None if there is none yet."""
 
     @abstractmethod
     def records(self, after: int = 0) -> Iterator[Record]:
         """Yield the answered requests in order, those numbered above ``after``."""
+
+    def close(self) -> None:  # noqa: B027 - not every ledger holds something
+        """Let go of what the ledger holds open."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path as FilePath
@@ -115,19 +115,34 @@ class LocalLedger(Ledger):
             price = self._path(run, entry, request.precision).price(request.precision)
             return Quote(query, entry.sensitivity, price, book.read_budget(run, *self._promise))
 
-    def ask(self, query: Query, *, analyst: str = "", **wish: Unpack[Wish]) -> Answer:
+    def ask_many(self, requests: Sequence[tuple[Query, Wish]], *, analyst: str = "") -> list[Answer]:
         if len(analyst) > MAX_ANALYST_LENGTH:
             raise InvalidInput(f"The analyst's name may have {MAX_ANALYST_LENGTH} characters at most.")
-        entry, request = self._read(query, wish)
+        read = [self._read(query, wish) for query, wish in requests]
         with self._store.transaction() as run:
-            path = self._path(run, entry, request.precision)
-            price = path.price(request.precision)
-            _check_open(run, entry, price)
-            budget = book.read_budget(run, *self._promise).charge(price.cost)
-            reveal = path.reveal(request.precision, lambda: self._truth(entry))
-            number, built_from = book.write_reveal(run, entry, request, reveal, budget, analyst)
-        # Only here, after the commit, may anyone see the answer.
-        return Answer(query, entry.sensitivity, reveal, number, built_from, budget)
+            answers = [self._answer(run, entry, request, analyst) for entry, request in read]
+        # Only here, after the commit, may anyone see the answers.
+        return answers  # noqa: RET504 - not from within the transaction
+
+    def _answer(self, run: sqlite3.Connection, entry: book.Entry, request: Request, analyst: str) -> Answer:
+        path = self._path(run, entry, request.precision)
+        price = path.price(request.precision)
+        _check_open(run, entry, price)
+        budget = book.read_budget(run, *self._promise).charge(price.cost)
+        reveal = path.reveal(request.precision, lambda: self._truth(entry))
+        number, built_from = book.write_reveal(run, entry, request, reveal, budget, analyst)
+        return Answer(entry.query, entry.sensitivity, reveal, number, built_from, budget)
+
+    def best(self, query: Query) -> Answer | None:
+        with self._store.reading() as run:
+            entry = book.find_query(run, query)
+            furthest = book.read_furthest(run, entry)
+            if not furthest:
+                return None
+            point = book.read_neighbours(run, entry, furthest)[furthest]
+            budget = book.read_budget(run, *self._promise)
+        reveal = Reveal(Price(furthest, Case.KNOWN, Fraction(0), (furthest,)), point)
+        return Answer(query, entry.sensitivity, reveal, 0, (), budget)
 
     def known_point(self, query: Query, precision: Fraction) -> Point | None:
         """Return the point of a query's path at a precision, if it has been revealed; changes nothing."""
