@@ -116,13 +116,13 @@ class Scene:
         self.folder = folder
         self.workers: list[Worker] = []
         self.secrets = folder.secrets()
+        self._address = folder.address
         self.queries = folder.queries
         self.dimensions = {query.identifier: query.dimension for query in self.queries}
         self._numbers = count(1)
         self.state = folder.folder / "state"
         self.start_node(self.state)
         try:
-            self.contract = PrivacyLedgerContract(self.rpc, folder.address, Sender(self.rpc, Key.from_hex(ANALYST)))
             self.budget = self.contract.terms().budget
             # The ledger itself is final.
             self.mine(FINAL_BLOCKS)
@@ -157,16 +157,22 @@ class Scene:
         self.chain.stop()
         self.start_node(None)
 
+    @property
+    def contract(self) -> PrivacyLedgerContract:
+        """The ledger as an analyst sees it."""
+        return PrivacyLedgerContract(self.rpc, self._address, Sender(self.rpc, Key.from_hex(ANALYST)))
+
     # What analysts and the custodian do.
 
     def buy(self, query: int, precision: Fraction | str) -> None:
         self.contract.ask([Request(self.queries[query].identifier, Fraction(precision))])
 
-    def order(self, key: str, function: str, *arguments: Any) -> bool:
-        """Send a transaction and wait for nothing; say whether the chain would take it."""
+    def order(self, key: str, function: str, *arguments: Any, gas: int | None = None) -> bool:
+        """Send a transaction and wait for nothing; with ``gas``, also one that will fail. Say whether the node took it."""
+        data = abi.encode_call(function, *arguments)
         try:
             # A new sender knows nothing of transactions that a reorganised chain has dropped.
-            Sender(self.rpc, Key.from_hex(key)).send(self.contract.address, abi.encode_call(function, *arguments))
+            Sender(self.rpc, Key.from_hex(key)).send(self._address, data, gas)
         except (FeeTooHigh, RpcFailed):
             return False
         return True

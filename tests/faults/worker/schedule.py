@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +19,7 @@ from faults.worker.promise import Broken
 from faults.worker.scene import ANALYST, CUSTODIAN, FINAL_BLOCKS, WORKER, Scene
 from faults.worker.wire import Fault
 from noiseledger.chain import Key, Request
+from noiseledger.core.privacy import UNITS
 
 MAX_WORKERS = 3
 #: How often each move is made, beside the others.
@@ -45,6 +47,15 @@ WEIGHTS = {
     "try_an_old_journal": 1,
     "try_another_journal": 1,
     "try_another_key": 1,
+}
+#: What no analyst should ask of a query; only next to nothing is for sale.
+NONSENSE: dict[str, Callable[[str], Request]] = {
+    "a query of another ledger": lambda _: Request("ab" * 32, Fraction(1, 4)),
+    "more than the contract counts": lambda query: Request(query, Fraction(2**112, UNITS)),
+    "more than a word holds": lambda query: Request(query, Fraction(2**256 - 1, UNITS)),
+    "nothing": lambda query: Request(query, Fraction(0)),
+    "next to nothing": lambda query: Request(query, Fraction(1, UNITS)),
+    "more than the budget": lambda query: Request(query, Fraction(10**6)),
 }
 _FAULTS = tuple(fault for fault in Fault if fault is not Fault.NONE)
 
@@ -128,20 +139,15 @@ class Player:
         self._ask(*(Request(self._query(i), Fraction(1 + (precision + i) % 16, 32)) for i in range(size)))
 
     def nonsense(self, kind: int, precision: int) -> None:
-        """What no analyst should ask; a good request goes with it, and falls with it where the contract refuses."""
+        """What no analyst should ask, in one transaction with a good request, and then that alone."""
         good = Request(self._query(precision), Fraction(1 + precision % 8, 16))
-        strange = (
-            Request("ab" * 32, Fraction(1, 4)),  # a query of another ledger
-            Request(self._query(kind), Fraction(2**112, 3600 * 10**24)),  # more than the contract counts
-            Request(self._query(kind), Fraction(0)),
-            Request(self._query(kind), Fraction(1, 3600 * 10**24)),  # next to nothing, and allowed
-            Request(self._query(kind), Fraction(10**6)),  # beyond any budget
-        )[kind % 5]
-        self._ask(good, strange)
+        strange = list(NONSENSE.values())[kind % len(NONSENSE)](self._query(kind))
+        # Without a simulation: what the contract refuses still has its block.
+        self._ask(good, strange, gas=200_000)
         self._ask(good)
 
-    def _ask(self, *requests: Request) -> None:
-        self.scene.order(ANALYST, "ask", [request.encode() for request in requests])
+    def _ask(self, *requests: Request, gas: int | None = None) -> None:
+        self.scene.order(ANALYST, "ask", [request.encode() for request in requests], gas=gas)
 
     def _query(self, number: int) -> str:
         return self.scene.queries[number % len(self.scene.queries)].identifier

@@ -31,6 +31,7 @@ class Fault(StrEnum):
     GARBLED = "garbled"  # likewise, and said to be a good one
     LATE = "late"
     LOST_REPLY = "lost reply"  # the node hears, the worker does not
+    CUT_SEND = "cut send"  # likewise for a transaction, and the node does not hear either
     LOST_SEND = "lost send"  # a transaction is taken, and gone
     REFUSED_SEND = "refused send"  # a transaction is seen, and not taken
 
@@ -100,13 +101,14 @@ class _Exchange(BaseHTTPRequestHandler):
         wire = self.server.wire
         question = self.rfile.read(int(self.headers["Content-Length"]))
         calls, fault = wire.note(question), wire.fault
-        if fault is Fault.GONE:
+        sending = any(call["method"] == SEND for call in calls)
+        if fault is Fault.GONE or (fault is Fault.CUT_SEND and sending):
             self.close_connection = True
         elif fault is Fault.BUSY:
             self._answer(503, b"{}")
         elif fault is Fault.GARBLED:
             self._answer(200, b"<html>welcome</html>")
-        elif fault in (Fault.LOST_SEND, Fault.REFUSED_SEND) and any(call["method"] == SEND for call in calls):
+        elif fault in (Fault.LOST_SEND, Fault.REFUSED_SEND) and sending:
             replies = [_drop(call, taken=fault is Fault.LOST_SEND) for call in calls]
             self._answer(200, json.dumps(replies if question.lstrip()[:1] == b"[" else replies[0]).encode())
         else:
