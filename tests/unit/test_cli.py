@@ -86,17 +86,6 @@ def test_the_example_is_a_table_for_people() -> None:
     assert "touches data" in text
 
 
-def test_the_demo_spends_less_than_naive_and_is_refused_once() -> None:
-    result = run_json("demo")
-    assert [a["case"] for a in result["answers"]] == ["1", "2C", "1", "1", "2B", "2B", "2A", "2B", "1", "1", "2C"]
-    assert result["spent"] == pytest.approx(sum(a["cost"] for a in result["answers"]))
-    assert result["spent"] < result["naive_spent"]
-    assert result["refused"]["missing"] > 0
-    text = run("demo").stdout
-    assert "Refused" in text
-    assert "free" in text
-
-
 def test_help_and_version() -> None:
     assert run("--version").stdout.strip() == "0.1.0"
     assert "privacy" in run("--help").stdout

@@ -1,126 +1,213 @@
-"""``noiseledger demo``: a tour on the census sample that ships with the package."""
+"""``noiseledger demo``: the whole system on this machine, with the census sample that ships with the package."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
+import signal
+import sys
+import threading
+from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from noiseledger.cli.output import JsonOption, console, print_json, print_table
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import readable
-from noiseledger.core.query import Column, Query
-from noiseledger.core.sensitivity import Population
-from noiseledger.data import Table
+from noiseledger.core.request import Wish
 from noiseledger.errors import BudgetExceeded
-from noiseledger.ledger import LocalLedger
 
-EPSILON, DELTA = 8, "1e-4"  # the paper's budget
+if TYPE_CHECKING:
+    from noiseledger.client import Client
+    from noiseledger.experiments.stage import Stage
 
-# Bounds come from what is known of such incomes, not from the data; children have none, which counts as 0.
-INCOME = Column.of("income", -10_000, 1_000_000, missing=0)
-MEAN_INCOME = Query.mean(INCOME)
-CITIZENS = Query.share("citizen = 'yes'")
-WHITE = Query.share("race = 'white'")
-OVER_60 = Query.share("age > 60")
-AGES = Query.histogram("age", [0, 20, 40, 60, 80, 100])
-CATALOGUE = (MEAN_INCOME, CITIZENS, WHITE, OVER_60, AGES)
-
-REQUESTS: tuple[tuple[str, Query, dict[str, Any]], ...] = (
-    ("Ada", MEAN_INCOME, {"epsilon": 1, "delta": "1e-5"}),
-    ("Ben", MEAN_INCOME, {"epsilon": "0.5", "delta": "1e-5"}),
-    ("Ben", CITIZENS, {"within": "0.01"}),
-    ("Cleo", OVER_60, {"epsilon": "0.5", "delta": "1e-5"}),
-    ("Ada", OVER_60, {"epsilon": "0.8", "delta": "1e-5"}),
-    ("Cleo", MEAN_INCOME, {"within": 2500}),
-    ("Ben", MEAN_INCOME, {"epsilon": 1, "delta": "1e-5"}),
-    ("Ada", CITIZENS, {"within": "0.005"}),
-    ("Cleo", AGES, {"within": 10}),
-    ("Ben", WHITE, {"epsilon": "0.7", "delta": "1e-5"}),
-    ("Ada", WHITE, {"epsilon": "0.3", "delta": "1e-5"}),
+REQUESTS: tuple[tuple[str, str, Wish], ...] = (
+    ("Ada", "mean_income", {"epsilon": 1, "delta": "1e-5"}),
+    ("Ben", "mean_income", {"epsilon": "0.5", "delta": "1e-5"}),
+    ("Ben", "citizens", {"within": "0.01"}),
+    ("Cleo", "over_60", {"epsilon": "0.5", "delta": "1e-5"}),
+    ("Ada", "over_60", {"epsilon": "0.8", "delta": "1e-5"}),
+    ("Cleo", "mean_income", {"within": 2500}),
+    ("Ben", "mean_income", {"epsilon": 1, "delta": "1e-5"}),
+    ("Ada", "citizens", {"within": "0.005"}),
+    ("Cleo", "ages", {"within": 10}),
+    ("Ben", "white", {"epsilon": "0.7", "delta": "1e-5"}),
+    ("Ada", "white", {"epsilon": "0.3", "delta": "1e-5"}),
 )
-TOO_MUCH = ("Ben", MEAN_INCOME, {"within": 100})
+TOO_MUCH: tuple[str, str, Wish] = ("Ben", "mean_income", {"within": 100})
 
 
-def demo(json: JsonOption = False) -> None:
-    """Play three analysts on the census sample: what they pay, what they get, what reuse saves."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "census.ledger"
-        before, answers, refusal = _play(file)
-        # Opened anew: the budget is in the file, not in the process.
-        after = LocalLedger.open(file).budget()
-    if json:
-        print_json(_describe(before, answers, refusal, after))
+@dataclass(frozen=True)
+class _Turn:
+    """One analyst's request and what came of it."""
+
+    analyst: str
+    name: str
+    wish: Wish
+    answer: Answer
+    #: What the naive scheme charges: everything, every time.
+    naive: Fraction
+
+
+@dataclass(frozen=True)
+class _Play:
+    before: Budget
+    turns: list[_Turn]
+    refusal: BudgetExceeded
+    after: Budget
+
+    @property
+    def naive(self) -> Budget:
+        """The budget as the naive scheme would have left it, if it could have gone on."""
+        spent = sum((turn.naive for turn in self.turns), Fraction(0))
+        return Budget(self.before.epsilon, self.before.delta, self.before.total, spent)
+
+
+def demo(
+    leave: Annotated[bool, typer.Option("--exit", help="Stop at the end, also on a terminal.")] = False,
+    port: Annotated[int, typer.Option(help="Port of the local chain; 0 takes a free one.")] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Start a chain, publish the census sample, let a worker answer three analysts; what they pay, get and save."""
+    from noiseledger.experiments.stage import census_stage  # noqa: PLC0415 - takes a second
+
+    stays = sys.stdin.isatty() and sys.stdout.isatty() and not (leave or json)
+    done = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: _stop(done))
+    if not json:
+        console.print("Starting a chain, publishing the census sample, starting the worker ...")
+    with census_stage(port) as stage:
+        play = _play(stage)
+        if json:
+            print_json(_describe(play))
+            return
+        _show(play)
+        if stays:
+            _say_how_to_go_on(stage)
+            while not done.wait(0.5):
+                stage.check()
+        else:
+            console.print("Go on: `.venv/bin/noiseledger demo` on a terminal stays up, to try things by hand.")
+
+
+def _stop(done: threading.Event) -> None:
+    """Stop: at once while playing, else when the terminal is waited for."""
+    if done.is_set():
         return
-    _show(before, answers, refusal, after)
+    done.set()
+    raise SystemExit(0)
 
 
-def _play(file: Path) -> tuple[Budget, list[Answer], BudgetExceeded]:
-    people = Table.census_sample()
-    population = Population.replace(rows=people.rows)
-    ledger = LocalLedger.create(
-        file, epsilon=EPSILON, delta=DELTA, population=population, queries=CATALOGUE, source=people
-    )
-    before = ledger.budget()
-    answers = [ledger.ask(query, analyst=analyst, **wish) for analyst, query, wish in REQUESTS]
-    analyst, query, wish = TOO_MUCH
+def _play(stage: Stage) -> _Play:
+    from noiseledger.chain import node  # noqa: PLC0415 - takes a second
+    from noiseledger.chain.keys import Key  # noqa: PLC0415 - likewise
+    from noiseledger.client import connect  # noqa: PLC0415 - likewise
+
+    analysts = {
+        # Each look at the chain also sees to the worker: nobody waits for one that has ended.
+        name: connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(key), watch=lambda *_, **__: stage.check())
+        for name, key in zip(("Ada", "Ben", "Cleo"), node.PLAY_ANALYSTS, strict=True)
+    }
     try:
-        ledger.ask(query, analyst=analyst, **wish)
-    except BudgetExceeded as refusal:
-        return before, answers, refusal
+        before = analysts["Ada"].budget()
+        turns = [_turn(analysts[analyst], analyst, name, wish) for analyst, name, wish in REQUESTS]
+        refusal = _refused(analysts[TOO_MUCH[0]])
+        return _Play(before, turns, refusal, analysts["Ada"].budget())
     finally:
-        ledger.close()
+        for client in analysts.values():
+            client.close()
+
+
+def _turn(client: Client, analyst: str, name: str, wish: Wish) -> _Turn:
+    naive = client.quote(name, **wish).price.precision
+    return _Turn(analyst, name, wish, client.ask(name, **wish), naive)
+
+
+def _refused(client: Client) -> BudgetExceeded:
+    _, name, wish = TOO_MUCH
+    try:
+        client.ask(name, **wish)
+    except BudgetExceeded as refusal:
+        return refusal
     raise AssertionError("the last request of the demo must be refused")
 
 
-def _naive(answers: list[Answer]) -> Fraction:
-    return sum((answer.precision for answer in answers), Fraction(0))
-
-
-def _show(before: Budget, answers: list[Answer], refusal: BudgetExceeded, after: Budget) -> None:
-    console.print("2,000 respondents of the 2012 American Community Survey, behind a budget of noise.\n", style="bold")
-    console.print(f"Before: {before}\n")
-    rows = [(who, *_cells(answer)) for (who, _, _), answer in zip(REQUESTS, answers, strict=True)]
-    columns = ("analyst", "query", ">answer ± 95%", "case", ">paid", ">naive pays")
-    print_table("Three analysts ask; what was answered before is not paid for again", columns, rows)
-    console.print(f"\nRefused: {TOO_MUCH[0]} asks for the {TOO_MUCH[1]} within {TOO_MUCH[2]['within']}. {refusal}\n")
-    console.print(f"After:  {after}")
-    naive = Budget(before.epsilon, before.delta, before.total, _naive(answers))
+def _show(play: _Play) -> None:
     console.print(
-        f"Naive:  the same answers would have spent {float(naive.spent):.6g} (epsilon {naive.epsilon_spent:.4g}); "
-        f"reuse saved {float(1 - after.spent / naive.spent):.0%} of it.\n"
+        "\n2,000 respondents of the 2012 American Community Survey, behind a budget of noise.\n", style="bold"
     )
-    console.print("Go on: `.venv/bin/noiseledger --help`, or the tutorial, docs/tutorial/first-ledger.md.")
+    console.print(f"Before: {play.before}\n")
+    columns = ("analyst", "query", "asks for", ">gets ± 95%", "case", ">pays", ">naive pays")
+    title = "Three analysts ask (delta 1e-5); what was answered before is not paid for again"
+    print_table(title, columns, [_row(turn) for turn in play.turns])
+    who, name, wish = TOO_MUCH
+    console.print(f"\nRefused: {who} asks for {name} {_words(wish)}. {play.refusal}\n")
+    console.print(f"After:  {play.after}")
+    console.print(
+        f"Naive:  the same requests would have spent {float(play.naive.spent):.6g} (epsilon "
+        f"{play.naive.epsilon_spent:.4g}); reuse saved {float(1 - play.after.spent / play.naive.spent):.0%} of it.\n"
+    )
 
 
-def _cells(answer: Answer) -> Iterator[str]:
-    yield str(answer.query)
-    yield f"{', '.join(readable(value, 5) for value in answer.values)} ± {readable(answer.half_width(), 3)}"
-    yield answer.case.value
-    yield f"{float(answer.cost):.4f}" if answer.cost else "free"
-    yield f"{float(answer.precision):.4f}"
+def _row(turn: _Turn) -> tuple[str, ...]:
+    answer = turn.answer
+    values = ", ".join(readable(value, 5) for value in answer.values)
+    paid = f"{float(answer.cost):.4f}" if answer.cost else "free"
+    error = readable(answer.half_width(), 3)
+    return (
+        turn.analyst,
+        turn.name,
+        _words(turn.wish),
+        f"{values} ± {error}",
+        answer.case,
+        paid,
+        f"{float(turn.naive):.4f}",
+    )
 
 
-def _describe(before: Budget, answers: list[Answer], refusal: BudgetExceeded, after: Budget) -> dict[str, Any]:
-    asked = [
+def _words(wish: Wish) -> str:
+    return ", ".join(f"{name} {value}" for name, value in wish.items() if name != "delta")
+
+
+def _say_how_to_go_on(stage: Stage) -> None:
+    from noiseledger.chain import node  # noqa: PLC0415 - takes a second
+
+    console.print("Everything is still running. In another terminal, as an analyst with play money:\n", style="bold")
+    console.print(f"  export NOISELEDGER_LEDGER={stage.ledger_file}", soft_wrap=True)
+    console.print(f"  export NOISELEDGER_RPC={stage.url} NOISELEDGER_KEY={node.PLAY_ANALYSTS[0]}", soft_wrap=True)
+    for command in (
+        "queries",
+        "quote over_60 --within 0.02",
+        "ask over_60 --within 0.02",
+        "budget",
+        "history",
+        "watch",
+    ):
+        console.print(f"  .venv/bin/noiseledger {command}")
+    console.print("\nCtrl-C stops everything and removes it.")
+
+
+def _describe(play: _Play) -> dict[str, Any]:
+    answers = [
         {
-            "analyst": who,
-            "query": str(answer.query),
-            "values": list(answer.values),
-            "half_width_95": answer.half_width(),
-            "case": answer.case.value,
-            "cost": float(answer.cost),
-            "naive_cost": float(answer.precision),
+            "analyst": turn.analyst,
+            "query": turn.name,
+            "values": list(turn.answer.values),
+            "half_width_95": turn.answer.half_width(),
+            "case": turn.answer.case.value,
+            "cost": float(turn.answer.cost),
+            "naive_cost": float(turn.naive),
+            "transaction": turn.answer.transaction,
         }
-        for (who, _, _), answer in zip(REQUESTS, answers, strict=True)
+        for turn in play.turns
     ]
+    promise = {"epsilon": float(play.before.epsilon), "delta": float(play.before.delta)}
     return {
-        "budget": {"epsilon": float(before.epsilon), "delta": float(before.delta), "precision": float(before.total)},
-        "answers": asked,
-        "refused": {name: float(getattr(refusal, name)) for name in ("requested", "remaining", "missing")},
-        "spent": float(after.spent),
-        "naive_spent": float(_naive(answers)),
+        "budget": promise | {"precision": float(play.before.total)},
+        "answers": answers,
+        "refused": {name: float(getattr(play.refusal, name)) for name in ("requested", "remaining", "missing")},
+        "spent": float(play.after.spent),
+        "naive_spent": float(play.naive.spent),
     }
