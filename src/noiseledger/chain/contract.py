@@ -7,6 +7,7 @@ nothing and comes back as a typed error.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -81,6 +82,18 @@ class PrivacyLedgerContract:
     def ask(self, requests: Sequence[Request]) -> Receipt:
         """Buy precision, all requests or none."""
         return self._transact("ask", [request.encode() for request in requests])
+
+    def ask_batches(self, batches: Sequence[Sequence[Request]]) -> list[Receipt]:
+        """Buy in several transactions at once, each of them all or nothing; raises what the first refusal says."""
+        if self._sender is None:
+            raise _unsigned("ask")
+        datas = [abi.encode_call("ask", [request.encode() for request in batch]) for batch in batches]
+        with self._typed_errors():
+            receipts = self._sender.wait_many(self._sender.send_many(self.address, datas))
+        for data, receipt in zip(datas, receipts, strict=True):
+            if not receipt.succeeded:
+                raise self._why_failed("ask", data, receipt)
+        return receipts
 
     def reveal(self, reveals: Sequence[Reveal], nonce: int | None = None, seconds: float = RECEIPT_SECONDS) -> Receipt:
         """Extend paths, all of them or none; with a ``nonce``, in the place of whatever waits there."""
@@ -183,19 +196,24 @@ class PrivacyLedgerContract:
         self, function: str, *arguments: Any, nonce: int | None = None, seconds: float = RECEIPT_SECONDS
     ) -> Receipt:
         if self._sender is None:
-            raise NotAllowed(f"To {function.replace('_', ' ')} you must sign: connect with a key.")
-        try:
-            data = abi.encode_call(function, *arguments)
+            raise _unsigned(function)
+        data = abi.encode_call(function, *arguments)
+        with self._typed_errors():
             receipt = self._sender.wait(self._sender.send(self.address, data, nonce=nonce), seconds)
+        if not receipt.succeeded:
+            raise self._why_failed(function, data, receipt)
+        return receipt
+
+    @contextmanager
+    def _typed_errors(self) -> Iterator[None]:
+        try:
+            yield
         except RpcFailed as error:
-            if "insufficient funds" in error.reason.lower():
+            if self._sender is not None and "insufficient funds" in error.reason.lower():
                 raise NoFunds(
                     f"The account {self._sender.address} cannot pay for the transaction: send it some of the chain's coin."
                 ) from None
             raise typed(error) from None
-        if not receipt.succeeded:
-            raise self._why_failed(function, data, receipt)
-        return receipt
 
     def _why_failed(self, function: str, data: str, receipt: Receipt) -> NoiseledgerError:
         """Find out why a transaction that passed the simulation was refused: something came in between."""
@@ -235,6 +253,10 @@ class PrivacyLedgerContract:
                 raise typed(reply)
             results.append(None if reply == "0x" else abi.decode_result(name, reply))
         return results
+
+
+def _unsigned(function: str) -> NotAllowed:
+    return NotAllowed(f"To {function.replace('_', ' ')} you must sign: connect with a key.")
 
 
 def checksummed(address: str) -> str:

@@ -124,24 +124,18 @@ class Client:
         wanted: list[tuple[Query, Wish]] = [(self.find(ask.query), ask.wish) for ask in asks]
         if exact:
             return self.ledger.ask_many(wanted, analyst=self._analyst)
-        known = [self._free(query, wish) for query, wish in wanted]
+        best = {query: self.ledger.best(query) for query in dict(wanted)}
+        known = [self._if_enough(best[query], query, wish) for query, wish in wanted]
         rest = [request for request, answer in zip(wanted, known, strict=True) if answer is None]
-        paid = iter(self.ledger.ask_many(rest, analyst=self._analyst) if rest else ())
-        return [answer or self._sharpest(next(paid)) for answer in known]
+        paid = self.ledger.ask_many(rest, analyst=self._analyst) if rest else []
+        best = {answer.query: self.ledger.best(answer.query) for answer in paid}
+        sharpest = (_sharpest(answer, best[answer.query]) for answer in paid)
+        return [answer or next(sharpest) for answer in known]
 
-    def _free(self, query: Query, wish: Wish) -> Answer | None:
+    def _if_enough(self, best: Answer | None, query: Query, wish: Wish) -> Answer | None:
         """Return the best public answer, if it is as accurate as what is asked for."""
         wanted = read_request(sensitivity(query, self.ledger.population), **wish).precision
-        best = self.ledger.best(query)
         return best if best is not None and best.precision >= wanted else None
-
-    def _sharpest(self, paid: Answer) -> Answer:
-        """Return the answer at the furthest point that is public by now, at the price that was paid."""
-        best = self.ledger.best(paid.query)
-        if best is None or best.precision <= paid.precision:
-            return paid
-        price = Price(best.precision, paid.case, paid.cost, paid.reveal.price.sources)
-        return replace(paid, reveal=Reveal(price, best.reveal.point))
 
     def best(self, query: Named) -> Answer | None:
         """Return the most accurate answer that is public, for free; None if nobody has asked yet."""
@@ -165,6 +159,14 @@ class Client:
         names = [offer.name for offer in offers]
         hint = did_you_mean(query, names) or f": it has {_listed(names)}"
         raise UnknownQuery(f"The ledger has no query {query!r}{hint}.")
+
+
+def _sharpest(paid: Answer, best: Answer | None) -> Answer:
+    """Return the answer at the furthest point that is public by now, at the price that was paid."""
+    if best is None or best.precision <= paid.precision:
+        return paid
+    price = Price(best.precision, paid.case, paid.cost, paid.reveal.price.sources)
+    return replace(paid, reveal=Reveal(price, best.reveal.point))
 
 
 def _matches(offer: Offer, text: str) -> bool:

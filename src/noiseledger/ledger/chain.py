@@ -97,15 +97,16 @@ class ChainLedger(Ledger):
                 self.contract.register(query, unit)
 
     def quote(self, query: Query, **wish: Unpack[Wish]) -> Quote:
-        unit, request, state = self._read(query, wish)
-        return Quote(query, unit, self._price(state, request.precision), state.budget)
+        wanted = self._wanted(query, wish, self._state(query))
+        return Quote(query, wanted.unit, self._price(wanted.state, wanted.request.precision), wanted.state.budget)
 
     def ask_many(self, requests: Sequence[tuple[Query, Wish]], *, analyst: str = "") -> list[Answer]:
         """Pay for answers and return them: a hundred requests to a transaction, each of which is all or nothing.
 
         On a chain the analyst is the key that signs, and a name given is not kept.
         """
-        wanted = [_Wanted(query, *self._read(query, wish)) for query, wish in requests]
+        states = {query: self._state(query) for query in dict(requests)}
+        wanted = [self._wanted(query, wish, states[query]) for query, wish in requests]
         paid = [item for item in wanted if self._record_free or self._price(item.state, item.request.precision).cost]
         bought = dict(zip(map(id, paid), self._buy(paid), strict=True))
         ends = [(w.query, bought[id(w)].stretch[1] if id(w) in bought else w.request.precision) for w in wanted]
@@ -137,10 +138,9 @@ class ChainLedger(Ledger):
                 query = queries[asked.query]
                 yield self._record(asked, query, paths[asked.query], spent, self._time(asked.block, times))
 
-    def _read(self, query: Query, wish: Wish) -> tuple[Fraction, Request, _State]:
+    def _wanted(self, query: Query, wish: Wish, state: _State) -> _Wanted:
         unit = sensitivity(query, self.population)
-        request = read_request(unit, **wish)
-        return unit, request, self._state(query)
+        return _Wanted(query, unit, read_request(unit, **wish), state)
 
     def _state(self, query: Query) -> _State:
         """Read everything at one block, so that nothing contradicts itself."""
@@ -168,19 +168,27 @@ class ChainLedger(Ledger):
 
     def _buy(self, wanted: Sequence[_Wanted]) -> list[Asked]:
         """Send what must be paid for, and return what the contract made of it, in order."""
-        found: list[Asked] = []
-        for first in range(0, len(wanted), MAX_BATCH):
-            part = wanted[first : first + MAX_BATCH]
-            receipt = self.contract.ask([item.contract_request for item in part])
+        parts = [wanted[first : first + MAX_BATCH] for first in range(0, len(wanted), MAX_BATCH)]
+        if not parts:
+            return []
+        receipts = self.contract.ask_batches([[item.contract_request for item in part] for part in parts])
+        for receipt in receipts:
             self.watch("mined", transaction=receipt.transaction, block=receipt.block)
-            mine = {query: iter(self._asked_in(receipt, query)) for query in {item.query for item in part}}
-            found += [next(mine[item.query]) for item in part]
-        return found
+        asked = {query: self._asked_in(receipts, query) for query in {item.query for item in wanted}}
+        return [
+            next(asked[item.query][receipt.transaction])
+            for part, receipt in zip(parts, receipts, strict=True)
+            for item in part
+        ]
 
-    def _asked_in(self, receipt: Receipt, query: Query) -> list[Asked]:
-        events = self.contract.events(["Asked"], query.identifier, self._first_block, receipt.block)
-        asked = replay(events, reuses=self.terms.reuses)
-        return [request for request in asked if request.transaction == receipt.transaction]
+    def _asked_in(self, receipts: Sequence[Receipt], query: Query) -> dict[str, Iterator[Asked]]:
+        """Return what was asked of a query, by transaction, in order."""
+        last = max(receipt.block for receipt in receipts)
+        events = self.contract.events(["Asked"], query.identifier, self._first_block, last)
+        found: dict[str, list[Asked]] = {receipt.transaction: [] for receipt in receipts}
+        for asked in replay(events, reuses=self.terms.reuses):
+            found.get(asked.transaction, []).append(asked)
+        return {transaction: iter(list_) for transaction, list_ in found.items()}
 
     def _answer(self, wanted: _Wanted, asked: Asked | None, path: Path, budget: Budget) -> Answer:
         if asked is None:
