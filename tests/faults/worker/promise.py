@@ -62,8 +62,12 @@ def check_one_value(released: Iterable[Stretch]) -> None:
             raise Broken(f"two increments for one stretch of {each.query[:12]}: {each.start} to {each.end}")
 
 
-def check_one_path(released: Iterable[Stretch], journal: Mapping[str, Mapping[Fraction, Point]]) -> None:
-    """All stretches of a query, and the points in its journal, lie on one path that begins at zero."""
+def check_one_path(released: Sequence[Stretch], journal: Mapping[str, Mapping[Fraction, Point]]) -> None:
+    """All stretches of a query, and the points in its journal, lie on one path that begins at zero.
+
+    A point that the journal does not know, as after it was lost, must not lie within any stretch: whoever drew that did not
+    know the point either, so the data was asked twice, though no two numbers contradict each other.
+    """
     paths: dict[str, _Path] = {}
     for query, points in journal.items():
         for precision, point in points.items():
@@ -71,6 +75,13 @@ def check_one_path(released: Iterable[Stretch], journal: Mapping[str, Mapping[Fr
     for each in released:
         if not paths.setdefault(each.query, _Path()).add(each.start, each.end, each.increments):
             raise Broken(f"a second path of {each.query[:12]}: it differs between {each.start} and {each.end}")
+    for each in released:
+        known = journal.get(each.query, {})
+        for other in released:
+            if other.query == each.query and other.end not in known and each.start < other.end < each.end:
+                raise Broken(
+                    f"a second path of {each.query[:12]}: drawn across {other.end}, which nobody knows any more"
+                )
 
 
 def check_budget(released: Iterable[Stretch], budget: Fraction) -> None:

@@ -23,6 +23,7 @@ from faults.worker.custody import Folder
 from faults.worker.nursery import Job, Nursery, Process
 from faults.worker.promise import Broken
 from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender, abi, node
+from noiseledger.chain.values import from_units
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.errors import FeeTooHigh, RpcFailed
@@ -30,7 +31,8 @@ from noiseledger.errors import FeeTooHigh, RpcFailed
 CUSTODIAN, WORKER, ANALYST = node.PLAY_KEYS
 GWEI = 10**9
 #: How many random schedules are played; `make faults` wants many, and everything else thorough too.
-SCHEDULES = int(os.environ.get("NOISELEDGER_FAULT_SCHEDULES", "25"))
+SEED = os.environ.get("NOISELEDGER_FAULT_SEED")
+SCHEDULES = int(os.environ.get("NOISELEDGER_FAULT_SCHEDULES", "1" if SEED else "25"))
 THOROUGH = SCHEDULES >= 500
 #: Enough for a worker on a slow machine; nothing waits so long unless it fails.
 PATIENCE_SECONDS = 40.0
@@ -119,6 +121,8 @@ class Scene:
         self._address = folder.address
         self.queries = folder.queries
         self.dimensions = {query.identifier: query.dimension for query in self.queries}
+        #: How far a journal that was lost may have revealed each query.
+        self.closed: dict[str, Fraction] = {}
         self._numbers = count(1)
         self.state = folder.folder / "state"
         self.start_node(self.state)
@@ -199,12 +203,13 @@ class Scene:
         self.workers.append(worker)
         return worker
 
-    def run(self, *arguments: str, key: str = WORKER) -> Worker:
+    def run(self, *arguments: str, key: str = WORKER, job: Job | None = None) -> Worker:
         """Run another command on the catalogue to its end."""
         output = self.folder.folder / f"output-{next(self._numbers)}"
         command, *options = arguments
         full = [command, str(self.folder.catalogue), "--rpc", self.wire.url, *options]
-        worker = Worker(self.stage.nursery.start(Job(full, key, str(output))), output)
+        given = replace(job or Job([], "", ""), arguments=full, key=key, output=str(output))
+        worker = Worker(self.stage.nursery.start(given), output)
         self.workers.append(worker)
         worker.process.wait(PATIENCE_SECONDS)
         return worker
@@ -234,6 +239,31 @@ class Scene:
                 return False
             time.sleep(0.01)
         return True
+
+    def can_lose_the_journal(self) -> bool:
+        """Say whether the chain knows, or has at least sold, all that was broadcast.
+
+        What it has forgotten, or what was broadcast on the way to a point that it has, nobody knows without the journal.
+        """
+        revealed = {(e.fields["query"].hex(), from_units(e.fields["end"])) for e in self.contract.events(["Revealed"])}
+        meters = {query.identifier: self.contract.meter(query.identifier) for query in self.queries}
+        return all(
+            (each.query, each.end) in revealed or meters[each.query].revealed < each.end <= meters[each.query].bought
+            for each in self.released()
+        )
+
+    def recover_the_journal(self, job: Job | None = None) -> Worker:
+        """Lose the journal and rebuild it from the chain; what is bought then and not revealed is closed."""
+        self.kill_all()
+        for file in self.folder.custody.glob("journal.ledger*"):
+            file.unlink()
+        for query in self.queries:
+            meter = self.contract.meter(query.identifier)
+            self.closed[query.identifier] = max(meter.bought, self.closed.get(query.identifier, Fraction(0)))
+        fault, self.wire.fault = self.wire.fault, wire.Fault.NONE
+        done = self.run("recover", "--yes", job=job)
+        self.wire.fault = fault
+        return done
 
     # What the chain does.
 
@@ -288,12 +318,17 @@ class Scene:
             if meter.revealed != meter.bought
         ]
 
-    def beyond_the_journal(self) -> list[Query] | None:
-        """Return the open queries if none of them can be paid from the journal's own budget; else None."""
+    def unanswerable(self) -> list[Query] | None:
+        """Return the open queries if none of them can be answered; None while one can.
+
+        None can that is closed, unless the point is known, nor one that the journal's own budget cannot pay.
+        """
         remaining, points, refused = self.folder.remaining(), self.folder.points(), []
         for query, bought in self.open_queries():
-            furthest = max(points.get(query.identifier, {}), default=Fraction(0))
-            if bought - furthest <= remaining:
+            known = points.get(query.identifier, {})
+            furthest = max(known, default=Fraction(0))
+            is_closed = self.closed.get(query.identifier, 0) > furthest and bought not in known
+            if not is_closed and bought - furthest <= remaining:
                 return None
             refused.append(query)
         return refused
@@ -311,7 +346,7 @@ class Scene:
         """Every request that the chain kept is answered, or is beyond the journal's budget and the worker says so."""
         self.heal()
         give_up = time.monotonic() + PATIENCE_SECONDS
-        while (refused := self.beyond_the_journal()) is None or (refused and not self._told(refused)):
+        while (refused := self.unanswerable()) is None or (refused and not self._told(refused)):
             if not self.alive:
                 self.start(job=job)
             if time.monotonic() > give_up:

@@ -44,6 +44,7 @@ WEIGHTS = {
     "empty_the_disk": 1,
     "change_the_worker_key": 1,
     "copy_the_journal": 1,
+    "lose_the_journal": 2,
     "try_an_old_journal": 1,
     "try_another_journal": 1,
     "try_another_key": 1,
@@ -234,10 +235,19 @@ class Player:
         self._copy = self.scene.folder.folder / "copy"
         self.scene.folder.copy_journal(self._copy)
 
+    def lose_the_journal(self, *_: int) -> None:
+        """Rebuild it from the chain, where the chain can know enough."""
+        self.scene.kill_all()
+        if self.scene.can_lose_the_journal():
+            done = self.scene.recover_the_journal()
+            assert done.process.code() == 0, done.text()
+            # An older copy could now contradict the new journal.
+            self._copy = None
+
     def try_an_old_journal(self, *_: int) -> None:
         """An old copy does not know what was revealed since, and is refused as long as the chain knows it."""
         self.scene.kill_all()
-        if self._copy is not None and self.scene.beyond(Folder.points_in(self._copy)):
+        if self._copy is not None and not self.scene.closed and self.scene.beyond(Folder.points_in(self._copy)):
             self._try(self._copy, "an old copy of its journal")
 
     def try_another_journal(self, *_: int) -> None:

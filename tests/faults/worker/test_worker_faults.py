@@ -13,6 +13,7 @@ import pytest
 
 from faults.worker.custody import Folder
 from faults.worker.nursery import Job
+from faults.worker.promise import Broken
 from faults.worker.scene import ANALYST, CUSTODIAN, FINAL_BLOCKS, WORKER, Scene
 from faults.worker.schedule import NONSENSE
 from faults.worker.wire import Fault
@@ -248,7 +249,7 @@ def test_the_journal_holds_the_budget_when_the_chain_forgets(scene: Scene) -> No
     scene.roll_back(2)
     scene.buy(2, "3")
     scene.buy(1, "1/4")
-    assert scene.until(lambda: scene.beyond_the_journal() == [scene.queries[2]])
+    assert scene.until(lambda: scene.unanswerable() == [scene.queries[2]])
     scene.check()
     assert [query for query, _ in scene.open_queries()] == [scene.queries[2]]
 
@@ -266,6 +267,72 @@ def test_a_chain_started_from_nothing_is_refused(scene: Scene) -> None:
 
 
 # The custodian's machine.
+
+
+def test_a_lost_journal_is_rebuilt_from_what_the_chain_knows(scene: Scene) -> None:
+    scene.start()
+    scene.buy(0, "1/4")
+    scene.buy(1, "1/2")
+    answered(scene)
+    scene.stop_all()
+    before = scene.folder.points()
+    assert scene.recover_the_journal().process.code() == 0
+    assert scene.folder.points() == before
+    scene.buy(0, "1/2")
+    scene.buy(2, "1/2")
+    scene.start()
+    answered(scene)
+    scene.check()
+
+
+def what_a_lost_journal_said_without_the_chain(scene: Scene, weakness: str = "") -> None:
+    """One query was broadcast and is in no block; the journal is lost, and an analyst insists."""
+    scene.start()
+    scene.buy(0, "1/4")
+    answered(scene)
+    scene.wire.fault = Fault.LOST_SEND
+    scene.buy(0, "1/2")
+    assert scene.until(lambda: max(stretch.end for stretch in scene.released()) == Fraction(1, 2))
+    assert scene.recover_the_journal().process.code() == 0
+    scene.wire.fault = Fault.NONE
+    scene.buy(0, "3/4")
+    scene.buy(1, "1/2")
+    scene.check(Job([], "", "", weakness=weakness))
+
+
+def test_what_a_lost_journal_may_have_said_is_closed(scene: Scene) -> None:
+    what_a_lost_journal_said_without_the_chain(scene)
+    assert [query for query, _ in scene.open_queries()] == [scene.queries[0]]
+    assert max(stretch.end for stretch in scene.released() if stretch.query == scene.queries[0].identifier) == 0.5
+
+
+def test_a_worker_that_reopens_it_would_be_caught(scene: Scene) -> None:
+    with pytest.raises(Broken, match="second path"):
+        what_a_lost_journal_said_without_the_chain(scene, "reopens_what_is_closed")
+
+
+def test_what_a_lost_journal_sent_opens_the_query_again_once_it_is_in_a_block(scene: Scene) -> None:
+    scene.start()
+    scene.mining(False)
+    assert scene.order(ANALYST, "ask", [Request(scene.queries[0].identifier, Fraction(1, 2)).encode()])
+    scene.mine()
+    assert scene.until(lambda: bool(scene.wire.sent))
+    assert scene.recover_the_journal().process.code() == 0
+    scene.mining(True)
+    scene.mine()
+    scene.buy(0, "3/4")
+    scene.start()
+    answered(scene)
+    scene.check()
+
+
+def test_a_journal_that_is_there_is_not_rebuilt(scene: Scene) -> None:
+    scene.start()
+    scene.buy(0, "1/4")
+    answered(scene)
+    scene.stop_all()
+    assert scene.run("recover", "--yes").process.code() == 2
+    scene.check()
 
 
 @pytest.mark.parametrize("share", [0, 1, 5, 10, 11])

@@ -50,6 +50,30 @@ def test_killed_at_every_moment_there_is(stage: Stage) -> None:
             return
 
 
+def test_killed_while_a_lost_journal_is_rebuilt(stage: Stage) -> None:
+    """Until the new journal is in its place there is none; then it is whole."""
+    for nth in count(1, 1 if THOROUGH else 11):
+        with stage.scene() as scene:
+            scene.buy(0, "1/2")
+            scene.start()
+            assert scene.until(scene.all_answered)
+            scene.stop_all()
+            scene.buy(1, "1/2")
+            before = scene.folder.points()
+            code = scene.recover_the_journal(killed_at(ANY, nth)).process.code()
+            assert code in (0, -SIGKILL)
+            if not scene.folder.journal.exists():
+                assert scene.refused()
+                assert scene.run("recover", "--yes").process.code() == 0
+            assert scene.folder.points() == before
+            scene.buy(0, "3/4")
+            scene.check()
+            assert [query for query, _ in scene.open_queries()] == [scene.queries[1]]
+        if code == 0:
+            assert nth > 20
+            return
+
+
 def test_killed_at_random_times(scene: Scene) -> None:
     dice = random.Random(20210)
     for number in range(1, 13):

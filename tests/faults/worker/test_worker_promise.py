@@ -13,12 +13,13 @@ def stretch(start: int, end: int, *increments: int) -> Stretch:
     return Stretch("ab", Fraction(start), Fraction(end), increments)
 
 
+KNOWN = {"ab": {Fraction(1): (5, -1), Fraction(2): (6, 0), Fraction(3): (7, 1), Fraction(4): (8, 8)}}
 ONE_PATH = [stretch(0, 1, 5, -1), stretch(1, 3, 2, 2), stretch(0, 3, 7, 1), stretch(0, 2, 6, 0), stretch(2, 3, 1, 1)]
 
 
 def test_one_path_is_one_path() -> None:
     check_one_value(ONE_PATH + ONE_PATH)
-    check_one_path(ONE_PATH + ONE_PATH, {"ab": {Fraction(1): (5, -1), Fraction(4): (8, 8)}})
+    check_one_path(ONE_PATH + ONE_PATH, KNOWN)
     check_budget(ONE_PATH + ONE_PATH, Fraction(3))
 
 
@@ -39,9 +40,18 @@ def test_a_second_path_is_seen_wherever_it_meets_the_first(strange: Stretch, at:
         check_one_path([*others[:at], strange, *others[at:]], {})
 
 
+def test_a_stretch_across_a_forgotten_point_is_a_second_path() -> None:
+    """No two numbers contradict each other, and yet the data was asked twice."""
+    forgotten = [stretch(0, 1, 5, -1), stretch(0, 2, 6, 0)]
+    check_one_path(forgotten, KNOWN)
+    check_one_path([stretch(0, 1, 5, -1), stretch(1, 2, 1, 1)], {})
+    with pytest.raises(Broken, match="second path"):
+        check_one_path(forgotten, {"ab": {Fraction(2): (6, 0)}})
+
+
 def test_a_path_that_is_not_the_journals_is_seen() -> None:
     with pytest.raises(Broken, match="second path"):
-        check_one_path(ONE_PATH, {"ab": {Fraction(3): (7, 0)}})
+        check_one_path(ONE_PATH, {"ab": {**KNOWN["ab"], Fraction(3): (7, 0)}})
 
 
 def test_stretches_that_do_not_meet_are_no_second_path() -> None:

@@ -20,6 +20,7 @@ from faults.worker.nursery import Job
 from noiseledger.chain import PrivacyLedgerContract, Rpc
 from noiseledger.custodian.worker import Worker
 from noiseledger.errors import ChainError
+from noiseledger.ledger.local import LocalLedger
 from noiseledger.ledger.store import from_text, to_text
 
 
@@ -79,8 +80,14 @@ def takes_any_journal(_: Job) -> None:
 
 def neglects_a_query(_: Job) -> None:
     """Some requests never get an answer."""
-    pending = Worker.pending
-    Worker.pending = lambda self: [s for s in pending(self) if s.query.dimension == 1]  # type: ignore[method-assign]
+    queries = LocalLedger.queries
+    LocalLedger.queries = lambda self: [q for q in queries(self) if q.dimension == 1]  # type: ignore[method-assign]
+
+
+def reopens_what_is_closed(job: Job) -> None:
+    """What a lost journal may have said, it says again in other words."""
+    with closing(sqlite3.connect(_folder(job).journal, timeout=60)) as run, run:
+        run.execute("DELETE FROM closed")
 
 
 def talks(job: Job) -> None:
@@ -97,6 +104,7 @@ WEAKNESSES: dict[str, Callable[[Job], None]] = {
         has_no_budget,
         takes_any_journal,
         neglects_a_query,
+        reopens_what_is_closed,
         talks,
     )
 }
