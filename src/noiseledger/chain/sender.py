@@ -91,6 +91,10 @@ class Sender:
         self._flights: dict[int, Flight] = {}
         self._by_hash: dict[str, Flight] = {}
 
+    def bound_fees(self, max_fee_gwei: float) -> None:
+        """Never offer more than this for a unit of gas from now on."""
+        self._market.bound = int(max_fee_gwei * GWEI)
+
     def simulate(self, to: str | None, data: str, *blocks: str) -> int:
         """Return the gas that a transaction needs; a revert raises ``RpcFailed`` with its data, and nothing is sent."""
         call = {"from": self.address, "data": data} | ({"to": to} if to else {})
