@@ -121,6 +121,8 @@ def _npm() -> list[str]:
 def _free_port(port: int) -> int:
     """Return the port if it is free, or any free one for 0."""
     with socket.socket() as probe:
+        # As anvil does: connections that a node before it has left behind are in nobody's way.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
