@@ -128,7 +128,7 @@ class Client:
         known = [self._if_enough(best[query], query, wish) for query, wish in wanted]
         rest = [request for request, answer in zip(wanted, known, strict=True) if answer is None]
         paid = self.ledger.ask_many(rest, analyst=self._analyst) if rest else []
-        best = {answer.query: self.ledger.best(answer.query) for answer in paid}
+        best = {query: self.ledger.best(query) for query in {answer.query for answer in paid}}
         sharpest = (_sharpest(answer, best[answer.query]) for answer in paid)
         return [answer or next(sharpest) for answer in known]
 

@@ -6,13 +6,14 @@ order gives each its number, the answers it was built from, and its noisy values
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from noiseledger.chain.contract import checksummed
 from noiseledger.chain.values import CASES, PROMISE_UNITS, Event, from_units
-from noiseledger.core.path import Case, Path, Point
+from noiseledger.core.path import Case, Path, Point, Price
 
 _LOGS_PER_BLOCK = 2**20
 
@@ -51,7 +52,20 @@ class _Known:
     """What was bought of one query so far."""
 
     bought: Fraction = Fraction(0)
+    #: The known points, in order, and the latest request for each.
+    order: list[Fraction] = field(default_factory=list)
     latest: dict[Fraction, int] = field(default_factory=dict)
+
+    def price(self, precision: Fraction) -> Price:
+        """Price a request by the points next to it: only these matter, and there may be very many."""
+        place = bisect_left(self.order, precision)
+        return Path(1, dict.fromkeys(self.order[max(place - 1, 0) : place + 1], (0,))).price(precision)
+
+    def add(self, precision: Fraction, number: int) -> None:
+        """Remember that a request was answered by a known point."""
+        if precision not in self.latest:
+            insort(self.order, precision)
+        self.latest[precision] = number
 
 
 def replay(events: Iterable[Event], *, reuses: bool) -> Iterator[Asked]:
@@ -79,13 +93,13 @@ def _asked(event: Event, known: _Known, *, reuses: bool) -> Asked:
     case, sources = CASES[fields["case"]], tuple[int, ...]()
     if reuses:
         # The contract calls every request below what was bought 2C; that some are known points only a replay can tell.
-        price = Path(1, dict.fromkeys(known.latest, (0,))).price(precision)
+        price = known.price(precision)
         case, sources = price.case, tuple(known.latest[source] for source in price.sources)
     start = Fraction(0) if reuses else known.bought
     known.bought += cost
     # A bridge is drawn by whoever asks for it: it is no point that others can build on.
     if case is not Case.BRIDGE:
-        known.latest[precision] = number
+        known.add(precision, number)
     return Asked(
         number=number,
         query=fields["query"].hex(),
