@@ -18,32 +18,62 @@ from sybil.parsers.rest import DocTestParser
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
+class Terminal:
+    """A shell's worth of state for the console examples of one document: variables, and what runs in the background."""
+
+    def __init__(self) -> None:
+        """Start with our own programs on the path."""
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        self.environment = {**os.environ, "PATH": path, "COLUMNS": "100"}
+        self._running: list[subprocess.Popen[str]] = []
+
+    def run(self, command: str) -> str:
+        """Run a line as a shell would, and return what it prints; with ``&``, what it has printed once it is up."""
+        words = [os.path.expandvars(word) for word in shlex.split(command)]
+        if words[0] == "export":
+            self.environment |= dict(word.split("=", 1) for word in words[1:])
+            return ""
+        if words[-1] == "&":
+            return self._run_in_background(words[:-1])
+        return subprocess.run(  # noqa: S603 - our own documents
+            words, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        ).stdout
+
+    def _run_in_background(self, words: list[str]) -> str:
+        process = subprocess.Popen(  # noqa: S603 - our own documents
+            words, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self._running.append(process)
+        return process.stdout.readline() if process.stdout else ""
+
+    def close(self) -> None:
+        """Stop what is running, the last first."""
+        for process in reversed(self._running):
+            process.terminate()
+            process.communicate()
+
+
 def run_console(example: Example) -> None:
     """Run each line that starts with ``$`` and compare what it prints with the lines below it, where there are any."""
+    terminal: Terminal = example.namespace["_terminal"]
     for session in ("\n" + example.parsed).split("\n$ ")[1:]:
         command, _, shown = session.partition("\n")
-        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"}
-        done = subprocess.run(  # noqa: S603 - our own documents
-            shlex.split(command),
-            env=environment,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+        printed = terminal.run(command)
         checker = doctest.OutputChecker()
-        if shown.strip() and not checker.check_output(shown.strip() + "\n", done.stdout.strip() + "\n", FLAGS):
-            raise AssertionError(f"$ {command}\nexpected:\n{shown}\nprinted:\n{done.stdout}")
+        if shown.strip() and not checker.check_output(shown.strip() + "\n", printed.strip() + "\n", FLAGS):
+            raise AssertionError(f"$ {command}\nexpected:\n{shown}\nprinted:\n{printed}")
 
 
 def enter_empty_folder(namespace: dict[str, Any]) -> None:
     """Let a document's examples write files where they do no harm."""
     namespace["_left"] = (Path.cwd(), tempfile.TemporaryDirectory())
+    namespace["_terminal"] = Terminal()
     os.chdir(namespace["_left"][1].name)
 
 
 def leave_folder(namespace: dict[str, Any]) -> None:
-    """Go back, and remove what the examples wrote."""
+    """Stop what the examples started, go back, and remove what they wrote."""
+    namespace["_terminal"].close()
     home, folder = namespace["_left"]
     os.chdir(home)
     folder.cleanup()
