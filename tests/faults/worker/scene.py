@@ -99,6 +99,11 @@ class Worker:
     def alive(self) -> bool:
         return self.process.code() is None
 
+    @property
+    def gave_up(self) -> bool:
+        """Whether it ended by itself with a sentence, and not with a traceback."""
+        return (self.process.code() or 0) > 0 and "noiseledger: " in self.text() and "Traceback" not in self.text()
+
     def text(self) -> str:
         return self.output.read_text() if self.output.exists() else ""
 
@@ -191,7 +196,7 @@ class Scene:
         ended = self.until(lambda: not worker.alive, seconds=PATIENCE_SECONDS)
         worker.process.kill()
         self.wire.fault = fault
-        return ended and worker.process.code() == 2 and len(self.wire.sent) == before
+        return ended and worker.gave_up and len(self.wire.sent) == before
 
     def start(self, *, key: str = WORKER, head: str = "latest", job: Job | None = None, once: bool = False) -> Worker:
         """Start a worker; it connects through the wire."""

@@ -52,7 +52,7 @@ def test_killed_at_every_moment_there_is(stage: Stage) -> None:
 
 def test_killed_while_a_lost_journal_is_rebuilt(stage: Stage) -> None:
     """Until the new journal is in its place there is none; then it is whole."""
-    for nth in count(1, 1 if THOROUGH else 11):
+    for nth in count(1, 3 if THOROUGH else 40):
         with stage.scene() as scene:
             scene.buy(0, "1/2")
             scene.start()
