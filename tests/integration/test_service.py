@@ -49,7 +49,17 @@ from noiseledger.custodian.service import Service
 from noiseledger.custodian.worker import Step
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.pinned import Pinned
-from noiseledger.errors import BudgetExceeded, ChainUnreachable, DataMismatch, InvalidInput, LedgerFull
+from noiseledger.errors import (
+    BudgetExceeded,
+    ChainUnreachable,
+    DataMismatch,
+    InvalidInput,
+    LedgerError,
+    LedgerFull,
+    LedgerNotFound,
+    NoiseledgerError,
+    NotAllowed,
+)
 
 Start = Callable[[], Worker]
 COMMAND = Path(sys.executable).with_name("noiseledger")
@@ -96,6 +106,7 @@ def test_what_passes_is_waited_out() -> None:
     told: list[str] = []
     served = service(lambda event, **facts: told.append(f"{event} {facts.get('kind')}"))
     gone, full = ChainUnreachable("No answer."), LedgerFull("No space.")
+    assert len(run(service(), gone, full, LedgerError("The disk failed."), NotAllowed("Another's key."), Step())) == 5
     run(served, gone, gone, full, Step(), gone)
     assert told == ["waiting ChainUnreachable", "waiting LedgerFull", "waiting ChainUnreachable"]
     assert served.health.errors == {"ChainUnreachable": 3, "LedgerFull": 1}
@@ -104,11 +115,12 @@ def test_what_passes_is_waited_out() -> None:
     assert served.health.is_ok
 
 
-def test_what_does_not_pass_ends_it() -> None:
+@pytest.mark.parametrize("error", [DataMismatch("Another journal."), LedgerNotFound("The journal is gone.")])
+def test_what_does_not_pass_ends_it(error: NoiseledgerError) -> None:
     served = service()
-    with pytest.raises(DataMismatch):
-        run(served, Step(), DataMismatch("Another journal."))
-    assert served.health.last_error == "DataMismatch"
+    with pytest.raises(type(error)):
+        run(served, Step(), error)
+    assert served.health.last_error == type(error).__name__
 
 
 def test_a_refusal_is_news_once() -> None:
@@ -262,6 +274,20 @@ def test_a_signal_ends_it_after_the_step(
     assert "Revealed in block" in out
     events = [json.loads(line)["event"] for line in err.splitlines()]
     assert events == ["started", "drawn", "sent", "confirmed", "stopped"]
+
+
+def test_a_reader_that_left_does_not_end_it(
+    published: PrivacyLedgerContract, works: Callable[..., subprocess.Popen[str]]
+) -> None:
+    process = works("--head", "latest", "--seconds", "0.1")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("Working on")
+    process.stdout.close()
+    for precision in ("0.25", "0.5"):
+        buy(published, OVER_60, precision)
+        until_answered(published)
+    process.terminate()
+    assert process.wait(timeout=30) == 0
 
 
 def secrets_of(catalogue: Catalogue, data: Pinned, published: PrivacyLedgerContract) -> set[str]:

@@ -104,14 +104,16 @@ class _Plain:
 
     def say(self, line: str) -> None:
         """Print at once, also into a pipe."""
-        print(line, flush=True)
+        with suppress(OSError):  # a full disk or a reader that left costs lines, never the worker
+            print(line, flush=True)
 
     def after(self, step: Step) -> None:
         """Sum up one look."""
         if self._as_json:
             transactions = [receipt.transaction for receipt in step.receipts]
             facts = {"transactions": transactions, "refused": sorted(step.refused), "error": self._health.last_error}
-            print_json(facts, flush=True)
+            with suppress(OSError):
+                print_json(facts, flush=True)
 
 
 class _Line(_Plain):

@@ -13,11 +13,13 @@ from typing import Any
 from noiseledger.chain.sender import Watch
 from noiseledger.custodian.health import Health
 from noiseledger.custodian.worker import Step, Worker
-from noiseledger.errors import ChainError, LedgerBusy, LedgerFull, LedgerRefused, NoiseledgerError, NotAllowed
+from noiseledger.errors import ChainError, LedgerError, LedgerNotFound, NoiseledgerError, NotAllowed
 from noiseledger.ledger.local import LocalLedger
 
-#: What passes by itself, or when somebody else does something about it.
-PASSING = (ChainError, LedgerBusy, LedgerFull, LedgerRefused, NotAllowed)
+#: What passes by itself, or when somebody else does something about it: a disk has many ways to say that it is full.
+PASSING = (ChainError, LedgerError, NotAllowed)
+#: But a journal that is gone does not come back.
+LASTING = (LedgerNotFound,)
 #: The same news is told again after this time only.
 _REPEAT_SECONDS = 60.0
 
@@ -66,6 +68,8 @@ class Service:
             self._waited = False
             try:
                 step = self.step(worker)
+            except LASTING:
+                raise
             except PASSING as error:
                 self.tell("waiting", kind=type(error).__name__, reason=str(error))
                 step = Step()

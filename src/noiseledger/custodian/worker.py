@@ -231,9 +231,8 @@ class Worker:
 
 def _concerns_the_call(error: RpcFailed) -> bool:
     """Say whether a node refused because of what a transaction does, and not because of who sends it or of itself."""
-    return any(
-        word in error.reason.lower() for word in ("revert", "gas required exceeds", "exceeds block gas", "out of gas")
-    )
+    reason = error.reason.lower()
+    return any(word in reason for word in ("revert", "gas required exceeds", "gas limit", "out of gas", "gas too high"))
 
 
 def batches(reveals: Sequence[Reveal]) -> Iterator[list[Reveal]]:
