@@ -70,6 +70,10 @@ def _show(recovery: Recovery, names: dict[str, str]) -> None:
             "queries may be closed."
         )
     console.print(
+        "If the old worker followed another head than finalized, and the chain has been reorganised since, it may have "
+        "answered what nobody can know of now: then do not go on."
+    )
+    console.print(
         "Should the old journal turn up, or an old worker still run with it, never let it answer again: two journals could "
         "give two answers to one question."
     )
