@@ -1,21 +1,42 @@
-"""What all commands print alike: JSON of a stable shape, tables for people, errors in one sentence."""
+"""What all commands print alike: JSON of a stable shape, tables for people, errors in one sentence.
+
+Names and texts may come from a chain or from somebody else's file. For people they are stripped of everything that steers
+a terminal, and never read as markup; JSON escapes them by itself.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from noiseledger.errors import BudgetExceeded, NoiseledgerError
+from noiseledger.errors import AllowanceExceeded, BudgetExceeded, NoiseledgerError
 
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
-console = Console(highlight=False)
+console = Console(highlight=False, markup=False, emoji=False)
+#: For what is said on the side, so that standard output holds the result and nothing else.
+notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+_STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def plain(text: object, keep: str = "") -> str:
+    r"""Return a text with a mark in place of each character that steers a terminal, but for those to ``keep``.
+
+    >>> plain("a\x1b[31mb\u202ec")
+    'a\ufffd[31mb\ufffdc'
+    """
+    return "".join(
+        "\ufffd" if unicodedata.category(letter) in _STEERING and letter not in keep else letter for letter in str(text)
+    )
 
 
 def print_json(data: Mapping[str, Any], *, flush: bool = False) -> None:
@@ -23,22 +44,29 @@ def print_json(data: Mapping[str, Any], *, flush: bool = False) -> None:
     print(json.dumps(data, indent=2), flush=flush)
 
 
+def print_json_line(data: Mapping[str, Any]) -> None:
+    """Print one JSON object on a line of its own, at once, for a command that prints many."""
+    print(json.dumps(data), flush=True)
+
+
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table; columns of numbers are named with a leading '>' and set flush right."""
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table(title=Text(plain(title)), title_justify="left", title_style="bold")
     for name in columns:
         table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+        table.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
     console.print(table)
 
 
 def print_error(error: NoiseledgerError, *, as_json: bool) -> None:
     """Print the mistake: as JSON on standard output where a machine listens, else as a sentence on standard error."""
     if not as_json:
-        print(f"noiseledger: {error}", file=sys.stderr)
+        # Only a catalogue's problems come one to a line.
+        keep = "\n" if hasattr(error, "problems") else ""
+        print(f"noiseledger: {plain(error, keep)}", file=sys.stderr)
         return
     body: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
-    if isinstance(error, BudgetExceeded):
+    if isinstance(error, BudgetExceeded | AllowanceExceeded):
         body |= {name: float(getattr(error, name)) for name in ("requested", "remaining", "missing")}
     print_json({"error": body})

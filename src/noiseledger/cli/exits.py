@@ -1,0 +1,46 @@
+"""Exit codes: what a script learns without reading a sentence. This is the one place where they are chosen."""
+
+from __future__ import annotations
+
+from noiseledger.errors import (
+    AllowanceExceeded,
+    AnswerPending,
+    BudgetExceeded,
+    ChainError,
+    NoiseledgerError,
+    TransactionPending,
+)
+
+#: Somebody said no when asked, or ``noiseledger doctor`` found a problem.
+DECLINED = 1
+BAD_INPUT = 2
+REFUSED_BY_BUDGET = 3
+PENDING = 4
+CHAIN_TROUBLE = 5
+#: A mistake in this program.
+OUR_MISTAKE = 70
+INTERRUPTED = 130
+
+
+class Interrupted(NoiseledgerError):
+    """Somebody pressed Ctrl-C; the message says what became of the request."""
+
+
+# The first that fits: a transaction that waits is chain trouble too, but the same command again is all it takes.
+_CODES: tuple[tuple[type[NoiseledgerError], int], ...] = (
+    (Interrupted, INTERRUPTED),
+    (BudgetExceeded, REFUSED_BY_BUDGET),
+    (AllowanceExceeded, REFUSED_BY_BUDGET),
+    (AnswerPending, PENDING),
+    (TransactionPending, PENDING),
+    (ChainError, CHAIN_TROUBLE),
+)
+
+
+def exit_code(error: NoiseledgerError) -> int:
+    """Return the exit code of an error.
+
+    >>> exit_code(AnswerPending("not yet"))
+    4
+    """
+    return next((code for kind, code in _CODES if isinstance(error, kind)), BAD_INPUT)
