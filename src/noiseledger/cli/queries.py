@@ -1,0 +1,40 @@
+"""``noiseledger queries [LEDGER]``: what may be asked, and what is already known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from noiseledger.cli.connect import open_client
+from noiseledger.cli.output import JsonOption, console, print_json, print_table
+from noiseledger.cli.settings import LedgerArgument, RpcOption
+from noiseledger.cli.shapes import amount, describe_query, groups
+from noiseledger.cli.standing import Standing, standings
+from noiseledger.core.numbers import readable
+
+
+def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
+    """List what may be asked, and how accurate an answer is free."""
+    with open_client(ledger, rpc) as client:
+        found = standings(client)
+    if json:
+        print_json({"queries": [_describe(standing) for standing in found]})
+        return
+    rows = [(s.offer.name, str(s.offer.query), s.offer.query.dimension, _free(s)) for s in found]
+    print_table("What may be asked", ("name", "query", ">numbers", ">free now, ± (95%)"), rows)
+    console.print("Next: noiseledger quote NAME --within NUMBER")
+
+
+def _free(standing: Standing) -> str:
+    return "nothing yet" if standing.half_width is None else readable(standing.half_width, 3)
+
+
+def _describe(standing: Standing) -> dict[str, Any]:
+    offer = standing.offer
+    return {
+        **describe_query(offer.name, offer.query),
+        "groups": groups(offer.query),
+        "dimension": offer.query.dimension,
+        **amount("sensitivity", offer.sensitivity),
+        **amount("public", standing.public),
+        "public_half_width_95": standing.half_width,
+    }

@@ -1,0 +1,44 @@
+"""``noiseledger quote QUERY [LEDGER]``: what an answer would cost and give."""
+
+from __future__ import annotations
+
+from noiseledger.cli.connect import open_client
+from noiseledger.cli.output import JsonOption, print_json
+from noiseledger.cli.plan import make_plan
+from noiseledger.cli.settings import LedgerArgument, RpcOption
+from noiseledger.cli.wishes import (
+    AlsoOption,
+    ConfidenceOption,
+    DeltaOption,
+    EpsilonOption,
+    PrecisionOption,
+    QueryArgument,
+    SigmaOption,
+    WithinOption,
+    read_asks,
+)
+from noiseledger.core.request import Wish
+
+
+def quote(
+    query: QueryArgument,
+    ledger: LedgerArgument = None,
+    epsilon: EpsilonOption = None,
+    delta: DeltaOption = None,
+    within: WithinOption = None,
+    confidence: ConfidenceOption = None,
+    sigma: SigmaOption = None,
+    precision: PrecisionOption = None,
+    also: AlsoOption = None,
+    rpc: RpcOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what an answer would cost and how accurate it would be. Nothing is spent, and no key is needed."""
+    wish = Wish(epsilon=epsilon, delta=delta, within=within, confidence=confidence, sigma=sigma, precision=precision)
+    asks = read_asks(query, wish, also)
+    with open_client(ledger, rpc) as client:
+        plan = make_plan(client, asks)
+    if json:
+        print_json(plan.describe())
+    else:
+        plan.show()

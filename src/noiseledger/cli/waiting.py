@@ -1,0 +1,33 @@
+"""How long the custodian's worker keeps people waiting."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from noiseledger.client import Client
+    from noiseledger.ledger.chain import ChainLedger
+
+
+def oldest_wait(client: Client, first_block: int) -> float | None:
+    """Return for how many seconds the oldest purchase without an answer has waited; None if all are answered."""
+    ledger = cast("ChainLedger", client.ledger)
+    identifiers = [query.identifier for query in ledger.queries()]
+    meters = zip(identifiers, ledger.contract.meters(identifiers), strict=True)
+    waiting = [(identifier, meter.revealed) for identifier, meter in meters if meter.revealed < meter.bought]
+    blocks = [_first_unanswered(ledger, identifier, revealed, first_block) for identifier, revealed in waiting]
+    oldest = min((block for block in blocks if block is not None), default=None)
+    if oldest is None:
+        return None
+    found = ledger.contract.rpc.call("eth_getBlockByNumber", hex(oldest), False)
+    return max(time.time() - int(found["timestamp"], 16), 0.0)
+
+
+def _first_unanswered(ledger: ChainLedger, identifier: str, revealed: Fraction, first_block: int) -> int | None:
+    """Return the block of the first request of a query that goes beyond what is revealed."""
+    from noiseledger.ledger.history import replay  # noqa: PLC0415 - takes a second
+
+    requests = replay(ledger.contract.events(["Asked"], identifier, first_block), reuses=ledger.terms.reuses)
+    return next((request.block for request in requests if request.stretch[1] > revealed), None)

@@ -1,0 +1,74 @@
+"""Run a command in this process, as ``noiseledger`` itself would: a start of Python for each would take a second."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noiseledger.cli import main
+
+COMMAND = Path(sys.executable).with_name("noiseledger")
+VARIABLES = ("LEDGER", "RPC", "KEY", "KEYFILE", "PASSWORD", "DEBUG")
+
+
+class Terminal(io.StringIO):
+    """Somebody who types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> str:
+        """The kind of error, which must be a sentence and no traceback."""
+        assert "Traceback" not in self.out + self.err
+        return str(self.json["error"]["type"])
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs commands; with ``typed``, at a terminal."""
+
+    monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str]
+
+    def __call__(self, *arguments: str | Path, typed: str | None = None) -> Done:
+        self.monkeypatch.setattr(sys, "argv", ["noiseledger", *map(str, arguments)])
+        self.monkeypatch.setattr(sys, "stdin", io.StringIO() if typed is None else Terminal(typed))
+        self.capsys.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        out, err = self.capsys.readouterr()
+        assert "Traceback" not in out + err
+        code = stopped.value.code
+        return Done(code if isinstance(code, int) else 0, out, err)
+
+
+Run = Callable[..., Done]
+
+
+def bare_environment(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let no setting of whoever runs the tests reach a command."""
+    for name in VARIABLES:
+        monkeypatch.delenv(f"NOISELEDGER_{name}", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    monkeypatch.setenv("COLUMNS", "120")
