@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypeAlias
 
 from eth_abi.abi import decode
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
@@ -16,6 +17,9 @@ from hexbytes import HexBytes
 from noiseledger.chain import abi
 from noiseledger.chain.values import from_units
 from noiseledger.core.path import Point
+
+#: What a journal knows: points by query and precision.
+Points: TypeAlias = Mapping[str, Mapping[Fraction, Point]]
 
 _REVEAL = bytes.fromhex(abi.encode_call("reveal", [], [], [], [])[2:10])
 _LISTS = ["bytes32[]", "uint256[]", "uint256[]", "int256[]"]
@@ -62,12 +66,8 @@ def check_one_value(released: Iterable[Stretch]) -> None:
             raise Broken(f"two increments for one stretch of {each.query[:12]}: {each.start} to {each.end}")
 
 
-def check_one_path(released: Sequence[Stretch], journal: Mapping[str, Mapping[Fraction, Point]]) -> None:
-    """All stretches of a query, and the points in its journal, lie on one path that begins at zero.
-
-    A point that the journal does not know, as after it was lost, must not lie within any stretch: whoever drew that did not
-    know the point either, so the data was asked twice, though no two numbers contradict each other.
-    """
+def check_one_path(released: Iterable[Stretch], journal: Points) -> None:
+    """All stretches of a query, and the points in its journal, lie on one path that begins at zero."""
     paths: dict[str, _Path] = {}
     for query, points in journal.items():
         for precision, point in points.items():
@@ -75,13 +75,18 @@ def check_one_path(released: Sequence[Stretch], journal: Mapping[str, Mapping[Fr
     for each in released:
         if not paths.setdefault(each.query, _Path()).add(each.start, each.end, each.increments):
             raise Broken(f"a second path of {each.query[:12]}: it differs between {each.start} and {each.end}")
+
+
+def check_nothing_forgotten(before: Iterable[Stretch], released: Iterable[Stretch], journal: Points) -> None:
+    """Whoever drew across a point that was broadcast before knew it.
+
+    Else the data was asked twice, though no two numbers contradict each other.
+    """
+    ends = {(each.query, each.end) for each in [*before, *released]}
     for each in released:
-        known = journal.get(each.query, {})
-        for other in released:
-            if other.query == each.query and other.end not in known and each.start < other.end < each.end:
-                raise Broken(
-                    f"a second path of {each.query[:12]}: drawn across {other.end}, which nobody knows any more"
-                )
+        for query, end in ends:
+            if query == each.query and each.start < end < each.end and end not in journal.get(query, {}):
+                raise Broken(f"a second path of {query[:12]}: drawn across {end}, which the journal does not know")
 
 
 def check_budget(released: Iterable[Stretch], budget: Fraction) -> None:

@@ -128,6 +128,8 @@ class Scene:
         self.dimensions = {query.identifier: query.dimension for query in self.queries}
         #: How far a journal that was lost may have revealed each query.
         self.closed: dict[str, Fraction] = {}
+        #: How many transactions had left when a journal was lost, and what it knew.
+        self.lost: list[tuple[int, promise.Points]] = []
         self._numbers = count(1)
         self.state = folder.folder / "state"
         self.start_node(self.state)
@@ -260,6 +262,7 @@ class Scene:
     def recover_the_journal(self, job: Job | None = None) -> Worker:
         """Lose the journal and rebuild it from the chain; what is bought then and not revealed is closed."""
         self.kill_all()
+        self.lost.append((len(self.wire.sent), self.folder.points()))
         for file in self.folder.custody.glob("journal.ledger*"):
             file.unlink()
         for query in self.queries:
@@ -369,11 +372,22 @@ class Scene:
 
     def check_promise(self) -> None:
         """Nothing that left contradicts anything else that left, is beyond the budget, or tells a secret."""
-        released = self.released()
+        # In this order: a worker may be at work, and what it draws is in the journal before it is sent.
+        sent, points = list(self.wire.sent), self.folder.points()
+        released = promise.stretches(sent, self.dimensions)
         promise.check_one_value(released)
-        promise.check_one_path(released, self.folder.points())
+        promise.check_one_path(released, points)
+        self._check_nothing_forgotten(sent, points)
         promise.check_budget(released, self.budget)
         promise.check_silence([*self.wire.questions, *(w.text().encode() for w in self.workers)], self.secrets)
+
+    def _check_nothing_forgotten(self, sent: Sequence[str], points: promise.Points) -> None:
+        """Check what each journal drew against what it knew: those that were lost, and the one that we have."""
+        first = 0
+        for last, known in [*self.lost, (len(sent), points)]:
+            before, own = (promise.stretches(part, self.dimensions) for part in (sent[:first], sent[first:last]))
+            promise.check_nothing_forgotten(before, own, known)
+            first = last
 
     def check(self, job: Job | None = None) -> None:
         """Check everything, once things are well again; no worker is left running."""

@@ -191,8 +191,7 @@ def test_a_transaction_that_offered_too_little(gwei: int, scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("forget", [Scene.reorganise, Scene.roll_back])
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
-@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize(("depth", "running"), [(1, True), (2, True), (3, True), (4, True), (1, False), (4, False)])
 def test_a_chain_that_forgets(forget: Callable[[Scene, int], int], depth: int, running: bool, scene: Scene) -> None:
     """Across an answer, its request, the answer before and its request; then the same is bought again."""
     scene.start()

@@ -6,7 +6,15 @@ from fractions import Fraction
 
 import pytest
 
-from faults.worker.promise import Broken, Stretch, check_budget, check_one_path, check_one_value, check_silence
+from faults.worker.promise import (
+    Broken,
+    Stretch,
+    check_budget,
+    check_nothing_forgotten,
+    check_one_path,
+    check_one_value,
+    check_silence,
+)
 
 
 def stretch(start: int, end: int, *increments: int) -> Stretch:
@@ -42,11 +50,14 @@ def test_a_second_path_is_seen_wherever_it_meets_the_first(strange: Stretch, at:
 
 def test_a_stretch_across_a_forgotten_point_is_a_second_path() -> None:
     """No two numbers contradict each other, and yet the data was asked twice."""
-    forgotten = [stretch(0, 1, 5, -1), stretch(0, 2, 6, 0)]
-    check_one_path(forgotten, KNOWN)
-    check_one_path([stretch(0, 1, 5, -1), stretch(1, 2, 1, 1)], {})
-    with pytest.raises(Broken, match="second path"):
-        check_one_path(forgotten, {"ab": {Fraction(2): (6, 0)}})
+    one, other = stretch(0, 1, 5, -1), stretch(0, 2, 6, 0)
+    check_one_path([one, other], {})
+    check_nothing_forgotten([one], [other], KNOWN)
+    check_nothing_forgotten([other], [one], {})
+    check_nothing_forgotten([one], [stretch(1, 2, 1, 1)], {})
+    for before, now in (([one], [other]), ([], [one, other])):
+        with pytest.raises(Broken, match="second path"):
+            check_nothing_forgotten(before, now, {"ab": {Fraction(2): (6, 0)}})
 
 
 def test_a_path_that_is_not_the_journals_is_seen() -> None:
