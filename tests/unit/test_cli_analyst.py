@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,6 +86,27 @@ def test_from_the_price_to_the_answer_and_back(run: Runner, ledger: Path, people
         assert (shown.code, shown.err) == (0, "")
         assert name in shown.out
     assert "█" in run("budget", ledger).out
+
+
+def keys_of(value: Any) -> set[str]:
+    """Return every name in a JSON value."""
+    if isinstance(value, dict):
+        return set(value) | keys_of(list(value.values()))
+    return {name for item in value for name in keys_of(item)} if isinstance(value, list) else set()
+
+
+def test_every_name_in_the_json_is_in_the_reference(run: Runner, ledger: Path, people: Path) -> None:
+    reference = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text()
+    name = OVER_60.identifier[:12]
+    commands: list[tuple[str | Path, ...]] = [("ask", name, ledger, "--sigma", "1", "--data", people, "--yes")]
+    commands += [
+        ("quote", name, ledger, "--sigma", "1"),
+        *((c, ledger) for c in ("queries", "budget", "history", "doctor")),
+    ]
+    for command in commands:
+        names = keys_of(run(*command, "--json").json)
+        assert names
+        assert [name for name in names if f"`{name}`" not in reference] == []
 
 
 def test_requests_of_one_list_are_priced_in_a_row(run: Runner, ledger: Path, tmp_path: Path, people: Path) -> None:
