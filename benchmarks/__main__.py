@@ -18,7 +18,7 @@ from benchmarks.helpers import Benchmark, console, show
 from benchmarks.workspace import ROOT, Workspace, file_system, workspace
 
 #: Modules of this package, imported only when they run: the libraries that we are compared with take seconds to load.
-BENCHMARKS = ("conversions", "noise", "asks", "memory", "gas", "throughput")
+BENCHMARKS = ("conversions", "noise", "asks", "memory", "gas", "throughput", "engine", "dataset", "worker")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -60,6 +60,7 @@ def _environment(space: Workspace) -> dict[str, str | int | bool]:
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "Python": platform.python_version(),
+        "DuckDB": version("duckdb"),
         "SQLite": sqlite3.sqlite_version,
         "OpenDP": version("opendp"),
         "dp-accounting": version("dp-accounting"),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import json
-import resource
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.asker import Asker
+from benchmarks.peak import forget_peak, peak
 from benchmarks.workspace import DELTA, EPSILON, HISTOGRAM, SOURCE, population
 from noiseledger.core.query import Query
 from noiseledger.data import Table
@@ -32,13 +29,13 @@ class _FullCells(Table):
 def main() -> None:
     """Measure what the command line says: a file, its number of records (0 for a new histogram), how many rounds."""
     file, records, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    _forget_peak()
-    before = _peak()
+    forget_peak()
+    before = peak()
     if records:
         _ask(file, records, rounds)
     else:
         _ask_histogram(file, rounds)
-    print(json.dumps([before, _peak()]))
+    print(json.dumps([before, peak()]))
 
 
 def _ask(file: Path, records: int, rounds: int) -> None:
@@ -58,23 +55,6 @@ def _ask_histogram(file: Path, rounds: int) -> None:
         for precision in (turn / 10, turn / 10, turn / 10 - 0.05):
             _ = ledger.ask(HISTOGRAM, precision=precision).values
     ledger.close()
-
-
-def _forget_peak() -> None:
-    """Give back what the imports left unused and let the peak start anew, where Linux allows: it would hide asks."""
-    gc.collect()
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def _peak() -> int:
-    """Return the peak of this process alone: Linux lets ``getrusage`` start from that of the process it came from."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)
-    (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1])
 
 
 if __name__ == "__main__":

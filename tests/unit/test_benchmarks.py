@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+from noiseledger.data.catalogue import read_catalogue
+
 ROOT = Path(__file__).parents[2]
+IPUMS = ROOT / "src" / "noiseledger" / "data" / "ipums.toml"
 ROW_KEYS = {
     "conversions": {"conversion", "by", "per_second", "ratio", "difference"},
     "noise": {"noise", "by", "per_second", "ratio"},
@@ -16,6 +20,9 @@ ROW_KEYS = {
     "memory": {"process", "records", "peak_mib", "imports_mib"},
     "gas": {"purchase", "dimension", "batch", "records", "ask", "reveal", "transactions", "per_query", "snapshot"},
     "throughput": {"what", "way", "per_second", "to_bare", "stalled"},
+    "engine": {"format", "rows", "query", "ours_ms", "plain_ms", "ratio"},
+    "dataset": {"work", "rows", "seconds", "us_per_row", "peak_mib", "imports_mib"},
+    "worker": {"by", "at_once", "per_second", "ratio"},
 }
 NOT_POSITIVE = {"records", "difference", "met", "growth", "snapshot", "stalled"}
 
@@ -61,6 +68,7 @@ def check_what_is_compared(results: dict[str, list[dict[str, Any]]]) -> None:
     assert requests == {(kind, size) for kind in kinds for size in (10, 100, 1000)} | {("bare transaction", None)}
     assert [row["records"] for row in results["memory"]] == [10, 100, 1000, None]
     check_chain_sections(results)
+    check_data_sections(results)
 
 
 def check_chain_sections(results: dict[str, list[dict[str, Any]]]) -> None:
@@ -69,6 +77,16 @@ def check_chain_sections(results: dict[str, list[dict[str, Any]]]) -> None:
     assert wishes == ["<= 120,000", "<= 30,000", "<= 13,981,013", "within 2%", "within 2%"]
     # By our sender, and signed before: both beside the node's own rate.
     assert [row["target"] for row in results["throughput"] if "met" in row] == [">= 5x"] * 2
+
+
+def check_data_sections(results: dict[str, list[dict[str, Any]]]) -> None:
+    queries = [entry.name for entry in read_catalogue(IPUMS).entries]
+    assert [(row["format"], row["query"]) for row in results["engine"]] == list(product(("parquet", "duckdb"), queries))
+    works = ("five queries", "reading", "commitment")
+    assert [(row["rows"], row["work"]) for row in results["dataset"]] == list(product((1000, 10_000), works))
+    assert [row["met"] for row in results["dataset"] if "met" in row] == [True, True]
+    sides = product((1, 10), ("bare transactions", "worker"))
+    assert [(row["at_once"], row["by"]) for row in results["worker"]] == list(sides)
 
 
 def check_agreement_with_dp_accounting(rows: list[dict[str, Any]]) -> None:
@@ -83,6 +101,9 @@ def check_tables(printed: str, file_system: str) -> None:
         "4. Memory",
         "5. Gas",
         "6. Throughput",
+        "7. Queries in DuckDB",
+        "8. Time and memory",
+        "9. The worker",
         "OpenDP",
         "bare transaction",
         ">= 10x",
