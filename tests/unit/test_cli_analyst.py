@@ -193,6 +193,8 @@ def test_mistyped_words_get_a_hint(run: Runner, ledger: Path) -> None:
     wrong = run("quote", "x", ledger, "--epsilo", "1", "--json")
     assert (wrong.code, wrong.error, wrong.err) == (2, "InvalidInput", "")
     assert "epsilon" in wrong.json["error"]["message"]
+    for words in (("ask", "x", ledger, "--sigma", "1", "--wait", "nan"), ("watch", ledger, "--seconds", "inf")):
+        assert (run(*words).code, run(*words, "--json").error) == (2, "InvalidInput")
 
 
 def test_hostile_names_are_shown_and_not_obeyed(run: Runner, tmp_path: Path) -> None:
@@ -255,6 +257,7 @@ def test_a_settings_file_is_checked(run: Runner, tmp_path: Path, text: str, says
     assert "abab" not in done.err
     seen = run("doctor", "--json")
     assert seen.code == 1
+    assert [check["status"] for check in seen.json["checks"][:2]] == ["ok", "problem"]
     assert "abab" not in seen.out
 
 

@@ -16,7 +16,7 @@ import typer
 
 from noiseledger.cli.connect import find_payer, open_client, open_key
 from noiseledger.cli.exits import DECLINED
-from noiseledger.cli.output import JsonOption, console, notes, print_json, print_table
+from noiseledger.cli.output import JsonOption, console, finite, notes, print_json, print_table
 from noiseledger.cli.plan import Plan, make_plan
 from noiseledger.cli.progress import Progress
 from noiseledger.cli.settings import KeyOption, LedgerArgument, RpcOption
@@ -58,7 +58,9 @@ def ask(
         bool, typer.Option("--exact", help="Noise of just the size asked for, not the best public answer.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking.")] = False,
-    wait: Annotated[float, typer.Option(help="Seconds to wait for the custodian's worker.", min=0.0)] = WAIT_SECONDS,
+    wait: Annotated[
+        float, typer.Option(help="Seconds to wait for the custodian's worker.", min=0.0, callback=finite)
+    ] = WAIT_SECONDS,
     data: Annotated[Path | None, typer.Option(help="With a local ledger: the file with the data.")] = None,
     rpc: RpcOption = None,
     key: KeyOption = None,

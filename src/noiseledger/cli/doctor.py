@@ -85,18 +85,21 @@ def doctor(
 
 
 def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[Check]:
-    yield _check_python()
-    yield _check_settings()
-    yield _check_anvil()
+    settings = _check_settings()
+    yield from (_check_python(), settings, _check_anvil())
+    if settings.status is Status.PROBLEM:
+        # Everything else would only say the same again.
+        return
     with ExitStack() as stack:
-        chain, client = _open_chain(stack, rpc), _open_ledger(stack, ledger, rpc)
-        is_local = not isinstance(client, Check) and isinstance(client.ledger, LocalLedger)
-        if not is_local:
-            yield _check_chain(chain)
-            yield from _check_key(chain, key)
+        client = _open_ledger(stack, ledger, rpc)
+        if not isinstance(client, Check) and isinstance(client.ledger, LocalLedger):
+            yield _check_ledger(client)
+            return
+        chain = _open_chain(stack, rpc)
+        yield _check_chain(chain)
+        yield from _check_key(chain, key)
         yield _check_ledger(client)
-        if not is_local:
-            yield _check_worker(client, ledger)
+        yield _check_worker(client, ledger)
 
 
 def _check_python() -> Check:

@@ -10,6 +10,7 @@ import json
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -37,6 +38,13 @@ def plain(text: object, keep: str = "") -> str:
     return "".join(
         "\ufffd" if unicodedata.category(letter) in _STEERING and letter not in keep else letter for letter in str(text)
     )
+
+
+def finite(number: float) -> float:
+    """Refuse a time that is none: no bound that typer checks keeps out what is not a number."""
+    if not isfinite(number):
+        raise typer.BadParameter("expected a number of seconds.")
+    return number
 
 
 def print_json(data: Mapping[str, Any], *, flush: bool = False) -> None:

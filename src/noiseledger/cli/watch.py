@@ -10,7 +10,7 @@ import typer
 from noiseledger.cli.connect import first_block, open_client
 from noiseledger.cli.follow import ChainFollower, Follower, LocalFollower
 from noiseledger.cli.history import short
-from noiseledger.cli.output import JsonOption, console, notes, plain, print_json_line
+from noiseledger.cli.output import JsonOption, console, finite, notes, plain, print_json_line
 from noiseledger.cli.settings import LedgerArgument, RpcOption
 from noiseledger.cli.shapes import describe_budget
 from noiseledger.core.numbers import readable
@@ -25,7 +25,7 @@ SHOWN_VALUES = 6
 def watch(
     ledger: LedgerArgument = None,
     rpc: RpcOption = None,
-    seconds: Annotated[float, typer.Option(help="Time between looks.", min=0.05)] = 1.0,
+    seconds: Annotated[float, typer.Option(help="Time between looks.", min=0.05, callback=finite)] = 1.0,
     json: JsonOption = False,
 ) -> None:
     """Follow a ledger live: requests, answers and the budget, until Ctrl-C."""
