@@ -7,13 +7,15 @@ Location(engine='duckdb', place='study/people.csv', table=None)
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from noiseledger.data.source import Source
-from noiseledger.errors import InvalidInput
+from noiseledger.errors import DataUnavailable, InvalidInput
 
 KEYS = ("file", "url", "table", "engine")
 ENGINES = ("duckdb", "postgres", "spark", "mongodb")
@@ -42,6 +44,8 @@ class Location:
         if file is not None:
             if engine not in (None, "duckdb", "spark"):
                 raise InvalidInput(f"A file is read by duckdb or spark, not by {engine}: leave the engine out.")
+            if engine == "spark" and table is not None:
+                raise InvalidInput(f"A file read by spark is one table by itself: leave out table = {table!r}.")
             return cls(engine or "duckdb", str(folder / file), table)
         return cls._server(str(url), table, engine)
 
@@ -61,11 +65,11 @@ class Location:
         if self.engine == "postgres":
             from noiseledger.data.engines.postgres import open_postgres  # noqa: PLC0415
 
-            return open_postgres(os.path.expandvars(self.place), str(self.table))
+            return open_postgres(_filled_in(self.place), str(self.table))
         if self.engine == "mongodb":
             from noiseledger.data.engines.mongodb import open_mongodb  # noqa: PLC0415
 
-            return open_mongodb(os.path.expandvars(self.place), str(self.table))
+            return open_mongodb(_filled_in(self.place), str(self.table))
         if self.engine == "spark":
             from noiseledger.data.engines.spark import open_spark  # noqa: PLC0415
 
@@ -78,5 +82,17 @@ class Location:
         """Say where, without a password."""
         if "://" not in self.place:
             return self.place
-        scheme, _, rest = self.place.partition("://")
+        scheme, _, rest = self.place.partition("?")[0].partition("://")
         return f"{scheme}://{rest.rpartition('@')[2]} {self.table}"
+
+
+def _filled_in(url: str) -> str:
+    """Put environment variables in, written as a url wants it: a password may have any letters."""
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if name not in os.environ:
+            raise DataUnavailable(f"The environment has no variable {name}, which the url of the source names.")
+        return quote(os.environ[name], safe="")
+
+    return re.sub(r"\$(?:(\w+)|\{(\w+)\})", value, url)

@@ -10,16 +10,14 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import duckdb
 import ibis
-import ibis.expr.types as ir
 import pyarrow as pa
-from ibis.backends.duckdb import Backend
 
-from noiseledger.data.cells import NUMBER, WHOLE
 from noiseledger.data.engines.relation import Relation
+from noiseledger.data.engines.text import check_header, checks_of, typed
 from noiseledger.data.source import Content
 from noiseledger.errors import DataUnavailable, InvalidInput
 
@@ -28,6 +26,7 @@ Format: TypeAlias = Literal["csv", "parquet", "duckdb", "sqlite"]
 #: No network, no extensions, and no private data spilled to disk.
 _SETTINGS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False, "temp_directory": ""}
 _BATCH_ROWS = 50_000
+_FAILURES = (duckdb.Error,)
 
 
 def open_file(file: Path, table: str | None = None) -> Relation:
@@ -67,37 +66,29 @@ def _open_csv(file: Path, table: str | None) -> Relation:
             nullstr="",
             strict_mode=True,
         )
-        return Relation(engine, engine.create_table("data", _typed(engine, text), temp=True))
+        check_header(file, text.columns)
+        (found,) = engine.to_pyarrow(checks_of(text)).to_pylist()
+        data, contents = typed(text, found)
+        return Relation(engine, engine.create_table("data", data, temp=True), contents, _FAILURES)
     except duckdb.InvalidInputException:
         raise DataUnavailable(
             f"{file} cannot be read as CSV: expected UTF-8 text, a header, commas, and as many fields in every line."
         ) from None
 
 
-def _typed(engine: Backend, text: ir.Table) -> ir.Table:
-    """Give each column of a text file its type: numbers if all fields read as such, else text."""
-    checks = {}
-    for i, name in enumerate(text.columns):
-        checks[f"w{i}"] = text[name].re_search(f"^{WHOLE}$").all()
-        checks[f"n{i}"] = text[name].re_search(f"^{NUMBER}$").all()
-    (found,) = engine.to_pyarrow(text.aggregate(**checks)).to_pylist()
-    typed: dict[str, Any] = {}
-    for i, name in enumerate(text.columns):
-        whole, number = (found[f"{key}{i}"] is not False for key in "wn")
-        # What is beyond the range of a double is infinite, hence missing.
-        typed[name] = text[name].cast("int64") if whole else text[name].try_cast("float64") if number else text[name]
-    return text.select(**typed)
-
-
 def _open_parquet(file: Path, table: str | None) -> Relation:
     _check_no_table(file, table)
     engine = ibis.duckdb.connect(**_SETTINGS)
-    return Relation(engine, engine.read_parquet(_literal(file)))
+    return Relation(engine, engine.read_parquet(_literal(file)), failures=_FAILURES)
 
 
 def _open_duckdb(file: Path, table: str | None) -> Relation:
     engine = ibis.duckdb.connect(file, read_only=True, **_SETTINGS)
-    return Relation(engine, engine.table(_choose(file, table, engine.list_tables())))
+    # Ibis' own list comes through what DuckDB is about to remove.
+    names = engine.con.execute(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
+    ).fetchall()
+    return Relation(engine, engine.table(_choose(file, table, [name for (name,) in names])), failures=_FAILURES)
 
 
 def _open_sqlite(file: Path, table: str | None) -> Relation:
@@ -112,7 +103,8 @@ def _open_sqlite(file: Path, table: str | None) -> Relation:
         schema = pa.schema([(name, kind) for name, (kind, _) in columns.items()])
         content = pa.Table.from_batches(_sqlite_batches(run, source, schema), schema)
     engine.con.register("data", content)
-    return Relation(engine, engine.table("data"), {name: contents for name, (_, contents) in columns.items()})
+    contents = {name: contents for name, (_, contents) in columns.items()}
+    return Relation(engine, engine.table("data"), contents, _FAILURES)
 
 
 def _sqlite_type(run: sqlite3.Connection, source: str, name: str) -> tuple[pa.DataType, frozenset[Content]]:
@@ -126,9 +118,7 @@ def _sqlite_type(run: sqlite3.Connection, source: str, name: str) -> tuple[pa.Da
 
 
 def _sqlite_batches(run: sqlite3.Connection, source: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    casts = [
-        f"CAST({_quoted(field.name)} AS TEXT)" if field.type == pa.string() else _quoted(field.name) for field in schema
-    ]
+    casts = [f"CAST({_quoted(field.name)} AS {_SQLITE_TYPES[str(field.type)]})" for field in schema]
     cursor = run.execute(f"SELECT {', '.join(casts)} FROM {source}")  # noqa: S608 - quoted, and SQLite's own
     while rows := cursor.fetchmany(_BATCH_ROWS):
         arrays = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)]
@@ -136,6 +126,7 @@ def _sqlite_batches(run: sqlite3.Connection, source: str, schema: pa.Schema) -> 
 
 
 _SQLITE_KINDS: dict[str, Content] = {"integer": "number", "real": "number", "text": "text", "blob": "other"}
+_SQLITE_TYPES = {"int64": "INTEGER", "double": "REAL", "string": "TEXT"}
 _OPENERS = {"csv": _open_csv, "parquet": _open_parquet, "duckdb": _open_duckdb, "sqlite": _open_sqlite}
 
 

@@ -8,6 +8,7 @@ cannot overflow. Names and literals enter as expressions, never as text pasted i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property, reduce
 from operator import and_, or_
@@ -32,8 +33,10 @@ from noiseledger.core.query import Column, Query
 from noiseledger.data.cells import Value, exact_value
 from noiseledger.data.record import Record
 from noiseledger.data.source import Content, Profile
+from noiseledger.errors import DataMismatch, DataUnavailable
 
 _LARGEST_DOUBLE = 1.7976931348623157e308
+_TINY = 1e-290
 #: The most that one sum of 64-bit integers can hold.
 _LARGEST_SUM = 2**63 - 1
 #: Larger sums are taken in two halves.
@@ -47,10 +50,18 @@ class Relation:
     """A table of a SQL engine."""
 
     def __init__(
-        self, engine: BaseBackend, table: ir.Table, contents: Mapping[str, frozenset[Content]] | None = None
+        self,
+        engine: BaseBackend,
+        table: ir.Table,
+        contents: Mapping[str, frozenset[Content]] | None = None,
+        failures: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Look at the columns' types, unless their ``contents`` are known better; nothing is read yet."""
+        """Look at the columns' types, unless their ``contents`` are known better; nothing is read yet.
+
+        The engine's ``failures`` are turned into ours: what it says may quote a value.
+        """
         self._engine = engine
+        self._failures = failures
         self._contents = contents or {name: frozenset({_content(table[name])}) for name in table.columns}
         self._table = table.select(**{name: _cleaned(table[name]) for name in table.columns})
 
@@ -81,8 +92,14 @@ class Relation:
 
     def records(self) -> Iterator[Record]:
         """Yield the records."""
-        for batch in self._engine.to_pyarrow_batches(self._table, chunk_size=_BATCH_ROWS):
-            yield from batch.to_pylist()
+        others = sorted(name for name, contents in self._contents.items() if "other" in contents)
+        if others:
+            raise DataMismatch(
+                f"The column {', '.join(others)} holds what is neither number, text, date nor true/false: leave it out "
+                "with a view."
+            )
+        with self._translated():
+            yield from self._stream(self._table)
 
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
@@ -127,8 +144,19 @@ class Relation:
         self._engine.disconnect()
 
     def _run(self, expression: ir.Table) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._engine.to_pyarrow(expression).to_pylist()
-        return rows
+        with self._translated():
+            return list(self._stream(expression))
+
+    def _stream(self, expression: ir.Table) -> Iterator[dict[str, Any]]:
+        for batch in self._engine.to_pyarrow_batches(expression, chunk_size=_BATCH_ROWS):
+            yield from batch.to_pylist()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except self._failures as error:
+            raise DataUnavailable(f"The data engine failed ({type(error).__name__}): try again.") from None
 
 
 def _content(column: ir.Column) -> Content:
@@ -172,7 +200,7 @@ def _condition(table: ir.Table, expression: Expression) -> Any:
 
 
 def _compare(column: Any, operator: str, value: Value) -> Any:
-    """Compare numbers as integers where both sides are, else as doubles."""
+    """Compare numbers as integers where both sides are, else as doubles; a column without a value may have any type."""
     if isinstance(value, Fraction):
         if column.type().is_integer() and value.denominator == 1:
             literal = ibis.literal(int(value), "int64")
@@ -180,6 +208,7 @@ def _compare(column: Any, operator: str, value: Value) -> Any:
             column, literal = column.cast("float64"), ibis.literal(float(value), "float64")
     else:
         literal = ibis.literal(value)
+        column = column.cast(literal.type())
     comparisons = {
         "=": column.__eq__,
         "<>": column.__ne__,
@@ -250,7 +279,8 @@ def _on_grid(values: Any, column: Column) -> Any:
     if column.grid.denominator != 1:
         double = double * float(column.grid.denominator)
     if column.grid.numerator != 1:
-        double = double / float(column.grid.numerator)
+        # PostgreSQL fails rather than let a quotient vanish; what is so small is rounded to nothing in any case.
+        double = ibis.ifelse(double.abs() < _TINY, 0.0, double) / float(column.grid.numerator)
     return (double + 0.5).floor().cast("int64")
 
 

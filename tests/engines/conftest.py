@@ -1,0 +1,31 @@
+"""Servers for the tests of one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+
+import pytest
+
+from engines import servers
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The url of a PostgreSQL server."""
+    yield from _or_skip(servers.postgres)
+
+
+@pytest.fixture(scope="session")
+def ferretdb() -> Iterator[str]:
+    """The url of a server that speaks MongoDB's protocol."""
+    yield from _or_skip(servers.ferretdb)
+
+
+def _or_skip(server: Callable[[], AbstractContextManager[str]]) -> Iterator[str]:
+    with ExitStack() as stack:
+        try:
+            url = stack.enter_context(server())
+        except servers.ServerMissing as missing:
+            pytest.skip(str(missing))
+        yield url
