@@ -276,6 +276,24 @@ def test_what_is_in_flight_is_waited_for_and_not_sent_again(
     assert worker._contract.sender.counts() == (nonce + 1, nonce + 1)
 
 
+def test_what_is_in_flight_is_not_sent_again_to_a_chain_without_the_ledger(
+    published: PrivacyLedgerContract, start: Start, wire: Wire, rpc: Rpc, hasty: None
+) -> None:
+    buy(published, OVER_60, "0.5")
+    rpc.call("evm_setAutomine", False)
+    try:
+        worker = start()
+        with pytest.raises(TransactionPending):
+            worker.step()
+        rpc.call("anvil_setCode", published.address, "0x")
+        before = len(wire.sent)
+        with pytest.raises(ChainMismatch):
+            worker.step()
+        assert len(wire.sent) == before
+    finally:
+        rpc.call("evm_setAutomine", True)
+
+
 def test_a_stuck_reveal_gets_through_at_a_higher_fee_as_the_same_bytes(
     published: PrivacyLedgerContract, start: Start, wire: Wire, rpc: Rpc, hasty: None
 ) -> None:

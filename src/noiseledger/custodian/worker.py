@@ -92,8 +92,9 @@ class Worker:
     def step(self) -> Step:
         """Reveal everything that is bought by now, as far as the journal's own budget bears it."""
         step = Step()
-        self._confirm_what_is_in_flight(step)
         view = self.look()
+        if self._confirm_what_is_in_flight(step):
+            view = self.look()
         nonce = self._place(view)
         if nonce is None and view.pending > view.mined:
             self._watch("waiting", kind="LeftBehind", reason=_LEFT_BEHIND, nonce=view.mined)
@@ -210,14 +211,15 @@ class Worker:
         self._watch("confirmed", transaction=receipt.transaction, block=receipt.block, stretches=stretches)
         return receipt
 
-    def _confirm_what_is_in_flight(self, step: Step) -> None:
-        """Wait for what an earlier step has sent, so that nothing is sent twice."""
+    def _confirm_what_is_in_flight(self, step: Step) -> bool:
+        """Wait for what an earlier step has sent, so that nothing is sent twice; say whether there was anything."""
         sender = self._contract.sender
         flying = sender.in_flight()
         for receipt in sender.wait_many(flying, CONFIRM_SECONDS) if flying else ():
             if receipt.succeeded:
                 step.receipts.append(receipt)
                 self._watch("confirmed", transaction=receipt.transaction, block=receipt.block, stretches=[])
+        return bool(flying)
 
     def _is_revealed(self, reveal: Reveal) -> bool:
         """Say whether another process of ours was faster."""
