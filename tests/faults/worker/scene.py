@@ -396,4 +396,5 @@ class Scene:
             self.check_answered(job)
         finally:
             self.stop_all()
-        self.check_promise()
+            # Also if an answer is missing: what should not have left is worse.
+            self.check_promise()

@@ -58,7 +58,7 @@ NONSENSE: dict[str, Callable[[str], Request]] = {
     "next to nothing": lambda query: Request(query, Fraction(1, UNITS)),
     "more than the budget": lambda query: Request(query, Fraction(10**6)),
 }
-_FAULTS = tuple(fault for fault in Fault if fault is not Fault.NONE)
+FAULTS = tuple(fault for fault in Fault if fault is not Fault.NONE)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Schedule:
     def of(cls, seed: int) -> Schedule:
         dice = random.Random(seed)
         names = dice.choices(list(WEIGHTS), list(WEIGHTS.values()), k=dice.randint(10, 25))
-        moves = [Move("buy", 0, dice.randrange(1000)), Move("start", 0, 0)]
+        moves = [Move("buy", 0, dice.randrange(1000)), Move("start", 0, 1)]
         moves += [Move(name, dice.randrange(1000), dice.randrange(1000)) for name in names]
         return cls(seed, dice.choice(["latest", "latest", "finalized"]), tuple(moves), dice.random() < 0.05)
 
@@ -155,21 +155,24 @@ class Player:
 
     # Workers.
 
-    def start(self, *_: int) -> None:
-        self._start(self._job())
+    def start(self, _: int, wait: int) -> None:
+        self._start(self._job(), wait)
 
     def start_to_be_killed(self, moment: int, count: int) -> None:
         if moment % 4:
-            self._start(self._job(MOMENTS[moment % len(MOMENTS)], 1 + count % 3))
+            self._start(self._job(MOMENTS[moment % len(MOMENTS)], 1 + count % 3), count)
         else:
-            self._start(self._job(ANY, 1 + count % 250))
+            self._start(self._job(ANY, 1 + count % 250), count)
 
-    def start_with_a_jumping_clock(self, *_: int) -> None:
-        self._start(self._job(jumpy=True))
+    def start_with_a_jumping_clock(self, _: int, wait: int) -> None:
+        self._start(self._job(jumpy=True), wait)
 
-    def _start(self, job: Job) -> None:
+    def _start(self, job: Job, wait: int) -> None:
+        """Start a worker; two times in three the next move comes only when it has begun to talk to the node."""
         if len(self.scene.alive) < MAX_WORKERS:
-            self.scene.start(job=job, head=self._head)
+            before, worker = self.scene.wire.exchanges, self.scene.start(job=job, head=self._head)
+            if wait % 3:
+                self.scene.until(lambda: self.scene.wire.exchanges > before + 5 or not worker.alive, seconds=2)
 
     def kill(self, which: int, delay: int) -> None:
         time.sleep(delay % 100 / 1000)
@@ -188,7 +191,7 @@ class Player:
     # The way to the chain, and the chain.
 
     def cut_the_wire(self, fault: int, length: int) -> None:
-        self.scene.wire.fault = _FAULTS[fault % len(_FAULTS)]
+        self.scene.wire.fault = FAULTS[fault % len(FAULTS)]
         time.sleep(length % 4 / 20)
 
     def mend_the_wire(self, *_: int) -> None:
