@@ -63,10 +63,12 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def write_csv(data: Dataset, file: Path) -> Path:
+def write_csv(data: Dataset, file: Path, line_end: str = "\r\n") -> Path:
     """Write as most programs do; a field is quoted where it must be, or where an empty line would mean nothing."""
     with file.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream, quoting=csv.QUOTE_ALL if len(data.types) == 1 else csv.QUOTE_MINIMAL)
+        writer = csv.writer(
+            stream, quoting=csv.QUOTE_ALL if len(data.types) == 1 else csv.QUOTE_MINIMAL, lineterminator=line_end
+        )
         writer.writerow(data.types)
         writer.writerows([_csv_field(cell) for cell in row] for row in data.rows)
     return file

@@ -17,7 +17,7 @@ import ibis
 import pyarrow as pa
 
 from noiseledger.data.engines.relation import Relation
-from noiseledger.data.engines.text import check_header, checks_of, typed
+from noiseledger.data.engines.text import checks_of, fields_of, header_of, typed
 from noiseledger.data.source import Content
 from noiseledger.errors import DataUnavailable, InvalidInput
 
@@ -54,25 +54,30 @@ def format_of(file: Path) -> Format:
 
 def _open_csv(file: Path, table: str | None) -> Relation:
     _check_no_table(file, table)
+    names = header_of(file)
     engine = ibis.duckdb.connect(**_SETTINGS)
     try:
-        text = engine.read_csv(
+        # Nothing is left to guess: DuckDB would take a line for a comment, or for no part of the table, by its looks.
+        lines = engine.read_csv(
             _literal(file),
-            all_varchar=True,
+            columns=dict.fromkeys(names, "string"),
+            auto_detect=False,
             header=True,
             delim=",",
             quote='"',
             escape='"',
+            comment="",
             nullstr="",
+            allow_quoted_nulls=False,
             strict_mode=True,
         )
-        check_header(file, text.columns)
+        text = fields_of(lines)
         (found,) = engine.to_pyarrow(checks_of(text)).to_pylist()
         data, contents = typed(text, found)
         return Relation(engine, engine.create_table("data", data, temp=True), contents, _FAILURES)
     except duckdb.InvalidInputException:
         raise DataUnavailable(
-            f"{file} cannot be read as CSV: expected UTF-8 text, a header, commas, and as many fields in every line."
+            f"{file} cannot be read as CSV: expected UTF-8 text, commas, and as many fields in every line."
         ) from None
 
 
@@ -118,7 +123,11 @@ def _sqlite_type(run: sqlite3.Connection, source: str, name: str) -> tuple[pa.Da
 
 
 def _sqlite_batches(run: sqlite3.Connection, source: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    casts = [f"CAST({_quoted(field.name)} AS {_SQLITE_TYPES[str(field.type)]})" for field in schema]
+    # Bytes are no value of ours, and may be no text.
+    casts = [
+        f"CASE WHEN typeof({name}) <> 'blob' THEN CAST({name} AS {_SQLITE_TYPES[str(kind)]}) END"
+        for name, kind in ((_quoted(field.name), field.type) for field in schema)
+    ]
     cursor = run.execute(f"SELECT {', '.join(casts)} FROM {source}")  # noqa: S608 - quoted, and SQLite's own
     while rows := cursor.fetchmany(_BATCH_ROWS):
         arrays = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)]

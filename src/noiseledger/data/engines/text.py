@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,19 +15,27 @@ from noiseledger.errors import DataUnavailable
 Contents: TypeAlias = dict[str, frozenset[Content]]
 
 
-def check_header(file: Path, columns: Iterable[str]) -> None:
-    """Refuse a text file unless its first line names the columns just as the engine does: else it made some names up."""
-    names = list(columns)
+def header_of(file: Path) -> list[str]:
+    """Return the names of the columns of a CSV file; refuse names that an engine would replace by others."""
     try:
         with file.open(newline="", encoding="utf-8-sig") as stream:
-            header = next(csv.reader(stream), [])
+            names = next(csv.reader(stream), [])
     except (OSError, UnicodeDecodeError, csv.Error):
-        header = []
-    if header != names or len({name.casefold() for name in names}) < len(names):
+        names = []
+    if not names or not all(names) or len({name.casefold() for name in names}) < len(names):
         raise DataUnavailable(
-            f"{file} cannot be read as CSV: expected a first line that gives each column a name of its own, whatever the "
-            "letters' case."
+            f"{file} cannot be read as CSV: expected a first line, in UTF-8, that gives each column a name of its own, "
+            "whatever the letters' case."
         )
+    return names
+
+
+def fields_of(text: ir.Table) -> ir.Table:
+    """Return the fields with those that are empty missing, whether in quotes or not; and no empty lines."""
+    if len(text.columns) == 1:
+        # Here alone an empty line looks like a record.
+        text = text.filter(text[text.columns[0]].notnull())
+    return text.select(**{name: text[name].nullif("") for name in text.columns})
 
 
 def checks_of(text: ir.Table) -> ir.Table:
