@@ -85,6 +85,8 @@ documents = Sybil(
     setup=enter_empty_folder,
     teardown=leave_folder,
 )
-docstrings = Sybil(parsers=[DocTestParser(FLAGS)], patterns=["src/**/*.py"])
+# Before Python 3.13 two stars match one level only.
+LEVELS = [f"src/{'*/' * depth}*.py" for depth in range(1, 5)]
+docstrings = Sybil(parsers=[DocTestParser(FLAGS)], patterns=LEVELS)
 
 pytest_collect_file = (documents + docstrings).pytest()

@@ -16,7 +16,7 @@ from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
-from noiseledger.chain.contract import Block, PrivacyLedgerContract
+from noiseledger.chain.contract import Block, PrivacyLedgerContract, checksummed
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.path import Point
@@ -94,6 +94,9 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: Block = "latest"
     mined, pending = (
         int(rpc.call("eth_getTransactionCount", contract.worker(), block), 16) for block in ("latest", "pending")
     )
+    with closing(LocalLedger.open(new_file)) as journal:
+        # What the lost worker has sent is accounted for by what is closed, so there is no need to wait for it.
+        journal.note_nonces(checksummed(contract.worker()), pending)
     return Recovery(custody, new_file, known, closed, pending - mined)
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, Block, PrivacyLedgerContract
 from noiseledger.chain.sender import Receipt, Watch, ignore
 from noiseledger.chain.values import Reveal, Terms
+from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.custodian.view import View, look
 from noiseledger.errors import (
@@ -39,6 +41,13 @@ PATIENCE_SECONDS = 30.0
 
 _LEFT_BEHIND = (
     "A transaction of this key, sent by another process, is in no block yet; its place is taken if it stays so."
+)
+
+# A newer copy of this journal may have sent it, and what that drew must not be drawn again. Once it is in a block, the
+# points on the chain tell.
+_UNKNOWN = (
+    "A transaction of this key that the journal does not know of is in no block yet, so nothing is drawn. If another program "
+    "of yours sent it, wait or replace it there; if this journal is an old copy: noiseledger recover."
 )
 
 #: What concerns one query only; anything else concerns the ledger, the journal or the chain as a whole.
@@ -95,6 +104,9 @@ class Worker:
         view = self.look()
         if self._confirm_what_is_in_flight(step):
             view = self.look()
+        if view.pending > max(view.mined, self._journal.sent_nonces(self._contract.sender.address)):
+            self._watch("waiting", kind="Unknown", reason=_UNKNOWN, nonce=view.mined)
+            return step
         nonce = self._place(view)
         if nonce is None and view.pending > view.mined:
             self._watch("waiting", kind="LeftBehind", reason=_LEFT_BEHIND, nonce=view.mined)
@@ -156,7 +168,10 @@ class Worker:
         return view.mined if time.monotonic() - self._left_behind[1] >= self._patience else None
 
     def _draw_all(self, stretches: Sequence[Stretch], step: Step) -> list[Reveal]:
-        """Draw and journal; a query that cannot be answered does not stop the others."""
+        """Draw and journal, all in one durable step if that goes well; else one by one, so that one cannot stop all."""
+        unknown = [s for s in stretches if self._journal.known_point(s.query, s.end) is None and self._can_draw(s)]
+        with suppress(*_OF_ONE_QUERY):
+            self._journal.ask_many([(s.query, {"precision": s.end}) for s in unknown], analyst="worker")
         drawn: list[Reveal] = []
         for stretch in stretches:
             identifier = stretch.query.identifier
@@ -168,6 +183,15 @@ class Worker:
                 self._refuse(identifier, error, step)
         return drawn
 
+    def _can_draw(self, stretch: Stretch) -> bool:
+        return stretch.query.dimension <= MAX_COORDINATES and self._start(stretch) is not None
+
+    def _start(self, stretch: Stretch) -> Point | None:
+        """Return the point where a stretch begins, if the journal knows it."""
+        if not stretch.start:
+            return (0,) * stretch.query.dimension
+        return self._journal.known_point(stretch.query, stretch.start)
+
     def _draw(self, stretch: Stretch) -> Reveal:
         """Return the increment over a stretch; both its ends are in the journal, durably, before it leaves here."""
         query = stretch.query
@@ -175,7 +199,7 @@ class Worker:
             raise InvalidInput(
                 f"'{query}' has {query.dimension} coordinates, and a transaction takes {MAX_COORDINATES}."
             )
-        start = self._journal.known_point(query, stretch.start) if stretch.start else (0,) * query.dimension
+        start = self._start(stretch)
         if start is None:
             raise QueryClosed(f"The journal does not know where the path of '{query}' ends: noiseledger recover.")
         # What is known is only read: a retry leaves no trace in the journal, and needs no space on the disk.
@@ -203,6 +227,7 @@ class Worker:
     def _reveal(self, batch: list[Reveal], nonce: int | None) -> Receipt:
         stretches = [(reveal.query, reveal.start, reveal.end) for reveal in batch]
         sender = self._contract.sender
+        self._journal.note_nonces(sender.address, 1 + (sender.next_nonce() if nonce is None else nonce))
         sender.watch = lambda event, **facts: self._watch(event, **facts, stretches=stretches)
         try:
             receipt = self._contract.reveal(batch, nonce, CONFIRM_SECONDS)

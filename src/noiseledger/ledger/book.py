@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from noiseledger.core.budget import Budget
@@ -20,6 +20,10 @@ from noiseledger.ledger.interface import Record
 from noiseledger.ledger.store import from_text, to_text
 
 RECORDS_PER_PAGE = 1000
+
+
+# Few queries, read again and again.
+_parse = lru_cache(maxsize=4096)(Query.parse)
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ def read_budget(run: sqlite3.Connection, epsilon: Fraction, delta: Fraction) -> 
 
 def read_queries(run: sqlite3.Connection) -> list[Query]:
     """Return the catalogue."""
-    return [Query.parse(text) for (text,) in run.execute("SELECT definition FROM query ORDER BY id")]
+    return [_parse(text) for (text,) in run.execute("SELECT definition FROM query ORDER BY id")]
 
 
 def add_queries(run: sqlite3.Connection, queries: Iterable[tuple[Query, Fraction]]) -> None:
@@ -85,6 +89,17 @@ def read_closed(run: sqlite3.Connection, entry: Entry) -> Fraction:
 def write_closed(run: sqlite3.Connection, entry: Entry, until: Fraction) -> None:
     """Remember how far a lost journal may have revealed the query's path."""
     run.execute("INSERT OR REPLACE INTO closed VALUES (?, ?)", (entry.key, to_text(until)))
+
+
+def read_nonce(run: sqlite3.Connection, address: str) -> int:
+    """Return the nonce below which a key's transactions may be this journal's own."""
+    row = run.execute("SELECT value FROM setting WHERE name = ?", (f"nonce {address}",)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def write_nonce(run: sqlite3.Connection, address: str, until: int) -> None:
+    """Write the nonce below which a key's transactions may be this journal's own."""
+    run.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (f"nonce {address}", str(until)))
 
 
 def read_furthest(run: sqlite3.Connection, entry: Entry) -> Fraction:
@@ -134,8 +149,7 @@ def read_records(run: sqlite3.Connection, after: int) -> list[Record]:
            WHERE number > ? ORDER BY number LIMIT ?""",
         (after, RECORDS_PER_PAGE),
     )
-    parse = cache(Query.parse)  # few queries, many records
-    return [_record(row, parse(row[1])) for row in rows]
+    return [_record(row, _parse(row[1])) for row in rows]
 
 
 def _record(row: tuple[Any, ...], query: Query) -> Record:

@@ -155,6 +155,17 @@ class LocalLedger(Ledger):
         with self._store.reading() as run:
             return book.read_furthest(run, book.find_query(run, query))
 
+    def sent_nonces(self, address: str) -> int:
+        """Return the first nonce of a key that no owner of this journal can have used yet, as far as it knows."""
+        with self._store.reading() as run:
+            return book.read_nonce(run, address)
+
+    def note_nonces(self, address: str, until: int) -> None:
+        """Write down, before something is sent, that nonces below ``until`` may be this journal's own."""
+        if self.sent_nonces(address) < until:
+            with self._store.transaction() as run:
+                book.write_nonce(run, address, max(until, book.read_nonce(run, address)))
+
     def closed(self) -> dict[str, Fraction]:
         """Return the queries that are closed, by identifier, each with how far it may have been revealed already."""
         with self._store.reading() as run:
@@ -247,11 +258,19 @@ def _closed_until(run: sqlite3.Connection, entry: book.Entry) -> Fraction | None
 
 def _check_open(run: sqlite3.Connection, entry: book.Entry, price: Price) -> None:
     """Refuse to draw where a lost journal may have drawn already; a known point can be repeated."""
-    until = None if price.case is Case.KNOWN else _closed_until(run, entry)
+    if price.case is Case.KNOWN:
+        return
+    until = _closed_until(run, entry)
     if until is not None:
         raise QueryClosed(
             f"'{entry.query}' is closed: a journal that was lost may have answered it up to precision {float(until):.6g}, "
             "and a second answer would cost privacy that nobody paid for."
+        )
+    if price.precision < book.read_closed(run, entry) and price.case is Case.BRIDGE:
+        # It would cost no privacy, but the lost journal may have said another value for this point.
+        raise QueryClosed(
+            f"'{entry.query}' was restored from the chain as far as precision {float(price.sources[0]):.6g}, and before "
+            "that only the points which the chain had can be repeated."
         )
 
 

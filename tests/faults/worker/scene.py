@@ -335,7 +335,9 @@ class Scene:
         for query, bought in self.open_queries():
             known = points.get(query.identifier, {})
             furthest = max(known, default=Fraction(0))
-            is_closed = self.closed.get(query.identifier, 0) > furthest and bought not in known
+            closed = self.closed.get(query.identifier, Fraction(0))
+            # Before what was restored, only the points that the chain had are repeated.
+            is_closed = bought not in known and (furthest < closed or bought < closed)
             if not is_closed and bought - furthest <= remaining:
                 return None
             refused.append(query)
