@@ -51,7 +51,7 @@ def _row(what: str, requests: int, seconds: float, block_seconds: float) -> Row:
 
 
 BENCHMARK = Benchmark(
-    title="9. What an analyst waits for, with a block every second",
+    title="10. What an analyst waits for, with a block every second",
     note="from the call to the answers, through the chain and the worker's own process. free: a read. paid: the request "
     "waits for a block, the worker sees it (it looks every 0.1 s), and the answer waits for the next block. Medians.",
     columns=(

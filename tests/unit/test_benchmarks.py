@@ -23,6 +23,7 @@ ROW_KEYS = {
     "engine": {"format", "rows", "query", "ours_ms", "plain_ms", "ratio"},
     "dataset": {"work", "rows", "seconds", "us_per_row", "peak_mib", "imports_mib"},
     "worker": {"by", "at_once", "per_second", "ratio"},
+    "latency": {"what", "requests", "seconds", "blocks", "per_request_ms"},
 }
 NOT_POSITIVE = {"records", "difference", "met", "growth", "snapshot", "stalled"}
 

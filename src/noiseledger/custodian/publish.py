@@ -19,6 +19,9 @@ from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput
 
+#: How far back a reorganisation may move the block that a ledger was published in.
+_REORGANISED_BLOCKS = 100
+
 
 def publish(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> PrivacyLedgerContract:
     """Return the catalogue's ledger on the sender's chain; publish it if it is not there yet."""
@@ -32,7 +35,7 @@ def publish(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
     for entry in catalogue.entries:
         if contract.meter(entry.query.identifier).dimension == 0:
             contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
-    _write_ledger_file(catalogue, contract)
+    _write_ledger_file(catalogue, contract, (custody.read_ledger_file() or {}).get("block", 0))
     return contract
 
 
@@ -70,18 +73,22 @@ def _deploy(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
         epsilon=budget.epsilon,
         delta=budget.delta,
     )
+    # Nothing of the ledger is in earlier blocks; after a crash nobody knows any more how much earlier that was.
+    newest = int(sender.rpc.call("eth_blockNumber"), 16)
+    first = 0 if custody.intent_file.exists() else max(newest - _REORGANISED_BLOCKS, 0)
     contract = deploy_once(custody.intent_file, sender, terms, worker)
-    _write_ledger_file(catalogue, contract)
+    _write_ledger_file(catalogue, contract, first)
     custody.intent_file.unlink(missing_ok=True)
     return contract
 
 
-def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract) -> None:
+def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract, first_block: int) -> None:
     """Write what analysts need to find the ledger and to know its queries by name."""
     Custody.of(catalogue).write_ledger_file(
         {
             "address": contract.address,
             "chain_id": contract.rpc.chain_id,
+            "block": first_block,
             "catalogue_sha256": hashlib.sha256(catalogue.file.read_bytes()).hexdigest(),
             "queries": {entry.name: entry.query.canonical for entry in catalogue.entries},
         }
