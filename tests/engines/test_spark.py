@@ -1,0 +1,128 @@
+"""Apache Spark on this machine: one Java process for all tests of this file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from engines.dataset import Dataset, write_csv, write_parquet
+from engines.suite import BooleanConformance, EngineConformance, Load, NotFiniteConformance
+from noiseledger.data import Source
+from noiseledger.data.engines import spark
+from noiseledger.data.engines.spark import open_spark
+from noiseledger.errors import DataUnavailable
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_java() -> Iterator[None]:
+    """Java spends most of its first minute on making itself fast for hours."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        yield
+
+
+class TestSparkCsv(EngineConformance, NotFiniteConformance):
+    types = ("whole", "double", "text", "date")
+    holds_64_bits = False
+    examples = 3
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def load(cls, tmp_path_factory: pytest.TempPathFactory) -> Load:
+        folder, numbers = tmp_path_factory.mktemp("csv"), count()
+        # Spark compiles each query, or interprets it: here the one, below the other.
+        spark._session().conf.set("spark.sql.codegen.wholeStage", "false")
+
+        def load(data: Dataset) -> Source:
+            # Where lines end in two characters, Spark takes these two for one in a field as well.
+            return open_spark(write_csv(data, folder / f"people {next(numbers)}.csv", line_end="\n"))
+
+        return load
+
+
+class TestSparkParquet(EngineConformance, BooleanConformance, NotFiniteConformance):
+    examples = 3
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def load(cls, tmp_path_factory: pytest.TempPathFactory) -> Load:
+        folder, numbers = tmp_path_factory.mktemp("parquet"), count()
+        spark._session().conf.set("spark.sql.codegen.wholeStage", "true")
+
+        def load(data: Dataset) -> Source:
+            """Write a folder of two files."""
+            place = folder / f"people {next(numbers)}"
+            place.mkdir()
+            write_parquet(Dataset(data.types, data.rows[::2]), place / "even.parquet")
+            write_parquet(Dataset(data.types, data.rows[1::2]), place / "odd.parquet")
+            return open_spark(place)
+
+        return load
+
+
+def test_integers_beside_missing_values_keep_every_digit(tmp_path: Path) -> None:
+    file = write_parquet(Dataset({"n": "whole"}, [[2**53 + 1], [None], [-(2**63)]]), tmp_path / "people.parquet")
+    with closing(open_spark(file)) as source:
+        assert [record["n"] for record in source.records()] == [2**53 + 1, None, -(2**63)]
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        (b"n,x\n1,secret,3\n", "as many fields in every line"),
+        (b"n,n\n1,2\n", "a name of its own"),
+        (b"n,N\n1,2\n", "a name of its own"),
+        (b"SQLite format 3\0 and so on", "database file: leave out engine"),
+    ],
+)
+def test_what_cannot_be_read_is_said_without_a_value(tmp_path: Path, content: bytes, hint: str) -> None:
+    file = tmp_path / "people.csv"
+    file.write_bytes(content)
+    with pytest.raises(DataUnavailable, match=hint) as caught:
+        list(open_spark(file).records())
+    assert "secret" not in str(caught.value)
+
+
+def test_a_place_that_is_not_there_or_not_one_place_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataUnavailable, match="no such file"):
+        open_spark(tmp_path / "absent.csv")
+    pattern = write_csv(Dataset({"n": "whole"}, [[1]]), tmp_path / "people*.csv")
+    with pytest.raises(DataUnavailable, match="for a pattern: rename it"):
+        open_spark(pattern)
+
+
+def test_without_java_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(DataUnavailable, match="needs Java"):
+        spark._started()
+
+
+def test_it_prints_nothing_and_listens_on_loopback_only(tmp_path: Path) -> None:
+    file = write_csv(Dataset({"n": "whole"}, [[1], [2]]), tmp_path / "people.csv")
+    program = f"""
+from pathlib import Path
+from noiseledger.core.query import Column, Query
+from noiseledger.data.engines.spark import open_spark
+
+def listening():
+    lines = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/net", name).read_text().splitlines()[1:]]
+    return {{line[1] for line in lines if line[3] == "0A"}}
+
+before = listening()
+print(open_spark(Path({str(file)!r})).totals(Query.sum(Column.of("n", 0, 5))))
+new = listening() - before
+assert new, "Spark listens nowhere, so this test tests nothing"
+print({{address.partition(":")[0] for address in new}})
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    totals, addresses = done.stdout.splitlines()
+    assert totals == "[3]"
+    assert eval(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}
+    assert done.stderr == ""
