@@ -7,7 +7,7 @@ cannot overflow. Names and literals enter as expressions, never as text pasted i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -73,21 +73,11 @@ class Relation:
     @cached_property
     def columns(self) -> Mapping[str, Profile]:
         """The columns, by name."""
-        return {name: Profile(self._contents[name], nulls > 0) for name, (nulls, _, _) in self._ranges.items()}
-
-    @cached_property
-    def _ranges(self) -> Mapping[str, tuple[int, int | None, int | None]]:
-        """How many values of each column are missing and, of whole numbers, the least and the greatest."""
-        measures: dict[str, Any] = {}
-        for i, name in enumerate(self._contents):
-            column = self._table[name]
-            measures[f"nulls{i}"] = column.isnull().sum()
-            if column.type().is_integer():
-                measures |= {f"least{i}": column.min(), f"most{i}": column.max()}
-        (found,) = self._run(self._table.aggregate(**measures))
+        nulls = {f"nulls{i}": self._table[name].isnull().sum() for i, name in enumerate(self._contents)}
+        (found,) = self._run(self._table.aggregate(**nulls))
         return {
-            name: (int(found[f"nulls{i}"] or 0), found.get(f"least{i}"), found.get(f"most{i}"))
-            for i, name in enumerate(self._contents)
+            name: Profile(contents, bool(found[f"nulls{i}"]))
+            for i, (name, contents) in enumerate(self._contents.items())
         }
 
     def records(self) -> Iterator[Record]:
@@ -108,11 +98,8 @@ class Relation:
         )
         parts = _count(table) if query.column is None else _sum(table, query.column, self.rows)
         if query.groups is None:
-            total = self._unclamped_total(table, query.column)
-            if total is None:
-                (found,) = self._run(table.aggregate(**parts))
-                total = _whole(found, query.column)
-            return [total]
+            (found,) = self._run(table.aggregate(**parts))
+            return [_whole(found, query.column)]
         key = _group(table, query.groups)
         totals = [0] * query.dimension
         for found in self._run(table.group_by(group=key).aggregate(**parts)):
@@ -120,24 +107,6 @@ class Relation:
             if position is not None:
                 totals[position] = _whole(found, query.column)
         return totals
-
-    def _unclamped_total(self, table: ir.Table, column: Column | None) -> int | None:
-        """Return the plain sum of whole numbers if nothing would be clamped, several times as fast; else None.
-
-        The least and the greatest value are taken in the same statement as the sum, so data that changes meanwhile
-        cannot slip through.
-        """
-        if column is None or column.grid != 1 or not self._table[column.name].type().is_integer():
-            return None
-        _, least, most = self._ranges[column.name]
-        if least is None or not _within(column, least, most) or _needs_halves(column, self.rows):
-            return None
-        values = table[column.name]
-        measures = {"sum": values.sum(), "least": values.min(), "most": values.max(), "present": values.count()}
-        (found,) = self._run(table.aggregate(**measures, rows=table.count()))
-        if found["present"] and not _within(column, found["least"], found["most"]):
-            return None
-        return int(found["sum"] or 0) + int(column.missing or 0) * (int(found["rows"]) - int(found["present"]))
 
     def close(self) -> None:
         """Let go of the engine."""
@@ -194,21 +163,21 @@ def _condition(table: ir.Table, expression: Expression) -> Any:
         case IsNull(name):
             return table[name].isnull()
         case Membership(name, values):
-            return reduce(or_, [_compare(table[name], "=", value) for value in values])
+            return _among(table[name], values)
         case Comparison(name, operator, value):
             return _compare(table[name], operator, value)
 
 
+def _among(column: Any, values: Iterable[Value]) -> Any:
+    """Compare with several values; as one IN where that is possible, which DuckDB runs ten times as fast."""
+    sides = [_sides(column, value) for value in values]
+    if len({literal.type() for _, literal in sides}) == 1:
+        return sides[0][0].isin([literal for _, literal in sides])
+    return reduce(or_, [side == literal for side, literal in sides])
+
+
 def _compare(column: Any, operator: str, value: Value) -> Any:
-    """Compare numbers as integers where both sides are, else as doubles; a column without a value may have any type."""
-    if isinstance(value, Fraction):
-        if column.type().is_integer() and value.denominator == 1:
-            literal = ibis.literal(int(value), "int64")
-        else:
-            column, literal = column.cast("float64"), ibis.literal(float(value), "float64")
-    else:
-        literal = ibis.literal(value)
-        column = column.cast(literal.type())
+    column, literal = _sides(column, value)
     comparisons = {
         "=": column.__eq__,
         "<>": column.__ne__,
@@ -218,6 +187,16 @@ def _compare(column: Any, operator: str, value: Value) -> Any:
         ">=": column.__ge__,
     }
     return comparisons[operator](literal)
+
+
+def _sides(column: Any, value: Value) -> tuple[Any, Any]:
+    """Return what to compare: integers where both sides are, else doubles; a column without a value may have any type."""
+    if not isinstance(value, Fraction):
+        literal = ibis.literal(value)
+        return column.cast(literal.type()), literal
+    if column.type().is_integer() and value.denominator == 1:
+        return column, ibis.literal(int(value), "int64")
+    return column.cast("float64"), ibis.literal(float(value), "float64")
 
 
 def _group(table: ir.Table, groups: Groups) -> Any:
@@ -264,10 +243,6 @@ def _needs_halves(column: Column, rows: int) -> bool:
     return rows * max(abs(column.lower), abs(column.upper)) / column.grid > _LARGEST_SUM
 
 
-def _within(column: Column, least: int, most: int | None) -> bool:
-    return column.lower <= least and most is not None and most <= column.upper
-
-
 def _on_grid(values: Any, column: Column) -> Any:
     """Clamp to the bounds and put on the grid, as ``Column.on_grid`` does."""
     if values.type().is_integer() and column.grid == 1:
@@ -285,7 +260,8 @@ def _on_grid(values: Any, column: Column) -> Any:
 
 
 def _clamped(values: Any, lower: float, upper: float, missing: float | None) -> Any:
-    # Written as cases, with the usual one first: engines run this several times as fast as LEAST and GREATEST.
+    # Written as cases, with the usual one first: DuckDB leaves out what the file's statistics show to be always true, so
+    # that data within its bounds is summed as it is; and the rest it runs faster than LEAST and GREATEST.
     kind = values.type()
     low, high, other = (ibis.literal(v, kind) if v is not None else ibis.null(kind) for v in (lower, upper, missing))
     return ibis.cases((values.between(low, high), values), (values > high, high), (values < low, low), else_=other)
