@@ -170,3 +170,9 @@ def test_labels_name_the_coordinates() -> None:
 
 def test_a_query_says_itself() -> None:
     assert str(Query.sum(INCOME, "age > 60", by=Keys.of("race", ["a", "b"]))) == "sum of income by race where age > 60"
+
+
+@pytest.mark.parametrize(("upper", "grid"), [("1e-310", "1e-320"), ("1e40", "1e40"), (2**51, 1), ("0.000001", "1e-30")])
+def test_a_grid_beyond_what_doubles_can_tell_apart_is_refused(upper: Any, grid: Any) -> None:
+    with pytest.raises(InvalidInput, match="grid"):
+        Column.of("x", 0, upper, grid)

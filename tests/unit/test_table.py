@@ -13,7 +13,7 @@ from noiseledger.core.groups import Keys
 from noiseledger.core.query import Column, Query
 from noiseledger.data import Table
 from noiseledger.data.source import check_query
-from noiseledger.errors import DataMismatch
+from noiseledger.errors import DataMismatch, DataUnavailable
 
 INCOME = Column.of("income", -10_000, 1_000_000, missing=0)
 
@@ -102,3 +102,12 @@ def test_what_the_data_cannot_answer_is_found_before_anyone_asks(query: Query, m
 def test_an_empty_table_answers_zero(query: Query) -> None:
     empty = Table(list[dict[str, Any]]())
     assert list(empty.totals(query)) == [0] * query.dimension
+
+
+@pytest.mark.parametrize(
+    "text", ["a,a\n1,2\n", "a,b\n1\n", "a,b\n1,2,3\n"], ids=["a name twice", "too few", "too many"]
+)
+def test_a_csv_file_that_leaves_something_to_guess_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text(text)
+    with pytest.raises(DataUnavailable, match="as many fields in every line"):
+        Table.read_csv(tmp_path / "odd.csv")

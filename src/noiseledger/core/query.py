@@ -71,6 +71,8 @@ class Column:
         """Refuse bounds that are reversed or off the grid."""
         if not self.name:
             raise InvalidInput("A column needs a name.")
+        if max(self.grid.numerator, self.grid.denominator) > MAX_UNITS:
+            raise InvalidInput(f"The grid of {self.name} is too fine or too coarse for the arithmetic of data engines.")
         if self.lower >= self.upper:
             raise InvalidInput(
                 f"The lower bound of {self.name} must be below the upper one: {self.lower}, {self.upper}."

@@ -29,15 +29,17 @@ class Table:
     def read_csv(cls, file: str | Path) -> Table:
         """Read a CSV file with a header; an empty field is missing, and a column is numeric if all of its fields are."""
         try:
-            with Path(file).open(newline="", encoding="utf-8") as stream:
-                reader = csv.DictReader(stream, restval="")
-                fields = [dict(row) for row in reader]
-                names = list(reader.fieldnames or ())
+            with Path(file).open(newline="", encoding="utf-8-sig") as stream:
+                names, *fields = [line for line in csv.reader(stream) if line] or [[]]
         except OSError as error:
             raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None
         except UnicodeDecodeError:
             raise DataUnavailable(f"{file} cannot be read: it is not UTF-8 text.") from None
-        values = {name: text_values(row[name] for row in fields) for name in names}
+        if len(set(names)) < len(names) or any(len(line) != len(names) for line in fields):
+            raise DataUnavailable(
+                f"{file} cannot be read: expected a header with different names, and as many fields in every line."
+            )
+        values = {name: text_values(line[number] for line in fields) for number, name in enumerate(names)}
         table = cls({name: values[name][number] for name in names} for number in range(len(fields)))
         table._names = names  # known even if there is no record
         return table
