@@ -78,12 +78,15 @@ def check_one_path(released: Iterable[Stretch], journal: Points) -> None:
 
 
 def check_nothing_forgotten(before: Iterable[Stretch], released: Iterable[Stretch], journal: Points) -> None:
-    """Whoever drew across a point that was broadcast before knew it.
+    """Whoever drew across a point that was broadcast knew it: in the same journal's time, or before in that of others.
 
-    Else the data was asked twice, though no two numbers contradict each other.
+    Else the data was asked twice, though no two numbers contradict each other. To repeat a point is not to draw it.
     """
-    ends = {(each.query, each.end) for each in [*before, *released]}
-    for each in released:
+    told, own = {(each.query, each.end) for each in before}, list(released)
+    ends = told | {(each.query, each.end) for each in own}
+    for each in own:
+        if (each.query, each.end) in told:
+            continue
         for query, end in ends:
             if query == each.query and each.start < end < each.end and end not in journal.get(query, {}):
                 raise Broken(f"a second path of {query[:12]}: drawn across {end}, which the journal does not know")

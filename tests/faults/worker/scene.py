@@ -23,7 +23,6 @@ from faults.worker.custody import Folder
 from faults.worker.nursery import Job, Nursery, Process
 from faults.worker.promise import Broken
 from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender, abi, node
-from noiseledger.chain.values import from_units
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.errors import FeeTooHigh, RpcFailed
@@ -248,16 +247,9 @@ class Scene:
         return True
 
     def can_lose_the_journal(self) -> bool:
-        """Say whether the chain knows, or has at least sold, all that was broadcast.
-
-        What it has forgotten, or what was broadcast on the way to a point that it has, nobody knows without the journal.
-        """
-        revealed = {(e.fields["query"].hex(), from_units(e.fields["end"])) for e in self.contract.events(["Revealed"])}
-        meters = {query.identifier: self.contract.meter(query.identifier) for query in self.queries}
-        return all(
-            (each.query, each.end) in revealed or meters[each.query].revealed < each.end <= meters[each.query].bought
-            for each in self.released()
-        )
+        """Say whether the chain has sold all that was broadcast: what it has forgotten, nobody knows without the journal."""
+        bought = {query.identifier: self.contract.meter(query.identifier).bought for query in self.queries}
+        return all(each.end <= bought[each.query] for each in self.released())
 
     def recover_the_journal(self, job: Job | None = None) -> Worker:
         """Lose the journal and rebuild it from the chain; what is bought then and not revealed is closed."""

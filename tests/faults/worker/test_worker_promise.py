@@ -55,6 +55,7 @@ def test_a_stretch_across_a_forgotten_point_is_a_second_path() -> None:
     check_nothing_forgotten([one], [other], KNOWN)
     check_nothing_forgotten([other], [one], {})
     check_nothing_forgotten([one], [stretch(1, 2, 1, 1)], {})
+    check_nothing_forgotten([one, other], [other], {"ab": {Fraction(2): (6, 0)}})
     for before, now in (([one], [other]), ([], [one, other])):
         with pytest.raises(Broken, match="second path"):
             check_nothing_forgotten(before, now, {"ab": {Fraction(2): (6, 0)}})
