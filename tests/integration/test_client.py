@@ -115,7 +115,8 @@ def test_an_analyst_sees_asks_and_looks_back(client: nl.Client) -> None:
     assert answer.transaction is not None
     assert answer.block is not None
     assert client.budget().spent == Fraction(1, 4)
-    assert answer.rows()[0]["value"] == answer.value
+    assert list(answer.to_pandas()["value"]) == [answer.value]
+    assert (answer.budget.epsilon_spent > 0) == (answer.cost > 0)
     (record,) = client.history()
     assert (record.analyst, record.values, record.transaction) == (ANALYST.address, answer.values, answer.transaction)
     assert client.history("towns") == []

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from noiseledger.core import accuracy
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import Number, readable
 from noiseledger.core.path import Case, Reveal, natural_values
 from noiseledger.core.query import Query
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: Longer vectors are cut when they show themselves; the values are all there.
 SHOWN_COORDINATES = 12
@@ -75,12 +79,18 @@ class Answer:
         return self.value - width, self.value + width
 
     def rows(self, confidence: Number = 0.95) -> list[dict[str, object]]:
-        """Return one plain row per coordinate, ready for ``pandas.DataFrame(answer.rows())``."""
+        """Return one plain row per coordinate."""
         width = self.half_width(confidence)
         shared: dict[str, object] = {"deviation": self.deviation, "half_width": width, "case": self.case.value}
         shared |= {"precision": float(self.precision), "cost": float(self.cost), "transaction": self.transaction}
         pairs = zip(self.query.labels, self.values, strict=True)
         return [{"query": str(self.query), "group": label, "value": value} | shared for label, value in pairs]
+
+    def to_pandas(self, confidence: Number = 0.95) -> DataFrame:
+        """Return a data frame with one row per coordinate."""
+        import pandas as pd  # noqa: PLC0415 - takes a second, and few need it
+
+        return pd.DataFrame(self.rows(confidence))
 
     def __str__(self) -> str:
         """Show value, error bar, case, cost, and what is left."""
