@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from noiseledger.cli import main
+from noiseledger.cli.output import console
 
 COMMAND = Path(sys.executable).with_name("noiseledger")
 VARIABLES = ("LEDGER", "RPC", "KEY", "KEYFILE", "PASSWORD", "DEBUG")
@@ -54,6 +55,8 @@ class Runner:
     def __call__(self, *arguments: str | Path, typed: str | None = None) -> Done:
         self.monkeypatch.setattr(sys, "argv", ["noiseledger", *map(str, arguments)])
         self.monkeypatch.setattr(sys, "stdin", io.StringIO() if typed is None else Terminal(typed))
+        # Wide enough that no sentence is broken, whatever the terminal of whoever runs the tests.
+        self.monkeypatch.setattr(console, "_width", 200)
         self.capsys.readouterr()
         with pytest.raises(SystemExit) as stopped:
             main()

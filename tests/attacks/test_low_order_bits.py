@@ -28,7 +28,7 @@ from noiseledger.core.path import PATH_UNITS
 RUNS = 30_000
 #: Each cell of one histogram, empty or with one record in it, is one run of the attack on neighbouring datasets.
 QUERY = Query.counts_by("cell", range(RUNS))
-TABLES = (Table([]), Table([{"cell": cell} for cell in range(RUNS)]))
+TABLES = (Table([], columns=["cell"]), Table([{"cell": cell} for cell in range(RUNS)]))
 #: In this order they are the cases 1, 2B and 2C: each way that a number can come about.
 PRECISIONS = {Case.NEW: Fraction(1, 4), Case.EXTEND: Fraction(1), Case.BRIDGE: Fraction(1, 2)}
 

@@ -19,10 +19,13 @@ from noiseledger.errors import DataUnavailable
 class Table:
     """Records in memory, read once."""
 
-    def __init__(self, records: Iterable[Mapping[str, Value | int | float]]) -> None:
-        """Copy the records; floats are taken as the decimals they print as, and NaN or an absent field as missing."""
+    def __init__(self, records: Iterable[Mapping[str, Value | int | float]], columns: Iterable[str] = ()) -> None:
+        """Copy the records; floats are taken as the decimals they print as, and NaN or an absent field as missing.
+
+        A table without records has the ``columns`` that are named.
+        """
         given = list(records)
-        self._names = list(dict.fromkeys(name for record in given for name in record))
+        self._names = list(dict.fromkeys([*columns, *(name for record in given for name in record)]))
         self._records: list[Row] = [{name: exact_value(r.get(name)) for name in self._names} for r in given]
 
     @classmethod
@@ -40,9 +43,7 @@ class Table:
                 f"{file} cannot be read: expected a header with different names, and as many fields in every line."
             )
         values = {name: text_values(line[number] for line in fields) for number, name in enumerate(names)}
-        table = cls({name: values[name][number] for name in names} for number in range(len(fields)))
-        table._names = names  # known even if there is no record
-        return table
+        return cls(({name: values[name][number] for name in names} for number in range(len(fields))), names)
 
     @classmethod
     def census_sample(cls) -> Table:
