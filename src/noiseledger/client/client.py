@@ -5,7 +5,8 @@ Why the promise holds: this side only passes requests on and reads what is publi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self, TypeAlias, Unpack, overload
@@ -59,11 +60,18 @@ class Ask:
 class Client:
     """A connection to one ledger; use :func:`noiseledger.connect`."""
 
-    def __init__(self, ledger: Ledger, names: Mapping[str, Query] | None = None, analyst: str = "") -> None:
-        """Speak for an analyst; ``names`` are those of the catalogue."""
+    def __init__(
+        self,
+        ledger: Ledger,
+        names: Mapping[str, Query] | None = None,
+        analyst: str = "",
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """Speak for an analyst; ``names`` are those of the catalogue, ``waiting`` surrounds what may take long."""
         self.ledger = ledger
         self._names = dict(names or {})
         self._analyst = analyst
+        self._waiting = waiting
 
     def close(self) -> None:
         """Let go of the ledger."""
@@ -123,14 +131,18 @@ class Client:
     def _ask(self, asks: Sequence[Ask], *, exact: bool) -> list[Answer]:
         wanted: list[tuple[Query, Wish]] = [(self.find(ask.query), ask.wish) for ask in asks]
         if exact:
-            return self.ledger.ask_many(wanted, analyst=self._analyst)
+            return self._pay(wanted)
         best = {query: self.ledger.best(query) for query in dict(wanted)}
         known = [self._if_enough(best[query], query, wish) for query, wish in wanted]
         rest = [request for request, answer in zip(wanted, known, strict=True) if answer is None]
-        paid = self.ledger.ask_many(rest, analyst=self._analyst) if rest else []
+        paid = self._pay(rest) if rest else []
         best = {query: self.ledger.best(query) for query in {answer.query for answer in paid}}
         sharpest = (_sharpest(answer, best[answer.query]) for answer in paid)
         return [answer or next(sharpest) for answer in known]
+
+    def _pay(self, wanted: Sequence[tuple[Query, Wish]]) -> list[Answer]:
+        with self._waiting():
+            return self.ledger.ask_many(wanted, analyst=self._analyst)
 
     def _if_enough(self, best: Answer | None, query: Query, wish: Wish) -> Answer | None:
         """Return the best public answer, if it is as accurate as what is asked for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from noiseledger.chain.keys import KEY_VARIABLE, Key, load_key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Sender, Watch, ignore
 from noiseledger.client.client import Client
+from noiseledger.client.waiting import line_for_people
 from noiseledger.core.query import Query
 from noiseledger.data.source import Source
 from noiseledger.errors import InvalidInput, LedgerNotFound
@@ -57,7 +58,7 @@ def connect(
     analyst: str = "",
     source: Source | None = None,
     answer_seconds: float = ANSWER_SECONDS,
-    watch: Watch = ignore,
+    watch: Watch | None = None,
 ) -> Client:
     """Connect to a ledger.
 
@@ -68,7 +69,8 @@ def connect(
         analyst: On a local ledger, the name that is recorded.
         source: On a local ledger, the data, without which only what is free can be answered.
         answer_seconds: How long to wait for the custodian's worker.
-        watch: Called as ``watch(event, **facts)`` while a request is sent, mined and revealed.
+        watch: Called as ``watch(event, **facts)`` while a request is sent, mined and revealed; default: a moving line, if
+            somebody sits at a terminal.
     """
     text = os.fspath(ledger)
     if text.startswith("0x") and len(text) == _ADDRESS_LENGTH:
@@ -77,6 +79,8 @@ def connect(
         return Client(open_ledger(text, source), analyst=analyst)
     else:
         found = LedgerFile.read(Path(text))
+    line = line_for_people() if watch is None else None
+    watch = watch or line or ignore
     with ExitStack() as stack:
         endpoint = stack.enter_context(Rpc(rpc or os.environ.get(RPC_VARIABLE) or DEFAULT_RPC, found.chain_id))
         payer = _key(key)
@@ -85,7 +89,7 @@ def connect(
         chain = ChainLedger(contract, first_block=found.block, answer_seconds=answer_seconds, watch=watch)
         chain.terms  # noqa: B018 - says now if this is something else than a ledger
         stack.pop_all()
-    return Client(chain, found.queries)
+    return Client(chain, found.queries, waiting=line.shown if line else nullcontext)
 
 
 def _key(key: Key | str | os.PathLike[str] | None) -> Key | None:
