@@ -61,6 +61,14 @@ class Location:
 
     def open(self) -> Source:
         """Open the data; the engine's library is loaded only now."""
+        try:
+            return self._open()
+        except ModuleNotFoundError as error:
+            raise DataUnavailable(
+                f"To read from {self.engine}, Python's {error.name} is missing: pip install 'noiseledger[{self.engine}]'"
+            ) from None
+
+    def _open(self) -> Source:
         # Loaded late: each takes a second, and most people have one of them.
         if self.engine == "postgres":
             from noiseledger.data.engines.postgres import open_postgres  # noqa: PLC0415
