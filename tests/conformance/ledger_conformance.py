@@ -15,6 +15,7 @@ import pytest
 
 from noiseledger.core.path import Case
 from noiseledger.core.query import Column, Query
+from noiseledger.core.request import Wish
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.data import Table
 from noiseledger.errors import BudgetExceeded, InvalidInput, SensitivityUnknown, UnknownQuery
@@ -129,6 +130,35 @@ class LedgerConformance:
         assert ledger.budget().remaining == 0
         with pytest.raises(BudgetExceeded):
             ledger.ask(MEAN_INCOME, precision="1e-20")
+
+    def test_many_requests_are_answered_in_order(self, ledger: Ledger) -> None:
+        asked: list[tuple[Query, Wish]] = [(OVER_60, {"precision": "0.5"}), (TOWNS, {"sigma": 2})]
+        first, towns = ledger.ask_many(asked)
+        assert (first.query, towns.query) == (OVER_60, TOWNS)
+        assert ledger.budget().spent == first.cost + towns.cost == Fraction(1, 2) + towns.precision
+        assert [record.number for record in ledger.records()] == [first.record, towns.record]
+        assert ledger.ask_many([]) == []
+
+    def test_of_many_requests_all_are_paid_for_or_none(self, ledger: Ledger) -> None:
+        ledger.ask(OVER_60, precision="0.5")
+        before, best = ledger.budget(), ledger.best(OVER_60)
+        asked: list[tuple[Query, Wish]] = [(OVER_60, {"precision": 1}), (TOWNS, {"precision": 100})]
+        with pytest.raises(BudgetExceeded):
+            ledger.ask_many(asked)
+        assert ledger.budget() == before
+        assert ledger.best(OVER_60) == best
+        assert ledger.best(TOWNS) is None
+        assert len(list(ledger.records())) == 1
+
+    def test_the_best_public_answer_is_free_and_leaves_no_record(self, ledger: Ledger) -> None:
+        assert ledger.best(TOWNS) is None
+        paid = ledger.ask(TOWNS, precision="0.5")
+        best = ledger.best(TOWNS)
+        assert best is not None
+        assert (best.values, best.precision, best.cost) == (paid.values, paid.precision, 0)
+        assert len(list(ledger.records())) == 1
+        with pytest.raises(UnknownQuery):
+            ledger.best(Query.count("age > 1"))
 
     def test_an_unknown_query_is_refused(self, ledger: Ledger) -> None:
         stranger = Query.count("age > 61")

@@ -25,7 +25,7 @@ from noiseledger.chain.values import from_units
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.query import Query
 from noiseledger.custodian import Custody, Worker
-from noiseledger.custodian.publish import publish
+from noiseledger.custodian.publish import find, publish
 from noiseledger.custodian.worker import Stretch
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
@@ -363,6 +363,20 @@ def test_publishing_again_finds_the_ledger(
     with closing(custody.journal(more)) as journal:
         Worker(as_seen_by(WORKER, published), journal, head="latest").step()
     assert published.meter(added.identifier).revealed == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("epsilon = 8", "epsilon = 9"), ('"1e-4"', '"1e-5"'), ('"replace"', '"add-remove"')],
+)
+def test_a_promise_that_was_published_cannot_be_changed(
+    published: PrivacyLedgerContract, rpc: Rpc, catalogue: Catalogue, before: str, after: str
+) -> None:
+    text = catalogue.file.read_text().replace('measure = "share"', 'measure = "count"')
+    catalogue.file.write_text(text.replace(before, after))
+    changed = read_catalogue(catalogue.file)
+    with pytest.raises(DataMismatch, match="for ever"):
+        find(changed, Custody.of(changed).pin(changed), Sender(rpc, CUSTODIAN))
 
 
 def test_a_chain_that_lost_the_ledger_is_refused(
