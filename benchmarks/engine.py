@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -49,13 +50,17 @@ def _compare(file: Path, catalogue: Catalogue, quick: bool) -> list[Row]:
     with closing(open_file(file)) as source, closing(_plain(twin)) as engine:
         tasks: dict[tuple[str, str], Task] = {}
         for entry in catalogue.entries:
-            tasks["ours", entry.name] = Task(lambda query=entry.query: source.totals(query))  # type: ignore[misc]
-            tasks["plain", entry.name] = Task(lambda sql=PLAIN[entry.name]: engine.execute(sql).fetchall())  # type: ignore[misc]
+            tasks["ours", entry.name] = Task(partial(source.totals, entry.query))
+            tasks["plain", entry.name] = Task(partial(_fetch, engine, PLAIN[entry.name]))
         times = interleaved(tasks, rounds=2 if quick else 15)
     twin.unlink()
     rows = [_row(times, entry.name) for entry in catalogue.entries]
     # Few rows take no time at all, and what it takes to say what is wanted would decide.
     return rows if quick else [row | target(row["ratio"], at_most=_LIMIT) for row in rows]
+
+
+def _fetch(engine: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[object, ...]]:
+    return engine.execute(sql).fetchall()
 
 
 def _plain(file: Path) -> duckdb.DuckDBPyConnection:

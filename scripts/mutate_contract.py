@@ -163,7 +163,8 @@ def filled(match: re.Match[str], replacement: str) -> str:
 def rest(lines: list[str], index: int, after: str) -> list[str]:
     """Return the lines that follow, without what belongs to a statement that was left out."""
     if after.strip() == "pass" and lines[index].endswith("("):
-        index = lines.index(re.match(" *", lines[index])[0] + ")", index)  # type: ignore[index]
+        indent = len(lines[index]) - len(lines[index].lstrip())
+        index = lines.index(" " * indent + ")", index)
     return lines[index + 1 :]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from fractions import Fraction
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -78,8 +79,10 @@ def _groups(draw: st.DrawFn, types: Sequence[Type]) -> Groups:
     kind = draw(st.sampled_from(list(types)))
     if kind in ("whole", "double") and (kind == "double" or draw(st.booleans())):
         return Bins.of(NAMES[kind], sorted(draw(st.sets(_numbers | _decimals, min_size=3, max_size=6))))
-    values = draw(st.lists(_numbers if kind == "whole" else _cells[kind], min_size=2, max_size=4, unique=True))
-    return Keys.of(NAMES[kind], [str(value) if isinstance(value, date) else value for value in values])  # type: ignore[misc]
+    values: list[Any] = draw(
+        st.lists(_numbers if kind == "whole" else _cells[kind], min_size=2, max_size=4, unique=True)
+    )
+    return Keys.of(NAMES[kind], [str(value) if isinstance(value, date) else value for value in values])
 
 
 def _filters(types: Sequence[Type]) -> st.SearchStrategy[Filter]:

@@ -11,7 +11,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 from rich.console import Console
@@ -61,7 +61,9 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     """Print a table; columns of numbers are named with a leading '>' and set flush right."""
     table = Table(title=Text(plain(title)), title_justify="left", title_style="bold")
     for name in columns:
-        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
+        # A name that is too long is broken, and not cut off.
+        justify: Literal["left", "right"] = "right" if name.startswith(">") else "left"
+        table.add_column(name.removeprefix(">"), justify=justify, overflow="fold")
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
     console.print(table)
