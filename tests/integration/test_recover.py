@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from fractions import Fraction
 
 import pytest
@@ -102,6 +103,11 @@ def test_the_lost_journals_own_transaction_may_still_arrive(
         assert recovery.in_no_block == 1
         assert recovery.closed == {OVER_60: HALF}
         recovery.carry_out()
+        with closing(Custody.of(catalogue).journal(None)) as journal:
+            # What waits is accounted for by what is closed, so the worker need not wait for it.
+            assert journal.sent_nonces(WORKER.address) == int(
+                rpc.call("eth_getTransactionCount", WORKER.address, "pending"), 16
+            )
         rpc.call("evm_mine")
     finally:
         rpc.call("evm_setAutomine", True)
