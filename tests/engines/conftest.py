@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack
 import pytest
 
 from engines import servers
+from machine import Missing
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +27,6 @@ def _or_skip(server: Callable[[], AbstractContextManager[str]]) -> Iterator[str]
     with ExitStack() as stack:
         try:
             url = stack.enter_context(server())
-        except servers.ServerMissing as missing:
+        except Missing as missing:
             pytest.skip(str(missing))
         yield url

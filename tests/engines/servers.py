@@ -1,12 +1,11 @@
 """Real servers for the tests, on loopback and in temporary folders: PostgreSQL, and FerretDB, which speaks MongoDB's protocol.
 
 PostgreSQL comes from Debian's packages. FerretDB is built once from the Go module proxy, about two minutes, and kept in
-the user's cache. Where that is impossible, ``ServerMissing`` says what to install.
+the user's cache. Where that is impossible, ``Missing`` says what to install.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -16,11 +15,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psycopg
+
+from machine import Missing, apt_install, cache, free_port, locked, run
 
 PASSWORD = "p@ss/w:rd"
 DEADLINE_SECONDS = 60
@@ -28,10 +29,6 @@ DEADLINE_SECONDS = 60
 FERRETDB = "github.com/FerretDB/FerretDB"
 FERRETDB_VERSION = "v1.24.2"
 FERRETDB_SUM = "h1:trrUU0LbmusMbyubhPS1IELncvrIwKrsRT2LW1UUWCw="
-
-
-class ServerMissing(Exception):
-    """A server is not on this machine, and cannot be put there."""
 
 
 @contextmanager
@@ -46,8 +43,8 @@ def postgres() -> Iterator[str]:
         secret.chmod(0o644)
         initdb: list[str | Path] = [programs / "initdb", "--pgdata", folder / "data", "--username=owner"]
         initdb += ["--pwfile", secret, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"]
-        _run(initdb, cwd=folder, **account)
-        port = _free_port()
+        run(initdb, cwd=folder, **account)
+        port = free_port()
         options: list[str | Path] = ["-h", "127.0.0.1", "-p", str(port), "-k", folder, "-F"]  # no syncing to disk
         url = f"postgresql://owner:p%40ss%2Fw%3Ard@127.0.0.1:{port}/postgres"
         with _running([programs / "postgres", "-D", folder / "data", *options], folder, **account) as is_up:
@@ -60,7 +57,7 @@ def ferretdb() -> Iterator[str]:
     """Run an empty FerretDB; yield its url, without a database."""
     program = _ferretdb_program()
     with tempfile.TemporaryDirectory(prefix="noiseledger-") as name:
-        port = _free_port()
+        port = free_port()
         options = ["--handler=sqlite", f"--sqlite-url=file:{name}/", f"--listen-addr=127.0.0.1:{port}"]
         options += ["--telemetry=disable", "--debug-addr=-", f"--state-dir={name}", "--log-level=error"]
         with _running([program, *options], Path(name)) as is_up:
@@ -70,15 +67,11 @@ def ferretdb() -> Iterator[str]:
 
 def _postgres_programs() -> Path:
     """Find the newest PostgreSQL; on a Debian machine that is ours, install it."""
-    if not _find_postgres() and os.geteuid() == 0 and shutil.which("apt-get"):
-        with _locked("postgres"):
-            if not _find_postgres():
-                environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-                subprocess.run(["apt-get", "update", "-qq"], env=environment, capture_output=True, check=False)
-                _run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "postgresql"], env=environment)
+    if not _find_postgres():
+        apt_install("postgresql")
     found = _find_postgres()
     if not found:
-        raise ServerMissing("There is no PostgreSQL server on this machine: on Debian, apt-get install postgresql.")
+        raise Missing("There is no PostgreSQL server on this machine: on Debian, apt-get install postgresql.")
     return found
 
 
@@ -98,8 +91,8 @@ def _give_away(folder: Path) -> dict[str, Any]:
 
 
 def _ferretdb_program() -> Path:
-    program = _cache() / f"ferretdb-{FERRETDB_VERSION}"
-    with _locked("ferretdb"):
+    program = cache() / f"ferretdb-{FERRETDB_VERSION}"
+    with locked("ferretdb"):
         if not program.exists():
             _build_ferretdb(program)
     return program
@@ -107,47 +100,22 @@ def _ferretdb_program() -> Path:
 
 def _build_ferretdb(program: Path) -> None:
     if not shutil.which("go"):
-        raise ServerMissing(
-            "FerretDB is built by Go 1.24 or newer, which is not on this machine: see https://go.dev/dl."
-        )
+        raise Missing("FerretDB is built by Go 1.24 or newer, which is not on this machine: see https://go.dev/dl.")
     with tempfile.TemporaryDirectory(prefix="noiseledger-") as name:
         source = Path(name) / "source"
-        module = json.loads(_run(["go", "mod", "download", "-json", f"{FERRETDB}@{FERRETDB_VERSION}"], cwd=name))
+        module = json.loads(run(["go", "mod", "download", "-json", f"{FERRETDB}@{FERRETDB_VERSION}"], cwd=name))
         if module["Sum"] != FERRETDB_SUM:
-            raise ServerMissing(f"The module proxy's {FERRETDB} is not the one we know.")
+            raise Missing(f"The module proxy's {FERRETDB} is not the one we know.")
         shutil.copytree(module["Dir"], source, copy_function=shutil.copyfile)
         for folder in [source, *source.rglob("*/")]:
             folder.chmod(0o755)  # the module cache is read-only
         # Part of a release and not of the module; without it the server does not start.
         (source / "build" / "version" / "version.txt").write_text(FERRETDB_VERSION)
         built = Path(name) / "ferretdb"
-        _run(["go", "build", "-tags", "ferretdb_no_postgresql", "-o", built, "./cmd/ferretdb"], cwd=source)
+        run(["go", "build", "-tags", "ferretdb_no_postgresql", "-o", built, "./cmd/ferretdb"], cwd=source)
         unfinished = program.with_suffix(".new")
         shutil.copy(built, unfinished)
         unfinished.rename(program)
-
-
-def _cache() -> Path:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger"
-    cache.mkdir(parents=True, exist_ok=True)
-    return cache
-
-
-@contextmanager
-def _locked(name: str) -> Iterator[None]:
-    """Let one of pytest's processes do what the others then find done."""
-    with (_cache() / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _run(command: Sequence[str | Path], **options: Any) -> str:
-    done: subprocess.CompletedProcess[str] = subprocess.run(
-        command, text=True, capture_output=True, check=False, **options
-    )
-    if done.returncode:
-        raise ServerMissing(f"{Path(command[0]).name} failed: {done.stderr.strip()[-500:]}")
-    return done.stdout
 
 
 @contextmanager
@@ -175,10 +143,3 @@ def _await(attempt: Callable[[], None], not_yet: type[Exception], is_up: Callabl
             if not is_up() or time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
