@@ -20,7 +20,6 @@ from noiseledger.cli.output import JsonOption, console, finite, notes, print_jso
 from noiseledger.cli.plan import Plan, make_plan
 from noiseledger.cli.progress import Progress
 from noiseledger.cli.settings import KeyOption, LedgerArgument, RpcOption
-from noiseledger.cli.shapes import describe_answer, describe_budget
 from noiseledger.cli.wishes import (
     AlsoOption,
     ConfidenceOption,
@@ -37,6 +36,7 @@ from noiseledger.core.numbers import readable
 from noiseledger.core.request import Wish
 from noiseledger.errors import BudgetExceeded, InvalidInput
 from noiseledger.ledger import LocalLedger
+from noiseledger.ledger.shapes import describe_answer, describe_budget
 
 if TYPE_CHECKING:
     from noiseledger.data.source import Source

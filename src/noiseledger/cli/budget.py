@@ -10,10 +10,10 @@ from rich.text import Text
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.output import JsonOption, console, print_json, print_table
 from noiseledger.cli.settings import LedgerArgument, RpcOption
-from noiseledger.cli.shapes import amount, describe_budget, describe_query
 from noiseledger.cli.standing import Standing, standings
 from noiseledger.core.budget import Budget
 from noiseledger.core.privacy import epsilon_for
+from noiseledger.ledger.shapes import amount, describe_budget, describe_query
 
 BAR_WIDTH = 24
 

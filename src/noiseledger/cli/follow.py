@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from noiseledger.cli.shapes import amount, describe_query, groups
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.path import Point, natural_values
 from noiseledger.ledger.interface import Record
+from noiseledger.ledger.shapes import amount, describe_query, groups
 
 if TYPE_CHECKING:
     from noiseledger.chain.values import Event
@@ -50,7 +50,7 @@ class ChainFollower:
 
     def __init__(self, client: Client, ledger: ChainLedger, first_block: int) -> None:
         """Begin after the newest block; what was asked before is read once, since it tells 2A from 2C."""
-        from noiseledger.ledger.history import replay  # noqa: PLC0415 - takes a second
+        from noiseledger.ledger.history import Replay  # noqa: PLC0415 - takes a second
 
         self._client = client
         self._ledger = ledger
@@ -58,9 +58,7 @@ class ChainFollower:
         self._offers = {offer.query.identifier: offer for offer in client.queries()}
         self._points: dict[str, Point] = {}
         self._spent = Fraction(0)
-        # The replay takes one event from here for each request that it gives.
-        self._next: list[Event] = []
-        self._replayed = replay(iter(self._next.pop, None), reuses=ledger.terms.reuses)
+        self._replay = Replay(reuses=ledger.terms.reuses)
         for event in ledger.contract.events(["Asked", "Revealed"], first=first_block, last=self._block):
             self._take(event)
 
@@ -81,8 +79,7 @@ class ChainFollower:
 
         offer = self._offers[event.fields["query"].hex()]
         if event.name == "Asked":
-            self._next.append(event)
-            asked = next(self._replayed)
+            asked = self._replay.take(event)
             self._spent += asked.cost
             return _asked(offer, asked, self._ledger.terms.budget - self._spent)
         if event.name == "Revealed":

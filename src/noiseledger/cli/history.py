@@ -11,10 +11,10 @@ import typer
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.output import JsonOption, console, plain, print_json, print_table
 from noiseledger.cli.settings import LedgerArgument, RpcOption
-from noiseledger.cli.shapes import describe_record
 from noiseledger.cli.wishes import complete_query
 from noiseledger.core.query import Query
 from noiseledger.ledger import Record
+from noiseledger.ledger.shapes import describe_record
 
 
 def history(

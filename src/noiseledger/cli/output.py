@@ -18,7 +18,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from noiseledger.errors import AllowanceExceeded, BudgetExceeded, NoiseledgerError
+from noiseledger.errors import NoiseledgerError
+from noiseledger.ledger.shapes import describe_error
 
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
@@ -76,7 +77,4 @@ def print_error(error: NoiseledgerError, *, as_json: bool) -> None:
         keep = "\n" if hasattr(error, "problems") else ""
         print(f"noiseledger: {plain(error, keep)}", file=sys.stderr)
         return
-    body: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
-    if isinstance(error, BudgetExceeded | AllowanceExceeded):
-        body |= {name: float(getattr(error, name)) for name in ("requested", "remaining", "missing")}
-    print_json({"error": body})
+    print_json(describe_error(error))

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from noiseledger.cli.output import console, print_table
-from noiseledger.cli.shapes import amount, describe_budget, describe_query
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import readable
 from noiseledger.core.path import Case
 from noiseledger.core.query import Query
 from noiseledger.ledger import NaiveLedger, Quote
+from noiseledger.ledger.shapes import amount, describe_budget, describe_price
 
 if TYPE_CHECKING:
     from noiseledger.client import Ask, Client
@@ -121,11 +121,5 @@ def _cells(item: Item) -> tuple[str, str, str]:
 
 
 def _describe(item: Item) -> dict[str, Any]:
-    return {
-        **describe_query(item.name, item.quote.query),
-        **amount("precision", item.quote.price.precision),
-        "deviation": item.quote.deviation,
-        "half_width_95": item.quote.half_width(),
-        "case": item.case.value,
-        **amount("cost", item.cost),
-    }
+    # In a list, a request may be cheaper than alone: those before it count.
+    return {**describe_price(item.name, item.quote), "case": item.case.value, **amount("cost", item.cost)}

@@ -7,9 +7,9 @@ from typing import Any
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.output import JsonOption, console, print_json, print_table
 from noiseledger.cli.settings import LedgerArgument, RpcOption
-from noiseledger.cli.shapes import amount, describe_query, groups
 from noiseledger.cli.standing import Standing, standings
 from noiseledger.core.numbers import readable
+from noiseledger.ledger.shapes import amount, describe_query, groups
 
 
 def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:

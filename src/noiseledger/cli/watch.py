@@ -12,9 +12,9 @@ from noiseledger.cli.follow import ChainFollower, Follower, LocalFollower
 from noiseledger.cli.history import short
 from noiseledger.cli.output import JsonOption, console, finite, notes, plain, print_json_line
 from noiseledger.cli.settings import LedgerArgument, RpcOption
-from noiseledger.cli.shapes import describe_budget
 from noiseledger.core.numbers import readable
 from noiseledger.errors import ChainError, LedgerBusy
+from noiseledger.ledger.shapes import describe_budget
 
 if TYPE_CHECKING:
     from noiseledger.client import Client

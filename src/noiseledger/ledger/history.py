@@ -67,13 +67,35 @@ class _Known:
             insort(self.order, precision)
         self.latest[precision] = number
 
+    def copy(self) -> _Known:
+        """Return another one that goes on from here by itself."""
+        return _Known(self.bought, list(self.order), dict(self.latest))
+
+
+class Replay:
+    """Takes the requests of a ledger one after the other, and knows for each what came before it."""
+
+    def __init__(self, *, reuses: bool) -> None:
+        """Begin with an empty ledger."""
+        self._reuses = reuses
+        self._known: dict[bytes, _Known] = {}
+
+    def take(self, event: Event) -> Asked:
+        """Return what the next request was."""
+        known = self._known.setdefault(event.fields["query"], _Known())
+        return _asked(event, known, reuses=self._reuses)
+
+    def copy(self) -> Replay:
+        """Return another one that goes on from here by itself."""
+        other = Replay(reuses=self._reuses)
+        other._known = {query: known.copy() for query, known in self._known.items()}
+        return other
+
 
 def replay(events: Iterable[Event], *, reuses: bool) -> Iterator[Asked]:
     """Yield the requests among some events, in order."""
-    known: dict[bytes, _Known] = {}
-    for event in events:
-        if event.name == "Asked":
-            yield _asked(event, known.setdefault(event.fields["query"], _Known()), reuses=reuses)
+    story = Replay(reuses=reuses)
+    return (story.take(event) for event in events if event.name == "Asked")
 
 
 def points_of(events: Iterable[Event], dimension: int) -> dict[Fraction, Point]:

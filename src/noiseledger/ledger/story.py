@@ -1,0 +1,148 @@
+"""What a ledger's events add up to: its queries, how far each is bought and known, and who asked what."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from noiseledger.chain.values import Event, from_units
+from noiseledger.core.path import Path, Point, Price
+from noiseledger.ledger.history import Asked, Replay
+
+#: The events that tell the story.
+EVENTS = ("Registered", "Asked", "Revealed")
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A query as it was added to the catalogue: by the custodian, who may have written anything."""
+
+    identifier: str
+    definition: str
+    dimension: int
+    sensitivity: Fraction
+    ceiling: Fraction
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A request, and the totals with it: what was spent, and what the naive scheme would have spent."""
+
+    asked: Asked
+    spent: Fraction
+    naive: Fraction
+
+
+@dataclass
+class Track:
+    """One query's path, as far as it is bought and known."""
+
+    bought: Fraction = Fraction(0)
+    #: What the naive scheme would have spent on it.
+    naive: Fraction = Fraction(0)
+    #: The known points. Paths are revealed forward only, so these are in the order of precision.
+    ends: list[Fraction] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
+    #: The requests: all of them by their place in the record, and those that are not revealed yet.
+    entries: list[int] = field(default_factory=list)
+    waiting: list[Asked] = field(default_factory=list)
+
+    @property
+    def revealed(self) -> Fraction:
+        """The furthest known precision."""
+        return self.ends[-1] if self.ends else Fraction(0)
+
+    def point(self, precision: Fraction) -> Point | None:
+        """Return the point at a precision, if it is a known one."""
+        place = bisect_left(self.ends, precision)
+        return self.points[place] if place < len(self.ends) and self.ends[place] == precision else None
+
+    def price(self, precision: Fraction) -> Price:
+        """Price a request by what is bought, which may be ahead of what is revealed."""
+        place = bisect_left(self.ends, precision)
+        # Only the neighbours matter, and there may be very many others.
+        known = self.ends[max(place - 1, 0) : place + 1] + ([self.bought] if self.bought else [])
+        return Path(1, dict.fromkeys(known, (0,))).price(precision)
+
+    def copy(self) -> Track:
+        """Return another one that goes on from here by itself."""
+        lists = (list(self.ends), list(self.points), list(self.entries), list(self.waiting))
+        return Track(self.bought, self.naive, *lists)
+
+
+class Story:
+    """Everything that happened, taken in one event after the other."""
+
+    def __init__(self, *, reuses: bool) -> None:
+        """Begin with an empty ledger."""
+        self.registered: list[Registered] = []
+        self.tracks: dict[str, Track] = {}
+        self.entries: list[Entry] = []
+        #: Where the requests of a transaction begin in the record.
+        self.transactions: dict[str, int] = {}
+        #: The places of each analyst's requests.
+        self.analysts: dict[str, list[int]] = {}
+        #: Changes with every event: its number, block and place, so that another history never looks the same.
+        self.version = (0, "", 0)
+        self._replay = Replay(reuses=reuses)
+
+    @property
+    def spent(self) -> Fraction:
+        """What was spent in all."""
+        return self.entries[-1].spent if self.entries else Fraction(0)
+
+    @property
+    def naive(self) -> Fraction:
+        """What the naive scheme would have spent."""
+        return self.entries[-1].naive if self.entries else Fraction(0)
+
+    def take(self, event: Event) -> None:
+        """Take in what happened next."""
+        self.version = (self.version[0] + 1, event.block_hash, event.index)
+        query = event.fields["query"].hex()
+        match event.name:
+            case "Registered":
+                self.registered.append(_registered(query, event))
+            case "Asked":
+                self._ask(self._replay.take(event))
+            case "Revealed":
+                _reveal(self.track(query), from_units(event.fields["end"]), event.fields["increments"])
+
+    def track(self, query: str) -> Track:
+        """Return how far a query is bought and known."""
+        return self.tracks.setdefault(query, Track())
+
+    def copy(self) -> Story:
+        """Return another one that goes on from here by itself."""
+        other = Story(reuses=True)
+        other.registered, other.entries = list(self.registered), list(self.entries)
+        other.tracks = {query: track.copy() for query, track in self.tracks.items()}
+        other.transactions = dict(self.transactions)
+        other.analysts = {analyst: list(places) for analyst, places in self.analysts.items()}
+        other.version, other._replay = self.version, self._replay.copy()
+        return other
+
+    def _ask(self, asked: Asked) -> None:
+        place, track = len(self.entries), self.track(asked.query)
+        self.entries.append(Entry(asked, self.spent + asked.cost, self.naive + asked.precision))
+        self.transactions.setdefault(asked.transaction, place)
+        self.analysts.setdefault(asked.analyst, []).append(place)
+        track.entries.append(place)
+        track.bought += asked.cost
+        track.naive += asked.precision
+        if asked.stretch[1] > track.revealed:
+            track.waiting.append(asked)
+
+
+def _reveal(track: Track, end: Fraction, increments: Point) -> None:
+    before = track.points[-1] if track.points else (0,) * len(increments)
+    track.points.append(tuple(a + b for a, b in zip(before, increments, strict=True)))
+    track.ends.append(end)
+    track.waiting = [asked for asked in track.waiting if asked.stretch[1] > end]
+
+
+def _registered(query: str, event: Event) -> Registered:
+    fields = event.fields
+    sensitivity = Fraction(fields["numerator"], fields["denominator"])
+    return Registered(query, fields["definition"], fields["dimension"], sensitivity, from_units(fields["ceiling"]))
