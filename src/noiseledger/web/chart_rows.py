@@ -1,0 +1,164 @@
+"""Charts with a row for each thing: what each query has cost, and what each group's answer is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, isfinite, log10
+
+from markupsafe import Markup
+
+from noiseledger.web.chart_axes import Scale, fitting, scale_from_zero, ticks
+from noiseledger.web.chart_svg import (
+    bounded,
+    box,
+    brief,
+    element,
+    hatch,
+    line,
+    picture,
+    shortened,
+    shown,
+    text,
+    width_of,
+)
+
+WIDTH = 640.0
+#: Where the rows begin, below what is written once.
+FIRST = 78.0
+QUERY_ROW, GROUP_ROW = 70.0, 32.0
+MOST_GROUPS = 40
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What one query has cost: in precision, as an epsilon at the budget's delta, and in the naive scheme."""
+
+    name: str
+    spent: float
+    epsilon: float
+    naive: float
+
+
+def queries_chart(id: str, bars: Sequence[Bar]) -> Markup:  # noqa: A002 - as in SVG
+    """Draw what each query has cost, above what it would have cost in the naive scheme."""
+    across = scale_from_zero((value for bar in bars for value in (bar.spent, bar.naive)), 14, WIDTH - 30)
+    bottom = FIRST + QUERY_ROW * max(len(bars), 1)
+    rows = [_query_row(id, bar, FIRST + QUERY_ROW * at, across) for at, bar in enumerate(bars)]
+    return picture(
+        id,
+        ("Precision spent on each query", _costs_finding(bars)),
+        (WIDTH, bottom),
+        hatch(f"{id}-hatch"),
+        _key(id),
+        *(rows or [text(WIDTH / 2, FIRST + 20, "no queries yet", "chart-note", anchor="middle")]),
+        _number_axis(across) if bars else Markup(""),
+    )
+
+
+def intervals_chart(id: str, points: Sequence[tuple[str, float, float]]) -> Markup:  # noqa: A002 - as in SVG
+    """Draw the answer of each group as a bar from zero, with a whisker as wide as its error bar.
+
+    Args:
+        id: unique on the page
+        points: each group's name, its answer, and the half width of the error bar
+    """
+    drawn, more = points[:MOST_GROUPS], len(points) - MOST_GROUPS
+    names = min(max((width_of(name) for name, _, _ in drawn), default=0.0), 190.0)
+    values = max((width_of(_with_error(value, half)) for _, value, half in drawn), default=0.0)
+    ends = [bounded(value) + side * abs(bounded(half)) for _, value, half in drawn for side in (-1, 1)]
+    across = scale_from_zero(ends, names + 24, max(WIDTH - values - 24, names + 104))
+    rows = [_group_row(point, FIRST + GROUP_ROW * at, across, names) for at, point in enumerate(drawn)]
+    bottom = FIRST + GROUP_ROW * max(len(drawn), 1)
+    note = f"and {more:,} more" if more > 0 else "" if drawn else "no groups"
+    return picture(
+        id,
+        ("Answer of each group", _groups_finding(points)),
+        (WIDTH, bottom + (GROUP_ROW if more > 0 else 4)),
+        text(WIDTH - 6, 14, "answer ± half width", "chart-title", anchor="end"),
+        _number_axis(across) if drawn else Markup(""),
+        *rows,
+        text(WIDTH / 2, bottom + (GROUP_ROW / 2 if drawn else -GROUP_ROW / 2), note, "chart-note", anchor="middle"),
+    )
+
+
+def _key(id: str) -> Markup:  # noqa: A002 - as in SVG
+    """Say once what is solid and what is hatched, and what the numbers are."""
+    return element(
+        "g",
+        box(14, 6, 30, 16, "chart-bar-spent"),
+        text(52, 14, "spent"),
+        box(132, 10, 30, 9, "chart-bar-naive", fill=f"url(#{id}-hatch)"),
+        text(170, 14, "naive scheme"),
+        text(WIDTH - 6, 14, "precision D²/σ² (ε)", "chart-title", anchor="end"),
+    )
+
+
+def _query_row(id: str, bar: Bar, top: float, across: Scale) -> Markup:  # noqa: A002 - as in SVG
+    start = across.at(0)
+    cost = f"{shown(bar.spent)} (ε {brief(bar.epsilon)})"
+    name = shortened(bar.name, WIDTH - width_of(cost) - 40)
+    return element(
+        "g",
+        text(start, top + 14, name, "chart-name", full=bar.name),
+        text(WIDTH - 6, top + 14, cost, "chart-value", anchor="end"),
+        box(start, top + 28, across.at(bar.spent) - start, 16, "chart-bar-spent"),
+        box(start, top + 46, across.at(bar.naive) - start, 9, "chart-bar-naive", fill=f"url(#{id}-hatch)"),
+        line(start, top + 26, start, top + 57, "chart-axis"),
+    )
+
+
+def _group_row(point: tuple[str, float, float], top: float, across: Scale, names: float) -> Markup:
+    name, value, half = point
+    middle, zero, end = top + GROUP_ROW / 2, across.at(0), across.at(value)
+    low, high = (across.at(bounded(value) + side * abs(bounded(half))) for side in (-1, 1))
+    return element(
+        "g",
+        text(names + 12, middle, shortened(name, names), "chart-name", anchor="end", full=name),
+        box(min(zero, end), top + 6, abs(end - zero), GROUP_ROW - 12, "chart-bar-group"),
+        line(low, middle, high, middle, "chart-whisker"),
+        *(line(x, middle - 5, x, middle + 5, "chart-whisker") for x in (low, high)),
+        line(zero, top, zero, top + GROUP_ROW, "chart-axis"),
+        text(WIDTH - 6, middle, _with_error(value, half), "chart-value", anchor="end"),
+    )
+
+
+def _number_axis(across: Scale) -> Markup:
+    parts: list[Markup] = []
+    for tick in fitting(lambda most: ticks(across.low, across.high, most), across, 5):
+        x = across.at(tick.value)
+        parts.append(text(x, FIRST - 30, tick.label, anchor="middle"))
+        parts.append(line(x, FIRST - 14, x, FIRST - 6, "chart-axis"))
+    return element("g", *parts, line(across.start, FIRST - 6, across.end, FIRST - 6, "chart-axis"))
+
+
+def _with_error(value: float, half: float) -> str:
+    """Return the answer with as many decimals as its error bar deserves.
+
+    >>> _with_error(1234.567, 25.2), _with_error(0.51234, 0.012)
+    ('1,235 ± 25', '0.512 ± 0.012')
+    """
+    half = abs(half)
+    if not (isfinite(value) and half >= 1e-4 and abs(value) < 1e9 and half < 1e9):
+        return f"{shown(value)} ± {shown(half, 2)}"
+    places = max(1 - floor(log10(half)), 0)
+    return f"{value:,.{places}f} ± {half:,.{places}f}"
+
+
+def _costs_finding(bars: Sequence[Bar]) -> str:
+    if not bars:
+        return "No query has been asked yet."
+    spent, naive = sum(bar.spent for bar in bars), sum(bar.naive for bar in bars)
+    most = max(bars, key=lambda bar: bar.spent)
+    return (
+        f"{len(bars)} {'query' if len(bars) == 1 else 'queries'} cost {shown(spent)} together; the naive scheme would "
+        f"have spent {shown(naive)}. The most was spent on {most.name}: {shown(most.spent)}."
+    )
+
+
+def _groups_finding(points: Sequence[tuple[str, float, float]]) -> str:
+    if not points:
+        return "There are no groups."
+    name, value, half = max(points, key=lambda point: point[1])
+    cut = f" The first {MOST_GROUPS} are drawn." if len(points) > MOST_GROUPS else ""
+    return f"{len(points):,} groups; the largest answer is {_with_error(value, half)}, for {name}.{cut}"

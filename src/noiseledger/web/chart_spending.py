@@ -1,0 +1,193 @@
+"""The budget over time: what was spent with reuse, what the naive scheme would have spent, and the budget's end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from noiseledger.web.chart_axes import Scale, Tick, fitting, scale_from_zero, ticks
+from noiseledger.web.chart_steps import Step, thinned
+from noiseledger.web.chart_svg import TEXT, brief, element, line, path, picture, shown, text, width_of
+from noiseledger.web.chart_times import day, seconds, time_ticks
+
+WIDTH, HEIGHT = 640.0, 400.0
+TOP, BOTTOM = 44.0, 334.0
+#: The axis of epsilons; the lines' names stand between it and the plot.
+EPSILONS = 576.0
+#: Lines of text are this far apart, so that they never touch.
+LINE = TEXT * 1.2
+#: The picture shows the naive scheme up to this multiple of the budget.
+HIGHEST = 2
+OFF = "off the chart"
+
+
+@dataclass(frozen=True)
+class _Name:
+    """What is written at the end of a line."""
+
+    words: str
+    level: float
+    look: str
+
+
+@dataclass(frozen=True)
+class _Plot:
+    """The lines of the picture and the room that they have."""
+
+    steps: list[Step]
+    total: float
+    across: Scale
+    up: Scale
+    levels: list[Tick]
+    names: list[_Name]
+    #: Where the naive scheme's curve leaves the picture through the top.
+    left_at: float | None
+
+
+def spending_chart(id: str, steps: Sequence[Step], total: float, epsilons: Sequence[tuple[float, float]]) -> Markup:  # noqa: A002 - as in SVG
+    """Draw what was spent over time, beside what the naive scheme would have spent.
+
+    Args:
+        id: unique on the page
+        steps: the state after each request since the budget's start, in order of time
+        total: the budget's precision
+        epsilons: precisions and the epsilons that they mean at the budget's delta, for the axis on the right
+    """
+    plot = _plot(thinned(steps), total)
+    limit = plot.up.at(total)
+    return picture(
+        id,
+        ("Precision spent over time", _finding(plot)),
+        (WIDTH, HEIGHT),
+        _precision_axis(plot),
+        _epsilon_axis(plot.up, epsilons),
+        _time_axis(plot),
+        line(plot.across.start, limit, plot.across.end, limit, "chart-line chart-budget"),
+        path(_stairs(plot, [step.spent for step in plot.steps]), "chart-line chart-spent"),
+        path(_stairs(plot, [step.naive for step in plot.steps]), "chart-line chart-naive"),
+        _names(plot),
+        *_off_the_chart(plot),
+    )
+
+
+def _plot(steps: list[Step], total: float) -> _Plot:
+    up = _precision_scale(steps, total)
+    levels = ticks(up.low, up.high)
+    names = [_Name("budget", total, "chart-budget-name")]
+    if steps:
+        names.append(_Name(f"spent {shown(steps[-1].spent)}", steps[-1].spent, "chart-spent-name"))
+        names.append(_Name(f"naive {shown(steps[-1].naive)}", steps[-1].naive, "chart-naive-name"))
+    left = max(width_of(tick.label) for tick in levels) + 12
+    # A tenth more, since one of them is bold.
+    right = EPSILONS - 20 - 1.1 * max(width_of(words) for words in (OFF, *(name.words for name in names)))
+    across = _time_scale(steps, max(left, 52), right)
+    gone = next((across.at(seconds(step.when)) for step in steps if step.naive > up.high), None)
+    return _Plot(steps, total, across, up, levels, names, gone)
+
+
+def _time_scale(steps: list[Step], left: float, right: float) -> Scale:
+    times = [seconds(step.when) for step in steps] or [0.0]
+    low, high = min(times), max(times)
+    # Times that are all the same stand in the middle of two seconds.
+    return Scale(low - 1, high + 1, left, right) if high - low < 1 else Scale(low, high, left, right)
+
+
+def _precision_scale(steps: list[Step], total: float) -> Scale:
+    values = [total, *(step.spent for step in steps), *(step.naive for step in steps)]
+    whole = scale_from_zero((max(value, 0.0) for value in values), BOTTOM, TOP, room=1.08)
+    # With more of the naive scheme in the picture, what matters would lie flat on the ground.
+    return Scale(0.0, min(whole.high, HIGHEST * total) if total > 1e-200 else whole.high, BOTTOM, TOP)
+
+
+def _stairs(plot: _Plot, levels: list[float]) -> list[tuple[float, float]]:
+    """Return the vertices of a curve that starts with nothing, stays until the next request, and may end at the top."""
+    points = [(plot.across.start, plot.up.start)]
+    for step, level in zip(plot.steps, levels, strict=True):
+        x = plot.across.at(seconds(step.when))
+        points += [(x, points[-1][1]), (x, plot.up.at(level))]
+        if level > plot.up.high:
+            return points
+    return [*points, (plot.across.end, points[-1][1])] if levels else []
+
+
+def _precision_axis(plot: _Plot) -> Markup:
+    left, right = plot.across.start, plot.across.end
+    parts = [text(4, 14, "precision D²/σ²", "chart-title")]
+    for tick in plot.levels:
+        y = plot.up.at(tick.value)
+        parts += [line(left, y, right, y, "chart-grid"), text(left - 8, y, tick.label, anchor="end")]
+    return element("g", *parts)
+
+
+def _epsilon_axis(up: Scale, epsilons: Sequence[tuple[float, float]]) -> Markup:
+    parts = [text(WIDTH - 4, 14, "ε at the budget's δ", "chart-title", anchor="end")]
+    parts.append(line(EPSILONS, TOP, EPSILONS, BOTTOM, "chart-axis"))
+    free = BOTTOM
+    for precision, epsilon in sorted(epsilons):
+        y = up.at(precision)
+        if up.holds(precision) and y <= free:
+            parts += [line(EPSILONS, y, EPSILONS + 6, y, "chart-axis"), text(EPSILONS + 10, y, brief(epsilon))]
+            free = y - LINE
+    return element("g", *parts)
+
+
+def _time_axis(plot: _Plot) -> Markup:
+    across = plot.across
+    middle = (across.start + across.end) / 2
+    parts = [line(across.start, BOTTOM, across.end, BOTTOM, "chart-axis")]
+    if not plot.steps:
+        parts.append(text(middle, (TOP + BOTTOM) / 2, "no requests yet", "chart-note", anchor="middle"))
+    for tick in fitting(lambda most: time_ticks(across.low, across.high, most), across, 4) if plot.steps else []:
+        x = across.at(tick.value)
+        parts += [line(x, BOTTOM, x, BOTTOM + 6, "chart-axis"), text(x, BOTTOM + 22, tick.label, anchor="middle")]
+    return element("g", *parts, text(middle, HEIGHT - 14, _days(plot.steps), "chart-title", anchor="middle"))
+
+
+def _days(steps: list[Step]) -> str:
+    if not steps:
+        return "time (UTC)"
+    first, last = day(steps[0].when), day(steps[-1].when)
+    return f"time (UTC), {first}" if first == last else f"time (UTC), {first} to {last}"
+
+
+def _names(plot: _Plot) -> Markup:
+    """Write each line's name at its end, except for one that has left before."""
+    ends = [name for name in plot.names if plot.left_at is None or name.look != "chart-naive-name"]
+    ends.sort(key=lambda name: -name.level)
+    places = _apart([plot.up.at(name.level) for name in ends])
+    x = plot.across.end + 10
+    return element("g", *(text(x, y, name.words, name.look) for y, name in zip(places, ends, strict=True)))
+
+
+def _apart(places: list[float]) -> list[float]:
+    """Move places, sorted downwards, until they are a line apart and none lies below the plot."""
+    moved: list[float] = []
+    for place in places:
+        moved.append(max(place, moved[-1] + LINE) if moved else place)
+    lowest = BOTTOM - 6
+    for at in reversed(range(len(moved))):
+        moved[at] = min(moved[at], lowest)
+        lowest = moved[at] - LINE
+    return moved
+
+
+def _off_the_chart(plot: _Plot) -> list[Markup]:
+    if plot.left_at is None:
+        return []
+    x = plot.left_at
+    arrow = path([(x - 7, TOP + 2), (x, TOP - 12), (x + 7, TOP + 2)], "chart-off", closed=True)
+    # To the right of where it leaves, nothing else is as high.
+    beside = min(x + 14, plot.across.end + 10)
+    name = text(beside, TOP + 6, plot.names[-1].words, "chart-naive-name")
+    return [arrow, name, text(beside, TOP + 6 + LINE, OFF, "chart-naive-name")]
+
+
+def _finding(plot: _Plot) -> str:
+    if not plot.steps:
+        return f"Nothing has been spent of {shown(plot.total)} so far."
+    spent, naive = shown(plot.steps[-1].spent), shown(plot.steps[-1].naive)
+    finding = f"Spent {spent} of {shown(plot.total)} so far; the naive scheme would have spent {naive}."
+    gone = next((step for step in plot.steps if step.naive > plot.up.high), None)
+    return finding if gone is None else f"{finding} Its curve leaves the chart on {day(gone.when)}."

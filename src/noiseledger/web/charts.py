@@ -1,0 +1,25 @@
+"""The charts of the web application, drawn on the server as SVG that needs no script and no style of its own.
+
+Each function returns one picture that scales to its container, says in words what it shows, and is told apart without
+colours. The page must link ``static/charts.css``.
+
+Why the promise holds: a chart draws what it is given, which is public already; it has no way to data, noise or a ledger.
+"""
+
+from __future__ import annotations
+
+from noiseledger.web.chart_distribution import Curve, distribution_chart
+from noiseledger.web.chart_rows import Bar, intervals_chart, queries_chart
+from noiseledger.web.chart_spending import spending_chart
+from noiseledger.web.chart_steps import Step, thinned
+
+__all__ = [
+    "Bar",
+    "Curve",
+    "Step",
+    "distribution_chart",
+    "intervals_chart",
+    "queries_chart",
+    "spending_chart",
+    "thinned",
+]
