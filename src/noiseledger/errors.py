@@ -20,6 +20,7 @@
     │   ├── LedgerPaused                its custodian has stopped selling
     │   └── LedgerRefused               the contract refused for another reason, which is given
     ├── AnswerPending                   bought, and not yet revealed
+    ├── RequestRefused                  the web application does not take this request
     ├── NotAllowed                      this key may not do that
     │   └── AllowanceExceeded           the analyst may not buy so much
     └── ChainError                      the chain, or the way to it
@@ -124,6 +125,19 @@ class LedgerRefused(LedgerError):
 
 class AnswerPending(NoiseledgerError):
     """The answer is bought, and the custodian's worker has not revealed it yet."""
+
+
+class RequestRefused(NoiseledgerError):
+    """The web application does not take this request: too many, too large, from another site, or for nothing it has."""
+
+    def __init__(self, message: str, status: int) -> None:
+        """Keep the HTTP status that says the same."""
+        self.status = status
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[RequestRefused], tuple[str, int]]:
+        """Survive the way between processes."""
+        return type(self), (str(self), self.status)
 
 
 class NotAllowed(NoiseledgerError):

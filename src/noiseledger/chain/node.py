@@ -54,7 +54,7 @@ class LocalChain:
 
 def start(port: int = 0, state: Path | None = None, block_seconds: float | None = None) -> LocalChain:
     """Start anvil on loopback; with ``state``, go on where the last clean stop left off."""
-    port = _free_port(port)
+    port = free_port(port)
     command = [str(install()), "--host", "127.0.0.1", "--port", str(port), "--chain-id", str(CHAIN_ID), "--silent"]
     command += [] if state is None else ["--state", str(state)]
     command += [] if block_seconds is None else ["--block-time", f"{block_seconds:g}"]
@@ -84,7 +84,7 @@ def install() -> Path:
     return found[0]
 
 
-def _free_port(port: int) -> int:
+def free_port(port: int = 0) -> int:
     """Return the port if it is free, or any free one for 0."""
     with socket.socket() as probe:
         # As anvil does: connections that a node before it has left behind are in nobody's way.

@@ -25,6 +25,7 @@ from noiseledger.cli import (
     quote,
     recover,
     watch,
+    web,
     work,
 )
 from noiseledger.cli.exits import BAD_INPUT, DECLINED, INTERRUPTED, OUR_MISTAKE, exit_code
@@ -51,6 +52,7 @@ app.command("ask", rich_help_panel="For analysts")(ask.ask)
 app.command("budget", rich_help_panel="For analysts")(budget.budget)
 app.command("history", rich_help_panel="For analysts")(history.history)
 app.command("watch", rich_help_panel="For analysts")(watch.watch)
+app.command("web", rich_help_panel="For analysts")(web.web)
 app.command("doctor", rich_help_panel="For analysts")(doctor.doctor)
 
 

@@ -52,22 +52,28 @@ def open_key(keystore: Path | None) -> Key:
 @contextmanager
 def open_client(ledger: str | None, rpc: str | None, key: Key | None = None, **options: Any) -> Iterator[Client]:
     """Connect to the ledger that is meant, for the length of a block; ``options`` are those of ``nl.connect``."""
-    from eth_abi.exceptions import DecodingError  # noqa: PLC0415 - takes a second
-
-    from noiseledger.client import connect as connect_client  # noqa: PLC0415 - likewise
+    from noiseledger.client import connect as connect_client  # noqa: PLC0415 - takes a second
 
     place = find_ledger(ledger)
+    with no_ledger_there(place), _no_key_in_sight():
+        client = connect_client(place, rpc=find_rpc(rpc), key=key, **options)
+    with client:
+        yield client
+
+
+@contextmanager
+def no_ledger_there(place: str) -> Iterator[None]:
+    """Say in one sentence that what was found at a place is no ledger."""
+    from eth_abi.exceptions import DecodingError  # noqa: PLC0415 - takes a second
+
     try:
-        with _no_key_in_sight():
-            client = connect_client(place, rpc=find_rpc(rpc), key=key, **options)
+        yield
     except (RpcFailed, DecodingError) as error:
         if isinstance(error, RpcFailed) and "revert" not in error.reason:
             raise
         raise ChainMismatch(
             f"What {place} names is a contract, but not a ledger: check address and endpoint."
         ) from None
-    with client:
-        yield client
 
 
 @contextmanager

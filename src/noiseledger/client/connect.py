@@ -34,6 +34,8 @@ class LedgerFile:
     chain_id: int | None = None
     block: int = 0
     queries: Mapping[str, Query] = field(default_factory=dict)
+    #: Of the catalogue that was published, so that whoever is shown one can tell.
+    catalogue_sha256: str = ""
 
     @classmethod
     def read(cls, file: Path) -> LedgerFile:
@@ -41,7 +43,8 @@ class LedgerFile:
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
             queries = {str(name): Query.parse(text) for name, text in content["queries"].items()}
-            return cls(str(content["address"]), int(content["chain_id"]), int(content.get("block", 0)), queries)
+            place = str(content["address"]), int(content["chain_id"]), int(content.get("block", 0))
+            return cls(*place, queries, str(content.get("catalogue_sha256", "")))
         except OSError as error:
             raise LedgerNotFound(f"The ledger file {file} cannot be read: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -73,12 +76,9 @@ def connect(
             somebody sits at a terminal.
     """
     text = os.fspath(ledger)
-    if text.startswith("0x") and len(text) == _ADDRESS_LENGTH:
-        found = LedgerFile(text)
-    elif _is_local(Path(text)):
+    if _is_local(Path(text)):
         return Client(open_ledger(text, source), analyst=analyst)
-    else:
-        found = LedgerFile.read(Path(text))
+    found = find_on_chain(text)
     line = line_for_people() if watch is None else None
     watch = watch or line or ignore
     with ExitStack() as stack:
@@ -90,6 +90,13 @@ def connect(
         chain.terms  # noqa: B018 - says now if this is something else than a ledger
         stack.pop_all()
     return Client(chain, found.queries, waiting=line.shown if line else nullcontext)
+
+
+def find_on_chain(ledger: str) -> LedgerFile:
+    """Return what is known of a ledger on a chain, from its file or just its address."""
+    if ledger.startswith("0x") and len(ledger) == _ADDRESS_LENGTH:
+        return LedgerFile(ledger)
+    return LedgerFile.read(Path(ledger))
 
 
 def _key(key: Key | str | os.PathLike[str] | None) -> Key | None:

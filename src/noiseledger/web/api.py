@@ -1,0 +1,232 @@
+"""The JSON API: the client's own words over HTTP. It reads, and prepares transactions that are signed elsewhere."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from noiseledger.client.client import Offer
+from noiseledger.core.request import read_request
+from noiseledger.ledger.interface import Record
+from noiseledger.ledger.shapes import (
+    AnswerShape,
+    BudgetShape,
+    describe_answer,
+    describe_budget,
+    describe_price,
+    describe_query,
+    describe_record,
+    groups,
+)
+from noiseledger.web.api_shapes import (
+    HASH,
+    MOST_RECORDS,
+    Accuracy,
+    AskBody,
+    AskShape,
+    ErrorBody,
+    ErrorShape,
+    HealthShape,
+    HistoryShape,
+    LedgerShape,
+    LeftShape,
+    OfferShape,
+    PauseBody,
+    ProgressShape,
+    QuoteShape,
+    TransactionShape,
+)
+from noiseledger.web.prepare import Prepared, prepare_ask, prepare_pause
+from noiseledger.web.progress import Progress, State
+from noiseledger.web.site import Site
+from noiseledger.web.words import meaning
+
+
+def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {status: {"model": ErrorShape} for status in (*statuses, 400, 413, 414, 415, 421, 429, 500, 503)}
+
+
+def router(site: Site) -> APIRouter:
+    """Return the API of one ledger."""
+    api = APIRouter(prefix="/api/v1")
+
+    @api.get("/ledger", responses=_errors())
+    def ledger() -> LedgerShape:
+        """Where the ledger is, and what is fixed for good."""
+        facts, terms = site.snapshot.facts, site.snapshot.terms
+        return {
+            "address": site.contract.address,
+            "chain_id": site.rpc.chain_id,
+            "block": facts.block,
+            "final_block": facts.final,
+            "paused": facts.paused,
+            "custodian": facts.custodian,
+            "worker": facts.worker,
+            "commitment": "0x" + terms.commitment.hex(),
+            "rows": terms.population.rows,
+            "neighbours": terms.population.neighbours.value,
+            "reuses": terms.reuses,
+            "invites": terms.invites,
+            "catalogue_sha256": site.settings.ledger.catalogue_sha256 or None,
+            "unreadable": site.snapshot.unreadable,
+        }
+
+    @api.get("/queries", responses=_errors())
+    def queries() -> list[OfferShape]:
+        """What may be asked, and the best answer that is free."""
+        return site.cached(("api", "queries"), lambda: _offers(site))
+
+    @api.get("/budget", responses=_errors())
+    def budget() -> BudgetShape:
+        """What was promised, what is spent and what is left."""
+        return site.cached(("api", "budget"), lambda: describe_budget(site.client.budget()))
+
+    @api.get("/quote", responses=_errors(404, 422))
+    def quote(wanted: Annotated[Accuracy, Query()]) -> QuoteShape:
+        """What a request would cost and give; nothing is spent."""
+        return _quote(site, wanted)
+
+    @api.get("/best", responses=_errors(404, 422))
+    def best(query: Annotated[str, Query(min_length=1, max_length=2000)]) -> AnswerShape | None:
+        """The most accurate answer that is public; null if nobody has asked yet."""
+        return _best(site, query)
+
+    @api.get("/history", responses=_errors(404, 422))
+    def history(
+        query: Annotated[str | None, Query(min_length=1, max_length=2000)] = None,
+        after: Annotated[int, Query(ge=0, le=2**63)] = 0,
+        limit: Annotated[int, Query(ge=1, le=MOST_RECORDS)] = 100,
+    ) -> HistoryShape:
+        """Who asked what, what it cost and what came out: those numbered above ``after``, in order."""
+        found = _after(site, query, after, limit + 1)
+        shown = [describe_record(site.name(record.query), record) for record in found[:limit]]
+        return {"records": shown, "next": shown[-1]["number"] if len(found) > limit else None}
+
+    @api.post("/ask", responses=_errors(403, 404, 409, 422))
+    def ask(wanted: AskBody) -> AskShape:
+        """Answer what is free; for the rest, prepare the transaction that pays for it. Nothing is sent."""
+        return _ask(site, wanted)
+
+    @api.post("/pause", responses=_errors(403, 409, 422))
+    def pause(body: PauseBody) -> TransactionShape:
+        """Prepare the transaction that stops selling, or goes on. Nothing is sent."""
+        return _transaction(prepare_pause(site.contract, body.paused, body.custodian))
+
+    @api.get("/transactions/{transaction}", responses=_errors(404, 422))
+    def transaction(
+        transaction: Annotated[str, Path(pattern=HASH)],
+        sent: Annotated[float | None, Query(description="When it was sent, in seconds since 1970.")] = None,
+    ) -> ProgressShape:
+        """What became of a transaction to this ledger."""
+        return _progress(site, site.follower.follow(site.snapshot, transaction.lower(), sent))
+
+    @api.get("/health", responses=_errors())
+    def health() -> HealthShape:
+        """How the worker and this page are."""
+        watcher = site.watcher
+        return {
+            "worker_ok": watcher.health.ok,
+            "worker": watcher.health.sentence,
+            "waiting": len(watcher.snapshot.waiting),
+            "chain_ok": watcher.trouble is None,
+            "block": watcher.snapshot.facts.block,
+        }
+
+    return api
+
+
+def _offers(site: Site) -> list[OfferShape]:
+    return [_offer(site, offer) for offer in site.offers()]
+
+
+def _offer(site: Site, offer: Offer) -> OfferShape:
+    track, best = site.snapshot.track(offer.query), site.snapshot.best(offer.query)
+    return {
+        **describe_query(offer.name, offer.query),
+        "meaning": meaning(offer.query, site.snapshot.population),
+        "definition": offer.query.canonical,
+        "groups": groups(offer.query),
+        "dimension": offer.query.dimension,
+        "sensitivity": float(offer.sensitivity),
+        "sensitivity_exact": str(offer.sensitivity),
+        "spent": float(track.bought),
+        "spent_exact": str(track.bought),
+        "public": float(track.revealed),
+        "public_exact": str(track.revealed),
+        "best": None if best is None else describe_answer(offer.name, best),
+    }
+
+
+def _best(site: Site, query: str) -> AnswerShape | None:
+    client = site.client
+    best = client.best(query)
+    return None if best is None else describe_answer(site.name(best.query), best)
+
+
+def _quote(site: Site, wanted: Accuracy) -> QuoteShape:
+    quote = site.client.quote(wanted.query, **wanted.wish)
+    after = quote.budget.charge(quote.price.cost) if quote.affordable else None
+    left: LeftShape | None = None
+    if after is not None:
+        exact = str(after.remaining)
+        left = {"precision": float(after.remaining), "precision_exact": exact, "epsilon": after.epsilon_remaining}
+    return {
+        **describe_price(site.name(quote.query), quote),
+        "affordable": quote.affordable,
+        "left": left,
+        "budget": describe_budget(quote.budget),
+        "best": _best(site, quote.query.identifier),
+    }
+
+
+def _ask(site: Site, wanted: AskBody) -> AskShape:
+    client = site.client
+    quote = client.quote(wanted.query, **wanted.wish)
+    best = client.best(quote.query)
+    shape = _quote(site, wanted)
+    precision = read_request(quote.sensitivity, **wanted.wish).precision
+    if best is not None and best.precision >= precision:
+        return {"quote": shape, "answer": shape["best"], "transaction": None}
+    prepared = prepare_ask(site.contract, site.snapshot, quote, wanted.wish, wanted.analyst)
+    return {"quote": shape, "answer": None, "transaction": _transaction(prepared)}
+
+
+def _transaction(prepared: Prepared) -> TransactionShape:
+    gas = None if prepared.gas is None else hex(prepared.gas)
+    return {"chain_id": prepared.chain_id, "to": prepared.to, "data": prepared.data, "value": "0x0", "gas": gas}
+
+
+def _after(site: Site, query: str | None, after: int, most: int) -> list[Record]:
+    snapshot = site.snapshot
+    wanted = None if query is None else site.client.find(query)
+    found: list[Record] = []
+    for record in snapshot.records(after):
+        if wanted in (None, record.query):
+            found.append(record)
+        if len(found) == most:
+            break
+    return found
+
+
+def _progress(site: Site, progress: Progress) -> ProgressShape:
+    answers = []
+    if progress.state is State.ANSWERED:
+        queries = {query.identifier: query for query in site.snapshot.queries()}
+        asked = dict.fromkeys(request.query for request in progress.asked if request.query in queries)
+        found = [site.snapshot.best(queries[identifier]) for identifier in asked]
+        answers = [describe_answer(site.name(answer.query), answer) for answer in found if answer is not None]
+    error = (
+        None
+        if progress.reason is None
+        else ErrorBody(type=type(progress.reason).__name__, message=str(progress.reason))
+    )
+    return {
+        "transaction": progress.transaction,
+        "state": progress.state.value,
+        "final": progress.is_final,
+        "block": progress.block,
+        "analyst": progress.sender,
+        "answers": answers,
+        "error": error,
+    }

@@ -1,0 +1,175 @@
+"""What the API takes and gives, besides what the command line prints as well."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from noiseledger.core.request import Wish
+from noiseledger.ledger.shapes import AnswerShape, BudgetShape, PriceShape, QueryShape, RecordShape
+
+MOST_RECORDS = 1000
+HASH = r"^0x[0-9a-fA-F]{64}$"
+ADDRESS = r"^0x[0-9a-fA-F]{40}$"
+
+
+class ErrorBody(BaseModel):
+    """What was wrong; a refusal by a budget carries its amounts."""
+
+    type: str
+    message: str
+    requested: float | None = None
+    remaining: float | None = None
+    missing: float | None = None
+
+
+class ErrorShape(BaseModel):
+    """The one shape of all mistakes."""
+
+    error: ErrorBody
+
+
+class LedgerShape(TypedDict):
+    """Where the ledger is, and what is fixed for good."""
+
+    address: str
+    chain_id: int
+    block: int
+    final_block: int | None
+    paused: bool
+    custodian: str
+    worker: str
+    commitment: str
+    rows: int | None
+    neighbours: str
+    reuses: bool
+    invites: bool
+    catalogue_sha256: str | None
+    unreadable: dict[str, str]
+
+
+class OfferShape(QueryShape):
+    """A query that may be asked."""
+
+    meaning: str
+    definition: str
+    groups: list[str]
+    dimension: int
+    sensitivity: float
+    sensitivity_exact: str
+    spent: float
+    spent_exact: str
+    public: float
+    public_exact: str
+    best: AnswerShape | None
+
+
+class LeftShape(TypedDict):
+    """What would be left."""
+
+    precision: float
+    precision_exact: str
+    epsilon: float
+
+
+class QuoteShape(PriceShape):
+    """What a request would cost and give, and what there is for free."""
+
+    affordable: bool
+    left: LeftShape | None
+    budget: BudgetShape
+    best: AnswerShape | None
+
+
+class TransactionShape(TypedDict):
+    """What a wallet is asked to sign; ``gas`` only if it was said who signs."""
+
+    chain_id: int
+    to: str
+    data: str
+    value: str
+    gas: str | None
+
+
+class AskShape(TypedDict):
+    """Either the answer, if it is free, or the transaction that pays for it."""
+
+    quote: QuoteShape
+    answer: AnswerShape | None
+    transaction: TransactionShape | None
+
+
+class ProgressShape(TypedDict):
+    """What became of a transaction."""
+
+    transaction: str
+    state: Literal["unseen", "sent", "mined", "final", "answered", "refused", "dropped", "displaced"]
+    final: bool
+    block: int | None
+    analyst: str | None
+    answers: list[AnswerShape]
+    error: ErrorBody | None
+
+
+class HistoryShape(TypedDict):
+    """Some requests, and where to go on."""
+
+    records: list[RecordShape]
+    next: int | None
+
+
+class HealthShape(TypedDict):
+    """How the worker and this page are."""
+
+    worker_ok: bool | None
+    worker: str
+    waiting: int
+    chain_ok: bool
+    block: int
+
+
+_Positive = Annotated[Decimal, Field(gt=0, json_schema_extra={"type": "number"}), "exact"]
+
+
+class Accuracy(BaseModel):
+    """How accurate, in one way: epsilon and delta; within (and confidence); sigma; or precision."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: Annotated[str, Field(min_length=1, max_length=2000, description="Name, text or identifier of a query.")]
+    epsilon: _Positive | None = None
+    delta: _Positive | None = None
+    within: _Positive | None = None
+    confidence: _Positive | None = None
+    sigma: _Positive | None = None
+    precision: _Positive | None = None
+
+    @property
+    def wish(self) -> Wish:
+        """The same as the client takes it."""
+        return Wish(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            within=self.within,
+            confidence=self.confidence,
+            sigma=self.sigma,
+            precision=self.precision,
+        )
+
+
+class AskBody(Accuracy):
+    """A request to be paid for."""
+
+    analyst: Annotated[str | None, Field(pattern=ADDRESS, description="Who will sign, to try it beforehand.")] = None
+
+
+class PauseBody(BaseModel):
+    """Whether to stop selling."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    paused: bool
+    custodian: Annotated[str | None, Field(pattern=ADDRESS, description="Who will sign, to try it beforehand.")] = None

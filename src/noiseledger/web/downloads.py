@@ -1,0 +1,103 @@
+"""The numbers behind every chart and table, as CSV and JSON, and the ledger file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from noiseledger.ledger.shapes import describe_record
+from noiseledger.web import charts, views
+from noiseledger.web.site import Site, epsilon_of
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def router(site: Site) -> APIRouter:
+    """Return the downloads of one ledger."""
+    files = APIRouter(include_in_schema=False)
+
+    @files.get("/ledger.json")
+    def ledger() -> JSONResponse:
+        found = site.settings.ledger
+        queries = {name: query.canonical for name, query in found.queries.items()}
+        content = {"address": site.contract.address, "chain_id": site.rpc.chain_id, "block": found.block}
+        return _json(content | {"catalogue_sha256": found.catalogue_sha256, "queries": queries}, "ledger.json")
+
+    @files.get("/budget/spending.csv")
+    def spending_csv() -> Response:
+        return _csv(site.cached(("spending-rows",), lambda: _spending(site)), "spending.csv")
+
+    @files.get("/budget/spending.json")
+    def spending_json() -> JSONResponse:
+        return _json({"spending": site.cached(("spending-rows",), lambda: _spending(site))}, "spending.json")
+
+    @files.get("/budget/queries.csv")
+    def queries_csv() -> Response:
+        return _csv(_by_query(site), "queries.csv")
+
+    @files.get("/budget/queries.json")
+    def queries_json() -> JSONResponse:
+        return _json({"queries": _by_query(site)}, "queries.json")
+
+    @files.get("/budget/records.csv")
+    def records_csv() -> Response:
+        return _csv(_records(site), "records.csv")
+
+    return files
+
+
+def _spending(site: Site) -> list[dict[str, Any]]:
+    delta = site.snapshot.terms.delta
+    return [
+        {
+            "time": step.when.isoformat(),
+            "spent": step.spent,
+            "epsilon_spent": epsilon_of(step.spent, delta),
+            "naive_spent": step.naive,
+        }
+        for step in charts.thinned(views.steps(site.snapshot))
+    ]
+
+
+def _by_query(site: Site) -> list[dict[str, Any]]:
+    return [
+        {"name": bar.name, "spent": bar.spent, "epsilon_spent": bar.epsilon, "naive_spent": bar.naive}
+        for bar in views.bars(site)
+    ]
+
+
+def _records(site: Site) -> Iterator[dict[str, Any]]:
+    for record in site.snapshot.records():
+        shape = describe_record(site.name(record.query), record)
+        yield shape | {"groups": " ".join(shape["groups"]), "values": " ".join(map(repr, shape["values"]))}
+
+
+def _csv(rows: Iterable[Mapping[str, Any]], name: str) -> StreamingResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(_lines(rows), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    for place, row in enumerate(rows):
+        if place == 0:
+            writer.writerow(row)
+        writer.writerow([_harmless(value) for value in row.values()])
+        yield text.getvalue()
+        text.seek(0)
+        text.truncate()
+
+
+def _harmless(value: Any) -> Any:
+    """Keep a spreadsheet from taking a text for a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _json(content: Mapping[str, Any], name: str) -> JSONResponse:
+    return JSONResponse(content, headers={"Content-Disposition": f'attachment; filename="{name}"'})

@@ -1,0 +1,145 @@
+"""What stands before every page: who may ask, how much, how often; and the headers that keep a browser safe.
+
+Why no other site can act here: whatever changes or prepares something is taken from our own pages only, by the headers that
+a browser sets and a page cannot forge; and only under the names that we know to be ours, so no other name points here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from noiseledger.errors import RequestRefused
+from noiseledger.web.refusals import respond
+
+MAX_BODY, MAX_QUERY, MAX_PATH = 16_384, 4_096, 512
+#: Wallets come with a picture of their own, as data.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+#: What a request takes from a visitor's allowance; what is not listed takes 1.
+_COSTS = {"/static/": 0.0, "/budget/live": 0.1, "/custodian/live": 0.1}
+_REMEMBERED = 10_000
+
+
+class Allowance:
+    """So many requests a second for each visitor, and twice as many in a burst."""
+
+    def __init__(self, rate: float) -> None:
+        """Begin with full allowances."""
+        self._rate = rate
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, visitor: str, cost: float, now: float | None = None) -> bool:
+        """Say whether a visitor may go on."""
+        moment = time.monotonic() if now is None else now
+        left, since = self._left.pop(visitor, (2 * self._rate, moment))
+        left = min(left + (moment - since) * self._rate, 2 * self._rate)
+        allowed = left >= cost
+        self._left[visitor] = (left - cost if allowed else left, moment)
+        while len(self._left) > _REMEMBERED:
+            self._left.popitem(last=False)
+        return allowed
+
+
+class Guard:
+    """Refuses what should not come in, and adds the headers to what goes out."""
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], rate: float) -> None:
+        """Stand before an application."""
+        self._app = app
+        self._hosts = frozenset(hosts)
+        self._allowance = Allowance(rate)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        try:
+            self._check(scope)
+            body = await _body(scope, receive)
+        except RequestRefused as refusal:
+            await respond(scope["path"], refusal)(scope, receive, send_safely)
+            return
+        await self._app(scope, _replay(body, receive), send_safely)
+
+    def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        if _host_name(headers.get("host", "")) not in self._hosts:
+            raise RequestRefused(
+                "This site is not served under that name: use the address that it was started with.", 421
+            )
+        if len(scope["path"]) > MAX_PATH or len(scope["query_string"]) > MAX_QUERY:
+            raise RequestRefused(f"The address is too long: at most {MAX_PATH} and {MAX_QUERY} characters.", 414)
+        if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
+            _check_origin(headers)
+        cost = next((cost for path, cost in _COSTS.items() if scope["path"].startswith(path)), 1.0)
+        if not self._allowance.take((scope.get("client") or ("", 0))[0], cost):
+            raise RequestRefused("Too many requests from your address: wait a second, then go on.", 429)
+
+
+def _host_name(host: str) -> str:
+    name, _, port = host.rpartition(":")
+    return (name if name and port.isdigit() else host).lower()
+
+
+def _check_origin(headers: Mapping[str, str]) -> None:
+    """Refuse what another site's page sends; programs that are no browser send neither header."""
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    foreign = site not in (None, "same-origin", "none") or (
+        origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    )
+    if foreign:
+        raise RequestRefused("This comes from another site, and is not taken: use our own pages.", 403)
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise RequestRefused("Expected JSON: set Content-Type to application/json.", 415)
+
+
+async def _body(scope: Scope, receive: Receive) -> bytes:
+    """Return the whole body, which is small or refused; what is too long is not even read to its end."""
+    if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        return b""
+    body = b""
+    while True:
+        message = await receive()
+        body += bytes(message.get("body", b""))
+        if len(body) > MAX_BODY:
+            raise RequestRefused(f"The request is too large: {MAX_BODY:,} bytes at most.", 413)
+        if message["type"] == "http.disconnect" or not message.get("more_body"):
+            return body
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a way to receive a body that was read already."""
+    told = False
+
+    async def again() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again

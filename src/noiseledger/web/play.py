@@ -1,0 +1,81 @@
+"""Throw-away accounts for a local development chain: play money, and nobody has a key.
+
+Why no key is seen: the account is a random address that nobody can sign for; the development node is told to take its word.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from noiseledger.chain import abi
+from noiseledger.chain.contract import checksummed, typed
+from noiseledger.chain.rpc import Rpc
+from noiseledger.errors import InvalidInput, NotAllowed, RpcFailed
+
+_MONEY = 10**18
+_MOST_ACCOUNTS = 10_000
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class Play:
+    """Makes accounts on a development node, and sends their requests to one ledger."""
+
+    def __init__(self, rpc: Rpc, ledger: str) -> None:
+        """Refuse every chain but a development node on this machine."""
+        is_here = urlsplit(rpc.url).hostname in _LOOPBACK
+        if not is_here or not str(rpc.call("web3_clientVersion")).startswith("anvil/"):
+            raise InvalidInput("Play accounts are for a local development chain only (noiseledger chain, an anvil).")
+        self._rpc = rpc
+        self._ledger = ledger
+        self._selector = abi.encode_call("ask", [])[:10]
+        self._accounts: set[str] = set()
+
+    def account(self) -> str:
+        """Make an account with play money, and return its address."""
+        if len(self._accounts) >= _MOST_ACCOUNTS:
+            raise NotAllowed("There are too many play accounts already: start the page anew.")
+        address = checksummed("0x" + secrets.token_hex(20))
+        self._rpc.call("anvil_setBalance", address, hex(_MONEY))
+        self._rpc.call("anvil_impersonateAccount", address)
+        self._accounts.add(address)
+        return address
+
+    def send(self, sender: str, data: str) -> str:
+        """Send a request from such an account, to this ledger and no other function than ``ask``; return the hash."""
+        if sender not in self._accounts:
+            raise NotAllowed("This is no play account of this page: connect again.")
+        if not data.startswith(self._selector):
+            raise NotAllowed("A play account may ask, and nothing else.")
+        try:
+            return str(self._rpc.call("eth_sendTransaction", {"from": sender, "to": self._ledger, "data": data}))
+        except RpcFailed as error:
+            raise typed(error) from None
+
+
+class Transaction(BaseModel):
+    """What a page asks a wallet to send."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sender: Annotated[str, Field(alias="from", max_length=42)]
+    data: Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]*$", max_length=10_000)]
+
+
+def router(play: Play) -> APIRouter:
+    """Return what the page's play wallet talks to."""
+    routes = APIRouter(prefix="/play", include_in_schema=False)
+
+    @routes.post("/account")
+    def account() -> dict[str, str]:
+        return {"address": play.account()}
+
+    @routes.post("/send")
+    def send(transaction: Transaction) -> dict[str, str]:
+        return {"transaction": play.send(transaction.sender, transaction.data)}
+
+    return routes

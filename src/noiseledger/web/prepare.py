@@ -1,0 +1,69 @@
+"""Transactions for others to sign: written here, tried on the chain without being sent, and handed over.
+
+Why the promise holds: nothing is signed or sent here; the contract prices and refuses when the signed one arrives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from noiseledger.chain import abi
+from noiseledger.chain.contract import PrivacyLedgerContract, typed
+from noiseledger.chain.values import Request
+from noiseledger.core.request import Wish, read_request
+from noiseledger.errors import BudgetExceeded, LedgerPaused, NoFunds, RpcFailed
+from noiseledger.ledger.interface import Quote
+from noiseledger.ledger.snapshot import Snapshot
+
+#: Other purchases may come first and make a transaction a little dearer.
+_GAS_RESERVE = 1.25
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a wallet is asked to sign."""
+
+    chain_id: int
+    to: str
+    data: str
+    gas: int | None
+
+
+def prepare_ask(
+    contract: PrivacyLedgerContract, snapshot: Snapshot, quote: Quote, wish: Wish, analyst: str | None
+) -> Prepared:
+    """Write the purchase that was quoted; raise what the contract would say."""
+    if not quote.affordable:
+        raise BudgetExceeded(quote.price.cost, quote.budget.remaining)
+    if snapshot.facts.paused:
+        raise LedgerPaused("The custodian has stopped selling for now; what is known already is still free.")
+    wanted = read_request(quote.sensitivity, **wish)
+    request = Request(quote.query.identifier, wanted.precision, wanted.epsilon, wanted.delta)
+    return _tried(contract, abi.encode_call("ask", [request.encode()]), analyst)
+
+
+def prepare_pause(contract: PrivacyLedgerContract, paused: bool, sender: str | None) -> Prepared:
+    """Write what stops selling, or goes on with it."""
+    return _tried(contract, abi.encode_call("pause", paused), sender)
+
+
+def _tried(contract: PrivacyLedgerContract, data: str, sender: str | None) -> Prepared:
+    gas = None if sender is None else _gas(contract, data, sender)
+    return Prepared(contract.rpc.chain_id, contract.address, data, gas)
+
+
+def _gas(contract: PrivacyLedgerContract, data: str, sender: str) -> int:
+    call: dict[str, Any] = {"from": sender, "to": contract.address, "data": data}
+    gas, balance = contract.rpc.batch([("eth_estimateGas", [call]), ("eth_getBalance", [sender, "latest"])])
+    if isinstance(gas, RpcFailed):
+        if not gas.data and ("funds" in gas.reason or "balance" in gas.reason):
+            raise _no_funds(sender)
+        raise typed(gas)
+    if not isinstance(balance, RpcFailed) and int(balance, 16) == 0:
+        raise _no_funds(sender)
+    return int(int(gas, 16) * _GAS_RESERVE)
+
+
+def _no_funds(sender: str) -> NoFunds:
+    return NoFunds(f"The account {sender} has nothing to pay the chain's fee with: send it some of the chain's coin.")

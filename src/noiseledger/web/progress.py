@@ -1,0 +1,130 @@
+"""What became of a transaction: seen, in a block, final, answered; or refused, displaced, lost from sight."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from noiseledger.chain.contract import PrivacyLedgerContract, typed
+from noiseledger.errors import InvalidInput, NoiseledgerError, RpcFailed
+from noiseledger.ledger.history import Asked
+from noiseledger.ledger.snapshot import Snapshot
+
+#: Another node may have been told first; after this time a transaction that ours does not know is likely lost.
+PATIENCE_SECONDS = 60.0
+#: So many transactions that wait are remembered, to tell later what displaced them.
+_REMEMBERED = 10_000
+
+
+class State(StrEnum):
+    """How far a transaction is."""
+
+    UNSEEN = "unseen"
+    SENT = "sent"
+    MINED = "mined"
+    FINAL = "final"
+    ANSWERED = "answered"
+    REFUSED = "refused"
+    DROPPED = "dropped"
+    DISPLACED = "displaced"
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether nothing more will come."""
+        return self in (State.REFUSED, State.DROPPED, State.DISPLACED)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far one transaction is, and what is known of it."""
+
+    transaction: str
+    state: State
+    block: int | None = None
+    sender: str | None = None
+    asked: tuple[Asked, ...] = ()
+    #: Whether the chain may no longer take it back.
+    is_final: bool = False
+    #: Why it was refused.
+    reason: NoiseledgerError | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether nothing more will come."""
+        return self.state.is_over or (self.state is State.ANSWERED and self.is_final)
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    sender: str
+    nonce: int
+
+
+class Follower:
+    """Finds out about transactions to one ledger; remembers those that it saw waiting."""
+
+    def __init__(self, contract: PrivacyLedgerContract) -> None:
+        """Remember none yet."""
+        self._contract = contract
+        self._waiting: OrderedDict[str, _Waiting] = OrderedDict()
+
+    def follow(self, snapshot: Snapshot, transaction: str, sent_at: float | None) -> Progress:
+        """Return how far a transaction is; ``sent_at`` is when a wallet said it was sent, in seconds since 1970."""
+        receipt, found = self._contract.rpc.batch(
+            [("eth_getTransactionReceipt", [transaction]), ("eth_getTransactionByHash", [transaction])]
+        )
+        for reply in (receipt, found):
+            if isinstance(reply, RpcFailed):
+                raise reply
+        if receipt is not None and found is not None:
+            return self._mined(snapshot, transaction, receipt, found)
+        if found is not None:
+            self._check(found)
+            self._remember(transaction, found)
+            return Progress(transaction, State.SENT, sender=found["from"])
+        return self._gone(transaction, sent_at)
+
+    def _mined(self, snapshot: Snapshot, transaction: str, receipt: dict[str, Any], found: dict[str, Any]) -> Progress:
+        self._check(found)
+        block, sender = int(receipt["blockNumber"], 16), found["from"]
+        is_final = snapshot.facts.final is not None and block <= snapshot.facts.final
+        if int(receipt["status"], 16) == 0:
+            reason = self._why(found, block)
+            return Progress(transaction, State.REFUSED, block, sender, (), is_final, reason)
+        asked = tuple(snapshot.asked_in(transaction))
+        state = State.FINAL if is_final else State.MINED
+        if asked and all(snapshot.is_answered(request) for request in asked):
+            state = State.ANSWERED
+        return Progress(transaction, state, block, sender, asked, is_final)
+
+    def _gone(self, transaction: str, sent_at: float | None) -> Progress:
+        """Say what may have become of a transaction that the node does not know."""
+        waiting = self._waiting.get(transaction)
+        if waiting is not None:
+            count = int(self._contract.rpc.call("eth_getTransactionCount", waiting.sender, "latest"), 16)
+            state = State.DISPLACED if count > waiting.nonce else State.DROPPED
+            return Progress(transaction, state, sender=waiting.sender)
+        is_new = sent_at is not None and 0 <= time.time() - sent_at < PATIENCE_SECONDS
+        return Progress(transaction, State.UNSEEN if is_new else State.DROPPED)
+
+    def _check(self, found: dict[str, Any]) -> None:
+        if (found.get("to") or "").lower() != self._contract.address.lower():
+            raise InvalidInput("This transaction does not concern this ledger.")
+
+    def _remember(self, transaction: str, found: dict[str, Any]) -> None:
+        self._waiting[transaction] = _Waiting(found["from"], int(found["nonce"], 16))
+        self._waiting.move_to_end(transaction)
+        while len(self._waiting) > _REMEMBERED:
+            self._waiting.popitem(last=False)
+
+    def _why(self, found: dict[str, Any], block: int) -> NoiseledgerError:
+        """Find out why the contract refused, by trying the same call where it was refused."""
+        call = {"from": found["from"], "to": found["to"], "data": found["input"]}
+        try:
+            self._contract.rpc.call("eth_call", call, hex(block))
+        except RpcFailed as error:
+            return typed(error)
+        return InvalidInput("The transaction failed, probably for want of gas; nothing was spent from the budget.")

@@ -1,0 +1,58 @@
+"""Pages from templates. Everything that goes in is text, and is escaped: names and definitions may be hostile."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from noiseledger.core.numbers import readable
+
+_FOLDER = Path(__file__).parent
+STATIC = _FOLDER / "static"
+
+
+def render(name: str, **values: Any) -> str:
+    """Return a page, or a part of one."""
+    return _TEMPLATES.get_template(name).render(**values)
+
+
+def number(value: float | Fraction, digits: int = 4) -> str:
+    """Return a number for people."""
+    return readable(float(value), digits)
+
+
+def brief(value: float | Fraction) -> str:
+    """Return a number that somebody chose, as they would write it.
+
+    >>> brief(Fraction(8)), brief(Fraction(1, 10_000))
+    ('8', '0.0001')
+    """
+    return f"{float(value):g}"
+
+
+def short(text: str) -> str:
+    """Return an address or a hash so that it fits a table.
+
+    >>> short("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
+    '0x7099…79C8'
+    """
+    return f"{text[:6]}…{text[-4:]}"
+
+
+def moment(when: datetime) -> str:
+    """Return a time for people."""
+    return f"{when:%Y-%m-%d %H:%M:%S} UTC"
+
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(_FOLDER / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters |= {"number": number, "brief": brief, "short": short, "moment": moment}

@@ -1,0 +1,228 @@
+// What the pages need besides htmx: sliders in equal ratios, the wallet's place on the page, and sending what was prepared.
+import { chainOf, discover, playWallet, post, sentence, switchTo } from "./wallet.js";
+
+const place = document.getElementById("wallet");
+const chainId = Number(place.dataset.chainId);
+const message = document.getElementById("message");
+const account = document.getElementById("account");
+const connectButton = document.getElementById("connect");
+const dialog = document.getElementById("wallets");
+const wallets = new Map();
+let connected = null; // {info, provider, address}
+
+document.documentElement.classList.add("scripted");
+
+// --- Saying things -------------------------------------------------------------------------------------------------
+
+function say(text, { warning = false, action = null } = {}) {
+  message.replaceChildren();
+  if (!text) return;
+  const note = document.createElement("p");
+  note.className = warning ? "notice warning" : "notice";
+  if (warning) note.setAttribute("role", "alert");
+  note.textContent = text;
+  if (action) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = action.label;
+    button.addEventListener("click", action.act);
+    note.append(document.createElement("br"), button);
+  }
+  message.append(note);
+}
+
+const complain = (error) => say(sentence(error), { warning: true });
+
+document.body.addEventListener("htmx:responseError", (event) => {
+  if (event.detail.xhr.status === 429) return; // a poll that came too soon comes again
+  const text = new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html").body.textContent.trim();
+  say(text.slice(0, 300) || "The site could not do that; try again.", { warning: true });
+});
+let silent = false;
+document.body.addEventListener("htmx:sendError", () => {
+  silent = true;
+  say("The site does not answer; this page tries again by itself.", { warning: true });
+});
+document.body.addEventListener("htmx:afterRequest", (event) => {
+  if (silent && event.detail.successful) {
+    silent = false;
+    say("");
+  }
+});
+
+// --- The wallet ----------------------------------------------------------------------------------------------------
+
+function offer(wallet) {
+  wallets.set(wallet.info.rdns, wallet);
+  document.getElementById("no-wallet").hidden = true;
+  const button = document.createElement("button");
+  button.type = "button";
+  // Names and pictures come from whoever wrote the wallet: a text, and data that an image cannot run.
+  if (/^data:image\//.test(wallet.info.icon ?? "")) {
+    const icon = document.createElement("img");
+    icon.src = wallet.info.icon;
+    icon.alt = "";
+    button.append(icon);
+  }
+  button.append(String(wallet.info.name));
+  button.addEventListener("click", () => connect(wallet));
+  const item = document.createElement("li");
+  item.append(button);
+  document.getElementById("wallet-list").append(item);
+  if (sessionStorage.getItem("wallet") === wallet.info.rdns) reconnect(wallet);
+}
+
+async function connect(wallet) {
+  dialog.close();
+  say("Open your wallet, and allow this page to see your account.");
+  try {
+    const [address] = await wallet.provider.request({ method: "eth_requestAccounts" });
+    use(wallet, address);
+    say("");
+    await checkChain();
+  } catch (error) {
+    complain(error);
+  }
+}
+
+async function reconnect(wallet) {
+  try {
+    const [address] = await wallet.provider.request({ method: "eth_accounts" });
+    if (address && !connected) {
+      use(wallet, address);
+      await checkChain();
+    }
+  } catch {
+    // It is asked again when it is needed.
+  }
+}
+
+function use(wallet, address) {
+  if (!address) return forget();
+  const isNew = connected?.provider !== wallet.provider;
+  connected = { ...wallet, address };
+  sessionStorage.setItem("wallet", wallet.info.rdns);
+  account.textContent = `${address.slice(0, 6)}…${address.slice(-4)}`;
+  account.title = address;
+  connectButton.textContent = "Disconnect";
+  if (isNew) {
+    wallet.provider.on?.("accountsChanged", ([next]) => connected?.provider === wallet.provider && use(wallet, next));
+    wallet.provider.on?.("chainChanged", () => connected?.provider === wallet.provider && checkChain());
+  }
+  if (document.getElementById("mine")) htmx.ajax("GET", `/accounts/${address}`, { target: "#mine", swap: "innerHTML" });
+}
+
+function forget() {
+  connected = null;
+  sessionStorage.removeItem("wallet");
+  account.textContent = "";
+  connectButton.textContent = "Connect a wallet";
+  document.getElementById("mine")?.replaceChildren();
+}
+
+async function checkChain() {
+  const { provider, info } = connected;
+  if ((await chainOf(provider)) === chainId) {
+    if (message.querySelector("[data-wrong-chain]")) say("");
+    return true;
+  }
+  const act = async () => {
+    try {
+      await switchTo(provider, chainId, place.dataset.walletRpc);
+      if (await checkChain()) say("Your wallet is on the right chain now.");
+    } catch (error) {
+      complain(error);
+    }
+  };
+  say(`${info.name} is on another chain. This ledger is on chain ${chainId}.`, {
+    warning: true,
+    action: { label: `Switch to chain ${chainId}`, act },
+  });
+  message.firstChild.dataset.wrongChain = "";
+  return false;
+}
+
+connectButton.addEventListener("click", () => (connected ? forget() : dialog.showModal()));
+document.getElementById("close-wallets").addEventListener("click", () => dialog.close());
+
+// --- Sending what the site has prepared ----------------------------------------------------------------------------
+
+async function send(button) {
+  if (!connected) return dialog.showModal();
+  const label = button.textContent;
+  button.disabled = true;
+  try {
+    const body = { ...JSON.parse(button.dataset.body), [button.dataset.signer]: connected.address };
+    const reply = await post(button.dataset.send, body);
+    const prepared = "transaction" in reply ? reply.transaction : reply;
+    if (!prepared) {
+      say("It became free in the meantime: here it is.");
+      return htmx.trigger("#ask-form", "submit");
+    }
+    if (!(await checkChain())) return;
+    button.textContent = "Confirm in your wallet";
+    say("Open your wallet, and confirm. You can still decline there.");
+    const { to, data, value, gas } = prepared;
+    const transaction = { from: connected.address, to, data, value, ...(gas && { gas }) };
+    follow(await connected.provider.request({ method: "eth_sendTransaction", params: [transaction] }));
+  } catch (error) {
+    complain(error);
+  } finally {
+    button.disabled = false;
+    button.textContent = label;
+  }
+}
+
+function follow(transaction) {
+  say("");
+  const path = `/transactions/${transaction}?sent=${Date.now() / 1000}`;
+  // Whoever loads the page again is still with the same request.
+  history.pushState({}, "", path);
+  htmx.ajax("GET", path, { target: "#progress", swap: "innerHTML" }).then(() => {
+    document.getElementById("progress").scrollIntoView({ block: "nearest" });
+  });
+}
+
+window.addEventListener("popstate", () => location.reload());
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-send]");
+  if (button) send(button);
+});
+
+// --- Sliders -------------------------------------------------------------------------------------------------------
+
+const STEPS = 1000;
+
+function toSlider(slider) {
+  const value = Number(document.getElementById(slider.dataset.for)?.value);
+  const low = Number(slider.dataset.low);
+  const high = Number(slider.dataset.high);
+  if (value > 0) slider.value = Math.round((STEPS * Math.log(value / low)) / Math.log(high / low));
+}
+
+function fromSlider(slider) {
+  const low = Number(slider.dataset.low);
+  const high = Number(slider.dataset.high);
+  const value = low * (high / low) ** (Number(slider.value) / STEPS);
+  document.getElementById(slider.dataset.for).value = Number(value.toPrecision(3));
+}
+
+document.addEventListener("input", (event) => {
+  if (event.target.matches("[data-for]")) fromSlider(event.target);
+  else for (const slider of document.querySelectorAll(`[data-for="${CSS.escape(event.target.id)}"]`)) toSlider(slider);
+}, { capture: true });
+
+function setSliders() {
+  for (const slider of document.querySelectorAll("[data-for]")) toSlider(slider);
+}
+
+document.body.addEventListener("htmx:afterSwap", (event) => {
+  setSliders();
+  // Another query or another way has another price.
+  if (event.detail.target.id === "accuracy") htmx.trigger("#ask-form", "submit");
+});
+
+setSliders();
+if (place.dataset.play) offer(playWallet(chainId));
+discover(offer);

@@ -1,0 +1,113 @@
+"""One thread that looks at the chain and at the worker's health, so that no visitor has to."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+from eth_abi.exceptions import DecodingError
+
+from noiseledger.errors import ChainError, ChainUnreachable, NoiseledgerError
+from noiseledger.ledger.mirror import Mirror
+from noiseledger.ledger.snapshot import Snapshot
+
+_HEALTH_SECONDS = 2.0
+_HEALTH_BYTES = 10_000
+#: The longest name of an error that is believed.
+_NAME_LENGTH = 40
+
+
+@dataclass(frozen=True)
+class Health:
+    """How the worker is, as far as its endpoint tells."""
+
+    #: None where no endpoint is known.
+    ok: bool | None
+    sentence: str
+
+
+UNKNOWN = Health(None, "Whether the worker runs is not known here: nobody told this page where its health is reported.")
+SILENT = Health(False, "The worker does not answer: it is stopped, or its health endpoint cannot be reached from here.")
+
+
+class Watcher:
+    """Holds the newest state of the ledger, and what is wrong, if anything is."""
+
+    def __init__(self, mirror: Mirror, worker_health: str | None, seconds: float) -> None:
+        """Look once now, so that what is wrong from the beginning is said at once."""
+        self._mirror = mirror
+        self._health_url = worker_health
+        self._seconds = seconds
+        self._stop = threading.Event()
+        self._http = httpx2.Client(timeout=_HEALTH_SECONDS)
+        self._health_due = 0.0
+        self.snapshot: Snapshot = mirror.look()
+        self.health = UNKNOWN
+        #: Why the newest look failed; None if it did not.
+        self.trouble: str | None = None
+        self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
+        self._ask_for_health()
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._http.close()
+
+    @property
+    def version(self) -> str:
+        """A text that changes whenever there is something new to see."""
+        return f"{self.snapshot.version}-{'stale' if self.trouble else 'fresh'}"
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._seconds):
+            self.look()
+
+    def look(self) -> None:
+        """Look once; what fails is noted, and the last state stays."""
+        try:
+            self.snapshot = self._mirror.look()
+            self.trouble = None
+        except ChainUnreachable:
+            # Its sentence names the endpoint, which is nobody's business.
+            self.trouble = "The chain does not answer."
+        except NoiseledgerError as error:
+            self.trouble = str(error) if not isinstance(error, ChainError) else "The chain does not show this ledger."
+        except (DecodingError, ValueError, KeyError, TypeError, OverflowError):
+            self.trouble = "The chain shows something that is not this ledger."
+        self._ask_for_health()
+
+    def _ask_for_health(self) -> None:
+        if self._health_url is not None and time.monotonic() >= self._health_due:
+            self._health_due = time.monotonic() + _HEALTH_SECONDS
+            self.health = self._fetch_health(self._health_url)
+
+    def _fetch_health(self, url: str) -> Health:
+        try:
+            with self._http.stream("GET", url) as reply:
+                body = b""
+                for part in reply.iter_bytes():
+                    body += part
+                    if len(body) > _HEALTH_BYTES:
+                        return SILENT
+            return _read_health(json.loads(body))
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, TypeError, KeyError, AttributeError):
+            return SILENT
+
+
+def _read_health(report: dict[str, Any]) -> Health:
+    age = float(report["last_step_age_seconds"])
+    if report["ok"] is True:
+        return Health(True, f"The worker is well; it last looked {age:.0f} seconds ago.")
+    error = str(report["last_error"] or "")[:_NAME_LENGTH]
+    why = f"its last step failed ({error})" if error else f"it has not finished a step for {age:.0f} seconds"
+    return Health(False, f"The worker is not well: {why}. It tries again by itself.")
