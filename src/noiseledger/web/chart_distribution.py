@@ -37,7 +37,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class _Bell:
-    """A curve with its place in the picture: the centre as a distance from the reference, and the height of its peak."""
+    """A curve with its place in the picture: the centre as a distance from the wanted one's, and the height of its peak."""
 
     centre: float
     deviation: float
@@ -45,7 +45,8 @@ class _Bell:
     across: Scale
 
     def y(self, offset: float) -> float:
-        return BOTTOM - (BOTTOM - TOP) * self.height * exp(-(((offset - self.centre) / self.deviation) ** 2) / 2)
+        away = (offset - self.centre) / self.deviation
+        return BOTTOM - (BOTTOM - TOP) * self.height * exp(-away * away / 2)
 
     def points(self, deviations: float) -> list[tuple[float, float]]:
         """Return the part of the bell within so many deviations, as far as it is in the picture."""
@@ -67,17 +68,16 @@ def distribution_chart(id: str, wanted: Curve, known: Curve | None, unit: str = 
         unit: what the answer counts, such as people
     """
     _check(wanted, known)
-    reference = _reference(wanted, known)
-    across = _window(wanted, known, reference)
-    bell = _bell(wanted, known, reference, across)
-    other = _bell(known, wanted, reference, across) if known else None
+    across = _window(wanted, known)
+    bell = _bell(wanted, known, 0.0, across)
+    other = _bell(known, wanted, _apart(wanted, known), across) if known else None
     shade = [(point[0], BOTTOM) for point in (bell.points(CENTRAL)[0], bell.points(CENTRAL)[-1])]
     return picture(
         id,
         ("Where the answer will fall", _finding(wanted, known, unit, across)),
         (WIDTH, HEIGHT),
         path([shade[0], *bell.points(CENTRAL), shade[1]], "chart-shade", closed=True),
-        _axis(across, reference, unit),
+        _axis(across, wanted, known, unit),
         path(bell.points(REACH), "chart-line chart-spent"),
         _half_width(wanted, bell),
         _comparison(known, other, bell) if known and other else Markup(""),
@@ -93,28 +93,22 @@ def _check(*curves: Curve | None) -> None:
             raise InvalidInput(f"A known answer must be a finite number, not {curve.centre}.")
 
 
-def _reference(wanted: Curve, known: Curve | None) -> float | None:
-    """Return the known answer that the picture is drawn around, or None if it is drawn around the truth."""
-    return known.centre if known is not None and known.centre is not None else wanted.centre
+def _apart(wanted: Curve, known: Curve) -> float:
+    # An answer that nobody knows yet is drawn around the one that is known, which is the best guess.
+    return 0.0 if wanted.centre is None or known.centre is None else known.centre - wanted.centre
 
 
-def _window(wanted: Curve, known: Curve | None, reference: float | None) -> Scale:
-    middle = _offset(wanted, reference)
+def _window(wanted: Curve, known: Curve | None) -> Scale:
     half = SHOWN * wanted.deviation
     if known is not None:
-        both = abs(_offset(known, reference) - middle) + SHOWN * known.deviation
+        both = abs(_apart(wanted, known)) + SHOWN * known.deviation
         half = max(half, min(both, AT_MOST * wanted.deviation))
-    return Scale(middle - half, middle + half, LEFT, RIGHT)
+    return Scale(-half, half, LEFT, RIGHT)
 
 
-def _offset(curve: Curve, reference: float | None) -> float:
-    # An answer that nobody knows yet is drawn around the one that is known, which is the best guess.
-    return 0.0 if curve.centre is None or reference is None else curve.centre - reference
-
-
-def _bell(curve: Curve, beside: Curve | None, reference: float | None, across: Scale) -> _Bell:
+def _bell(curve: Curve, beside: Curve | None, centre: float, across: Scale) -> _Bell:
     height = 1.0 if beside is None else min(max(beside.deviation / curve.deviation, LEAST_HEIGHT), 1.0)
-    return _Bell(_offset(curve, reference), curve.deviation, height, across)
+    return _Bell(centre, curve.deviation, height, across)
 
 
 def _half_width(wanted: Curve, bell: _Bell) -> Markup:
@@ -148,26 +142,33 @@ def _comparison(known: Curve, other: _Bell, bell: _Bell) -> Markup:
     )
 
 
-def _axis(across: Scale, reference: float | None, unit: str) -> Markup:
+def _axis(across: Scale, wanted: Curve, known: Curve | None, unit: str) -> Markup:
+    about, middle, zero = _meaning(across, wanted, known)
     parts = [line(LEFT, BOTTOM, RIGHT, BOTTOM, "chart-axis")]
-    # Where a known answer is so large that its last digits alone would change along the axis, distances read better.
-    far = reference is not None and across.high - across.low < 1e-5 * abs(reference)
-    about, zero = ("distance from the known answer", "known") if far else ("answer", "")
-    if reference is None:
-        about, zero = "distance from the truth", "truth"
-    for tick in _marks(across, 0.0 if far or reference is None else reference, zero):
+    for tick in _marks(across, middle, zero):
         x = across.at(tick.value)
         parts += [line(x, BOTTOM, x, BOTTOM + 5, "chart-axis"), text(x, BOTTOM + 15, tick.label, anchor="middle")]
     title = f"{about} ({shortened(unit, 120, TEXT)})" if unit else about
     return element("g", *parts, text(WIDTH / 2, HEIGHT - 10, title, "chart-title", anchor="middle"))
 
 
+def _meaning(across: Scale, wanted: Curve, known: Curve | None) -> tuple[str, float, str]:
+    """Return what the axis shows, the number in its middle, and what its zero is called."""
+    middle = wanted.centre if wanted.centre is not None or known is None else known.centre
+    if middle is None:
+        return "distance from the truth", 0.0, "truth"
+    # Where the number is so large that its last digits alone would change along the axis, distances read better.
+    if across.high - across.low < 1e-5 * abs(middle):
+        return f"distance from {middle:,.15g}", 0.0, "0"
+    return "answer", middle, "0"
+
+
 def _marks(across: Scale, origin: float, zero: str) -> list[Tick]:
-    """Return as many ticks as fit into the picture; ``zero`` is what the origin is called, if it has a name."""
+    """Return as many ticks as fit into the picture; ``zero`` is what 0 is called."""
 
     def choose(most: int) -> list[Tick]:
         found = ticks(across.low + origin, across.high + origin, most)
-        named = [Tick(tick.value - origin, zero if zero and not tick.value else tick.label) for tick in found]
+        named = [Tick(tick.value - origin, tick.label if tick.value else zero) for tick in found]
         return [tick for tick in named if _inside(tick, across)]
 
     return fitting(choose, across, 5, TEXT)
@@ -188,6 +189,8 @@ def _finding(wanted: Curve, known: Curve | None, unit: str, across: Scale) -> st
     finding += f" What is known ({known.label}) lies within {shown(CENTRAL * known.deviation)}{unit}."
     if wanted.centre is None and known.centre is not None:
         finding += " Both are drawn around the known answer; the truth may lie elsewhere."
+    if abs(_apart(wanted, known)) - REACH * known.deviation > across.high:
+        return f"{finding} What is known lies outside the picture."
     if across.high - across.low < 2 * SHOWN * known.deviation * 0.999:
         finding += " Only the middle of the wider bell fits into the picture."
     if not LEAST_HEIGHT <= known.deviation / wanted.deviation <= 1 / LEAST_HEIGHT:
