@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -32,22 +31,46 @@ _LAST_LINES = 5
 _STOP_SECONDS = 10
 
 
-@dataclass(frozen=True)
 class Stage:
     """What is running, and where."""
 
-    url: str
-    folder: Path
-    ledger_file: Path
-    worker: subprocess.Popen[bytes]
-    #: Where the worker tells how it is.
-    worker_health: str
+    def __init__(self, catalogue: Path, ledger_file: Path, url: str) -> None:
+        """Know what to start; ``stage`` does it."""
+        self.url = url
+        self.folder = catalogue.parent
+        self.ledger_file = ledger_file
+        self._catalogue = catalogue
+        self._health_port = node.free_port()
+        self._log = self.folder / "worker.log"
+        self.worker = self._start_worker()
+
+    @property
+    def worker_health(self) -> str:
+        """Where the worker tells how it is."""
+        return f"http://127.0.0.1:{self._health_port}/health"
 
     def check(self) -> None:
         """Raise if the worker has ended."""
         if self.worker.poll() is not None:
-            lines = (self.folder / "worker.log").read_text(errors="replace").strip().splitlines()
+            lines = self._log.read_text(errors="replace").strip().splitlines()
             raise NoiseledgerError("The worker has ended: " + " ".join(lines[-_LAST_LINES:] or ["it said nothing"]))
+
+    def stop_worker(self) -> None:
+        """Stop the worker, as its custodian would."""
+        _stop(self.worker)
+
+    def start_worker(self) -> None:
+        """Start the worker again."""
+        self.worker = self._start_worker()
+
+    def _start_worker(self) -> subprocess.Popen[bytes]:
+        """Run the real worker, in a process of its own."""
+        command = [sys.executable, "-m", "noiseledger", "work", str(self._catalogue), "--rpc", self.url]
+        # This chain has nobody to wait for, so what is in the newest block is final.
+        command += ["--head", "latest", "--seconds", str(LOOK_SECONDS), "--metrics", str(self._health_port)]
+        environment = os.environ | {KEY_VARIABLE: node.PLAY_KEYS[1]}
+        with self._log.open("ab") as stream:
+            return subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)  # noqa: S603 - fixed words
 
 
 @contextmanager
@@ -67,14 +90,14 @@ def stage(catalogue_file: Path, port: int = 0, block_seconds: float | None = Non
     custodian, worker = (Key.from_hex(key) for key in node.PLAY_KEYS[:2])
     catalogue = read_catalogue(catalogue_file)
     custody = Custody.of(catalogue)
-    folder = catalogue_file.parent
     with node.running(port, block_seconds=block_seconds) as chain:
         with Rpc(chain.url) as rpc:
             publish(catalogue, custody.pin(catalogue), Sender(rpc, custodian), worker.address)
-        health_port = node.free_port()
-        with _working(catalogue_file, chain.url, folder / "worker.log", health_port) as process:
-            health = f"http://127.0.0.1:{health_port}/health"
-            yield Stage(chain.url, folder, custody.ledger_file, process, health)
+        running = Stage(catalogue_file, custody.ledger_file, chain.url)
+        try:
+            yield running
+        finally:
+            running.stop_worker()
 
 
 @contextmanager
@@ -93,37 +116,22 @@ def web_pages(stage: Stage, *options: str, port: int = 0) -> Iterator[str]:
             process = subprocess.Popen(  # noqa: S603 - fixed words
                 command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True
             )
-        with _stopped_at_the_end(process):
+        try:
             said = process.stdout.readline() if process.stdout else ""
             found = re.search(r"http://\S+", said)
             if found is None:
                 raise NoiseledgerError(f"The web pages did not start: {log.read_text(errors='replace').strip()}")
             yield found[0].rstrip("/")
+        finally:
+            _stop(process)
+            if process.stdout:
+                process.stdout.close()
 
 
-@contextmanager
-def _working(catalogue: Path, url: str, log: Path, health_port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the real worker, in a process of its own."""
-    command = [sys.executable, "-m", "noiseledger", "work", str(catalogue), "--rpc", url]
-    # This chain has nobody to wait for, so what is in the newest block is final.
-    command += ["--head", "latest", "--seconds", str(LOOK_SECONDS), "--metrics", str(health_port)]
-    environment = os.environ | {KEY_VARIABLE: node.PLAY_KEYS[1]}
-    with log.open("wb") as stream:
-        process = subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)  # noqa: S603 - fixed words
-    with _stopped_at_the_end(process):
-        yield process
-
-
-@contextmanager
-def _stopped_at_the_end(process: subprocess.Popen[Any]) -> Iterator[None]:
+def _stop(process: subprocess.Popen[Any]) -> None:
+    process.terminate()
     try:
-        yield
-    finally:
-        process.terminate()
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if process.stdout:
-            process.stdout.close()
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
