@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictBool, WithJsonSchema
 from typing_extensions import TypedDict
 
+from noiseledger.core.numbers import MAX_DIGITS, Number, positive
 from noiseledger.core.request import Wish
+from noiseledger.errors import InvalidInput
 from noiseledger.ledger.shapes import AnswerShape, BudgetShape, PriceShape, QueryShape, RecordShape
 
 MOST_RECORDS = 1000
 HASH = r"^0x[0-9a-fA-F]{64}$"
 ADDRESS = r"^0x[0-9a-fA-F]{40}$"
+NUMBER = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?(/[0-9]+)?$"
 
 
 class ErrorBody(BaseModel):
@@ -131,7 +134,16 @@ class HealthShape(TypedDict):
     block: int
 
 
-_Positive = Annotated[Decimal, Field(gt=0, json_schema_extra={"type": "number"}), "exact"]
+def _checked(value: Number) -> Number:
+    """Return a number as it was written: a text holds it exactly, and may be a fraction such as the API itself gives."""
+    if isinstance(value, str) and not re.fullmatch(NUMBER, value, re.ASCII):
+        raise InvalidInput("Expected a number such as 0.05, 1e-4 or 2/3.")
+    positive(value)
+    return value
+
+
+_NUMBERS = [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": NUMBER, "maxLength": MAX_DIGITS}]
+_Positive = Annotated[Number, PlainValidator(_checked), WithJsonSchema({"anyOf": _NUMBERS})]
 
 
 class Accuracy(BaseModel):
@@ -171,5 +183,5 @@ class PauseBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    paused: bool
+    paused: StrictBool
     custodian: Annotated[str | None, Field(pattern=ADDRESS, description="Who will sign, to try it beforehand.")] = None

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.staticfiles import StaticFiles
 
 from noiseledger.web import api, downloads, pages, play
-from noiseledger.web.guard import Guard
+from noiseledger.web.guard import Guard, only_json
 from noiseledger.web.refusals import handle_errors
 from noiseledger.web.rendering import STATIC
 from noiseledger.web.settings import LOOPBACK_NAMES
@@ -32,6 +32,7 @@ def create_app(site: Site) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
         docs_url=None,  # it would load scripts from elsewhere; /api is our own page of it
         redoc_url=None,
+        dependencies=[Depends(only_json)],
         lifespan=keeping_up,
     )
     app.include_router(api.router(site))

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
+from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,6 +36,8 @@ HEADERS = {
 #: What a request takes from a visitor's allowance; what is not listed takes 1.
 _COSTS = {"/static/": 0.0, "/budget/live": 0.1, "/custodian/live": 0.1}
 _REMEMBERED = 10_000
+#: The methods that change nothing.
+_SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Allowance:
@@ -72,10 +75,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        is_head = scope["method"] == "HEAD"
+
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
-            await send(message)
+            await send({**message, "body": b""} if is_head and message["type"] == "http.response.body" else message)
 
         try:
             self._check(scope)
@@ -83,7 +88,8 @@ class Guard:
         except RequestRefused as refusal:
             await respond(scope["path"], refusal)(scope, receive, send_safely)
             return
-        await self._app(scope, _replay(body, receive), send_safely)
+        # Whatever can be got can be asked about: the same answer, without its body.
+        await self._app({**scope, "method": "GET"} if is_head else scope, _replay(body, receive), send_safely)
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -93,7 +99,7 @@ class Guard:
             )
         if len(scope["path"]) > MAX_PATH or len(scope["query_string"]) > MAX_QUERY:
             raise RequestRefused(f"The address is too long: at most {MAX_PATH} and {MAX_QUERY} characters.", 414)
-        if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
+        if scope["method"] not in _SAFE:
             _check_origin(headers)
         cost = next((cost for path, cost in _COSTS.items() if scope["path"].startswith(path)), 1.0)
         if not self._allowance.take((scope.get("client") or ("", 0))[0], cost):
@@ -113,13 +119,19 @@ def _check_origin(headers: Mapping[str, str]) -> None:
     )
     if foreign:
         raise RequestRefused("This comes from another site, and is not taken: use our own pages.", 403)
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+
+
+async def only_json(request: Request) -> None:
+    """Refuse what a form of another site could send, wherever there is something to send to; a dependency of all routes."""
+    if request.method in _SAFE:
+        return
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RequestRefused("Expected JSON: set Content-Type to application/json.", 415)
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:
     """Return the whole body, which is small or refused; what is too long is not even read to its end."""
-    if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+    if scope["method"] in _SAFE:
         return b""
     body = b""
     while True:

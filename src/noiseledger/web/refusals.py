@@ -20,6 +20,7 @@ from noiseledger.errors import (
     NoiseledgerError,
     NotAllowed,
     RequestRefused,
+    RpcFailed,
     UnknownQuery,
 )
 from noiseledger.ledger.shapes import describe_error
@@ -64,6 +65,9 @@ def _public(error: NoiseledgerError) -> NoiseledgerError:
     """Return an error that everyone may read: some sentences name the endpoint, which may hold a password."""
     if isinstance(error, ChainUnreachable | ChainMismatch):
         return type(error)("The chain does not answer, or does not show this ledger; try again in a moment.")
+    if isinstance(error, RpcFailed):
+        # What a node says is its own text, and may name whoever pays for it.
+        return RpcFailed("this", "why is not repeated here; try again in a moment", None)
     return error
 
 
@@ -100,6 +104,7 @@ def is_part(request: Request) -> bool:
 
 def _sentence(error: RequestValidationError) -> str:
     parts = [
-        f"{'.'.join(str(word) for word in found['loc'][1:]) or 'body'}: {found['msg']}" for found in error.errors()
+        f"{'.'.join(str(word) for word in found['loc'][1:]) or 'body'}: {found['msg'].removeprefix('Value error, ')}"
+        for found in error.errors()
     ]
     return f"The request is not as expected ({'; '.join(parts[:5])})."

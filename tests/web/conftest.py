@@ -1,0 +1,64 @@
+"""A real chain, ledger and worker for every test module, with some history, and the web application in front of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+from starlette.testclient import TestClient
+
+import noiseledger as nl
+from noiseledger.chain.values import Request
+from noiseledger.client import Client
+from noiseledger.experiments.stage import Stage, census_stage, web_pages
+from web.system import ANALYST, SECOND_ANALYST, caught_up, contract_of, settings_of, visiting_site
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Stage]:
+    """The census sample with a history in which each of the paper's cases happened."""
+    with census_stage() as stage:
+        _ask_some(stage)
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def python(stage: Stage) -> Iterator[Client]:
+    """The Python client, to compare with."""
+    with nl.connect(stage.ledger_file, rpc=stage.url, key=ANALYST) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def shared_visitor(stage: Stage) -> Iterator[TestClient]:
+    with visiting_site(settings_of(stage)) as visitor:
+        yield visitor
+
+
+@pytest.fixture
+def visitor(shared_visitor: TestClient, stage: Stage) -> TestClient:
+    """Somebody who looks at the web application after it has seen all that is on the chain."""
+    stage.check()
+    caught_up(shared_visitor, stage)
+    return shared_visitor
+
+
+@pytest.fixture(scope="module")
+def server(stage: Stage) -> Iterator[str]:
+    """The address of the real server, a process of its own."""
+    with web_pages(stage, "--rate", "100000") as url:
+        yield url
+
+
+def _ask_some(stage: Stage) -> None:
+    """Ask what is new, extended, known and between two known points; leave some queries alone."""
+    with nl.connect(stage.ledger_file, rpc=stage.url, key=ANALYST) as client:
+        client.ask("over_60", within="0.05")
+        client.ask("over_60", within="0.03")
+        client.ask("ages", epsilon="0.3", delta="1e-5")
+        identifier = client.find("over_60").identifier
+    with contract_of(stage, SECOND_ANALYST) as contract:
+        bought = contract.meter(identifier).bought
+        # The client would not pay the chain's fee for what is free; others do, and it is on record.
+        contract.ask([Request(identifier, bought), Request(identifier, Fraction(1, 2000))])
