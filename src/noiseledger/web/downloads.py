@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from noiseledger.ledger.shapes import describe_record
 from noiseledger.web import charts, views
 from noiseledger.web.site import Site, epsilon_of
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def router(site: Site) -> APIRouter:
@@ -74,7 +75,8 @@ def _by_query(site: Site) -> list[dict[str, Any]]:
 def _records(site: Site) -> Iterator[dict[str, Any]]:
     for record in site.snapshot.records():
         shape = describe_record(site.name(record.query), record)
-        yield shape | {"groups": " ".join(shape["groups"]), "values": " ".join(map(repr, shape["values"]))}
+        # As JSON, a list is one cell that can be read back: the name of a group may hold any sign.
+        yield shape | {"groups": json.dumps(shape["groups"]), "values": json.dumps(shape["values"])}
 
 
 def _csv(rows: Iterable[Mapping[str, Any]], name: str) -> StreamingResponse:

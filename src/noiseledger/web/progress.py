@@ -126,5 +126,8 @@ class Follower:
         try:
             self._contract.rpc.call("eth_call", call, hex(block))
         except RpcFailed as error:
-            return typed(error)
+            reason = typed(error)
+            # What is no word of the contract is one of the node's, which is not for everyone.
+            if not isinstance(reason, RpcFailed):
+                return reason
         return InvalidInput("The transaction failed, probably for want of gas; nothing was spent from the budget.")

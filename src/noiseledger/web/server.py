@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import uvicorn
 
@@ -14,10 +15,13 @@ from noiseledger.web.site import Site
 #: More at once are told to come again, so that those who are here get their answers.
 _MOST_AT_ONCE = 500
 _MAX_HEADER_BYTES = 16_384
+#: What others find in a process's environment as long as it runs, also after it was unset.
+_SECRETS = ("NOISELEDGER_KEY", "NOISELEDGER_PASSWORD")
 
 
 def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told: Callable[[str], None]) -> None:
     """Serve a site; ``told`` hears its address as soon as it listens."""
+    _check_no_secrets(os.environ)
     with _listening(host, port) as listener:
         config = uvicorn.Config(
             create_app(site),
@@ -26,12 +30,19 @@ def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told:
             server_header=False,
             proxy_headers=behind_proxy,
             limit_concurrency=_MOST_AT_ONCE,
+            http="h11",  # the one of uvicorn's parsers that bounds the headers
             h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
             timeout_graceful_shutdown=3,
         )
         shown = f"[{host}]" if ":" in host else host
         told(f"http://{shown}:{listener.getsockname()[1]}/")
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _check_no_secrets(environment: Mapping[str, str]) -> None:
+    for name in _SECRETS:
+        if environment.get(name):
+            raise InvalidInput(f"{name} is set, and the web pages shall know no key: start them with env -u {name}.")
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-from eth_abi.exceptions import DecodingError
 
 from noiseledger.errors import ChainError, ChainUnreachable, NoiseledgerError
 from noiseledger.ledger.mirror import Mirror
@@ -82,7 +81,8 @@ class Watcher:
             self.trouble = "The chain does not answer."
         except NoiseledgerError as error:
             self.trouble = str(error) if not isinstance(error, ChainError) else "The chain does not show this ledger."
-        except (DecodingError, ValueError, KeyError, TypeError, OverflowError):
+        except Exception:
+            # A watcher that ended here would leave visitors with an old state, and nobody would tell them.
             self.trouble = "The chain shows something that is not this ledger."
         self._ask_for_health()
 
@@ -94,20 +94,22 @@ class Watcher:
     def _fetch_health(self, url: str) -> Health:
         try:
             with self._http.stream("GET", url) as reply:
-                body = b""
+                body, give_up = b"", time.monotonic() + _HEALTH_SECONDS
                 for part in reply.iter_bytes():
                     body += part
-                    if len(body) > _HEALTH_BYTES:
+                    if len(body) > _HEALTH_BYTES or time.monotonic() > give_up:
                         return SILENT
             return _read_health(json.loads(body))
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, TypeError, KeyError, AttributeError):
+        except Exception:
+            # Whatever stands there, it is no worker of ours, and no reason to stop looking at the chain.
             return SILENT
 
 
 def _read_health(report: dict[str, Any]) -> Health:
-    age = float(report["last_step_age_seconds"])
+    age = round(report["last_step_age_seconds"])
     if report["ok"] is True:
-        return Health(True, f"The worker is well; it last looked {age:.0f} seconds ago.")
-    error = str(report["last_error"] or "")[:_NAME_LENGTH]
-    why = f"its last step failed ({error})" if error else f"it has not finished a step for {age:.0f} seconds"
+        return Health(True, f"The worker is well; it last looked {age:,} seconds ago.")
+    error = report["last_error"]
+    kind = error if isinstance(error, str) and error.isidentifier() and len(error) <= _NAME_LENGTH else "unknown"
+    why = f"its last step failed ({kind})" if error else f"it has not finished a step for {age:,} seconds"
     return Health(False, f"The worker is not well: {why}. It tries again by itself.")
