@@ -16,8 +16,6 @@ from markupsafe import Markup
 
 import noiseledger.web
 from noiseledger.errors import InvalidInput
-from noiseledger.web.chart_axes import ticks
-from noiseledger.web.chart_times import seconds, time_ticks
 from noiseledger.web.charts import (
     Bar,
     Curve,
@@ -28,6 +26,8 @@ from noiseledger.web.charts import (
     spending_chart,
     thinned,
 )
+from noiseledger.web.charts.axes import ticks
+from noiseledger.web.charts.times import seconds, time_ticks
 
 NOON = datetime(2026, 3, 12, 12, tzinfo=UTC)
 EPSILONS = [(0.1, 1.0), (0.5, 2.0), (1.0, 4.0)]

@@ -34,9 +34,10 @@ _STOP_SECONDS = 10
 class Stage:
     """What is running, and where."""
 
-    def __init__(self, catalogue: Path, ledger_file: Path, url: str) -> None:
+    def __init__(self, catalogue: Path, ledger_file: Path, chain: node.LocalChain) -> None:
         """Know what to start; ``stage`` does it."""
-        self.url = url
+        self.chain = chain
+        self.url = chain.url
         self.folder = catalogue.parent
         self.ledger_file = ledger_file
         self._catalogue = catalogue
@@ -93,7 +94,7 @@ def stage(catalogue_file: Path, port: int = 0, block_seconds: float | None = Non
     with node.running(port, block_seconds=block_seconds) as chain:
         with Rpc(chain.url) as rpc:
             publish(catalogue, custody.pin(catalogue), Sender(rpc, custodian), worker.address)
-        running = Stage(catalogue_file, custody.ledger_file, chain.url)
+        running = Stage(catalogue_file, custody.ledger_file, chain)
         try:
             yield running
         finally:

@@ -8,10 +8,10 @@ Why the promise holds: a chart draws what it is given, which is public already; 
 
 from __future__ import annotations
 
-from noiseledger.web.chart_distribution import Curve, distribution_chart
-from noiseledger.web.chart_rows import Bar, intervals_chart, queries_chart
-from noiseledger.web.chart_spending import spending_chart
-from noiseledger.web.chart_steps import Step, thinned
+from noiseledger.web.charts.distribution import Curve, distribution_chart
+from noiseledger.web.charts.rows import Bar, intervals_chart, queries_chart
+from noiseledger.web.charts.spending import spending_chart
+from noiseledger.web.charts.steps import Step, thinned
 
 __all__ = [
     "Bar",

@@ -8,8 +8,8 @@ from datetime import datetime
 from itertools import accumulate, pairwise
 
 from noiseledger.errors import InvalidInput
-from noiseledger.web.chart_svg import bounded
-from noiseledger.web.chart_times import seconds
+from noiseledger.web.charts.svg import bounded
+from noiseledger.web.charts.times import seconds
 
 
 @dataclass(frozen=True)

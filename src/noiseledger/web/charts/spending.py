@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from noiseledger.web.chart_axes import Scale, Tick, fitting, scale_from_zero, ticks
-from noiseledger.web.chart_steps import Step, thinned
-from noiseledger.web.chart_svg import TEXT, brief, element, line, path, picture, shown, text, width_of
-from noiseledger.web.chart_times import day, seconds, time_ticks
+from noiseledger.web.charts.axes import Scale, Tick, fitting, scale_from_zero, ticks
+from noiseledger.web.charts.steps import Step, thinned
+from noiseledger.web.charts.svg import TEXT, brief, element, line, path, picture, shown, text, width_of
+from noiseledger.web.charts.times import day, seconds, time_ticks
 
 WIDTH, HEIGHT = 640.0, 400.0
 TOP, BOTTOM = 44.0, 334.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from math import ceil, floor
 
-from noiseledger.web.chart_axes import Tick
+from noiseledger.web.charts.axes import Tick
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 #: Round spans below a month, in seconds.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor, log10
 
-from noiseledger.web.chart_svg import TEXT, bounded, shown, width_of
+from noiseledger.web.charts.svg import TEXT, bounded, shown, width_of
 
 
 @dataclass(frozen=True)

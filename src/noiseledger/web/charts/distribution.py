@@ -9,8 +9,8 @@ from statistics import NormalDist
 from markupsafe import Markup
 
 from noiseledger.errors import InvalidInput
-from noiseledger.web.chart_axes import Scale, Tick, fitting, ticks
-from noiseledger.web.chart_svg import element, line, path, picture, shortened, shown, text, width_of
+from noiseledger.web.charts.axes import Scale, Tick, fitting, ticks
+from noiseledger.web.charts.svg import element, line, path, picture, shortened, shown, text, width_of
 
 WIDTH, HEIGHT = 480.0, 184.0
 LEFT, RIGHT, TOP, BOTTOM = 12.0, 468.0, 44.0, 138.0

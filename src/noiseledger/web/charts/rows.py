@@ -8,8 +8,8 @@ from math import floor, isfinite, log10
 
 from markupsafe import Markup
 
-from noiseledger.web.chart_axes import Scale, fitting, scale_from_zero, ticks
-from noiseledger.web.chart_svg import (
+from noiseledger.web.charts.axes import Scale, fitting, scale_from_zero, ticks
+from noiseledger.web.charts.svg import (
     bounded,
     box,
     brief,

@@ -1,0 +1,105 @@
+"""An analyst at a desk: one browser window, one wallet, and the first page of the site."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from browser.wallet import Wallet
+
+#: Waiting for a chain, a worker and a browser on a busy machine.
+PATIENCE_MILLISECONDS = 30_000
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
+
+
+class Desk:
+    """What an analyst does, and what they see."""
+
+    def __init__(self, context: BrowserContext, site: str, wallet: Wallet | None = None) -> None:
+        """Sit down; a wallet is part of the browser from the beginning."""
+        self.context = context
+        self.site = site
+        self.wallet = wallet
+        self.page = context.new_page()
+        self.page.set_default_timeout(PATIENCE_MILLISECONDS)
+        #: What the browser complains about: scripts that fail, policies that are broken.
+        self.complaints: list[str] = []
+        self.hosts: set[str] = set()
+        _listen(self.page, self)
+
+    def open(self, path: str = "/") -> Page:
+        """Go to a page."""
+        self.page.goto(self.site + path)
+        return self.page
+
+    def connect(self, name: str = "Test Wallet") -> None:
+        """Connect a wallet by its name."""
+        self.page.get_by_role("button", name="Connect a wallet").click()
+        self.page.get_by_role("dialog").get_by_role("button", name=name).click()
+
+    def want(self, query: str, within: object) -> None:
+        """Fill in the form, and wait for its price."""
+        self.choose(query)
+        field = self.page.get_by_label("At most so far from the truth", exact=True)
+        with self.page.expect_response(lambda reply: "/quote?" in reply.url and f"within={within}&" in reply.url):
+            field.fill(str(within))
+
+    def choose(self, query: str) -> None:
+        """Choose a query, and wait until the rest of the form fits it."""
+        field = self.page.get_by_label("Query", exact=True)
+        if field.input_value() != query:
+            with self.page.expect_response(lambda reply: "/quote?" in reply.url):
+                field.select_option(query)
+
+    def ask(self) -> None:
+        """Press the button that pays."""
+        self.page.get_by_role("button", name=re.compile("^Ask, and pay")).click()
+
+    @property
+    def quote(self) -> str:
+        """What the page says about the price."""
+        return self.page.locator("#quote").inner_text()
+
+    @property
+    def message(self) -> str:
+        """What the page says on the side."""
+        return self.page.locator("#message").inner_text()
+
+    def expect_message(self, text: str) -> None:
+        """Wait until the page says something on the side."""
+        expect(self.page.locator("#message")).to_contain_text(text)
+
+    def expect_quote(self, text: str | re.Pattern[str]) -> None:
+        """Wait until the page says something about the price."""
+        expect(self.page.locator("#quote")).to_contain_text(text)
+
+    def expect_step(self, name: str) -> None:
+        """Wait until a step of the request is done."""
+        expect(self.page.locator(f'#progress [data-step="{name}"].done')).to_be_visible()
+
+    def expect_answer(self) -> tuple[float, float]:
+        """Wait for the answer; return the number and its error bar."""
+        self.expect_step("answered")
+        text = self.page.locator("#progress .answer .big").first.inner_text()
+        return read_answer(text)
+
+    @property
+    def price(self) -> Fraction:
+        """The price that the page shows; 0 if it is free."""
+        found = re.search(r"Price\s+(?:free|([\d.,e-]+) precision)", self.quote)
+        assert found, self.quote
+        return Fraction(found[1].replace(",", "")) if found[1] else Fraction(0)
+
+
+def read_answer(text: str) -> tuple[float, float]:
+    """Read a number and its error bar."""
+    value, _, width = text.replace(",", "").partition("±")
+    return float(value), float(width)
+
+
+def _listen(page: Page, desk: Desk) -> None:
+    page.on("pageerror", lambda error: desk.complaints.append(f"script: {error}"))
+    page.on("console", lambda said: desk.complaints.append(said.text) if said.type == "error" else None)
+    page.on("request", lambda request: desk.hosts.add(request.url.split("/")[2]) if "//" in request.url else None)

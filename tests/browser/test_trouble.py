@@ -1,0 +1,258 @@
+"""What goes wrong while somebody asks: each time the page says what happened and what to do, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from browser.desk import Desk
+from browser.wallet import Wallet
+from noiseledger.chain import Key, Rpc, abi, node
+from noiseledger.chain.values import Request
+from noiseledger.client import connect
+from noiseledger.core.budget import Budget
+from noiseledger.core.privacy import whole_units
+from noiseledger.experiments.stage import Stage, web_pages
+
+HIGH_FEE = {"maxFeePerGas": hex(10**12), "maxPriorityFeePerGas": hex(10**11)}
+BEN = Key.from_hex(node.PLAY_ANALYSTS[1])
+
+
+@pytest.fixture
+def paused_chain(rpc: Rpc) -> Iterator[None]:
+    """A chain whose blocks the test makes."""
+    rpc.call("evm_setAutomine", False)
+    yield
+    rpc.call("evm_setAutomine", True)
+    rpc.call("evm_mine")
+
+
+def _budget(stage: Stage) -> Budget:
+    with connect(stage.ledger_file, rpc=stage.url) as client:
+        return client.budget()
+
+
+def test_too_much_is_refused_before_anybody_pays(ada: Desk, stage: Stage) -> None:
+    before = _budget(stage)
+    ada.want("over_60", 0.0001)
+    ada.expect_quote("Too much.")
+    ada.expect_quote("is missing")
+    ada.expect_quote("Ask for a larger error")
+    expect(ada.page.get_by_role("button", name="Ask, and pay")).to_have_count(0)
+    assert _budget(stage) == before
+
+
+def test_somebody_was_quicker_and_the_contract_refuses(ada: Desk, stage: Stage, rpc: Rpc) -> None:
+    ada.connect()
+    # Everything that is left but a little; two such requests do not fit.
+    share = _budget(stage).remaining * 6 / 10
+    ada.open(f"/?query=white&way=accuracy&within={_within(stage, 'white', share)}&confidence=0.95")
+    rpc.call("evm_setAutomine", False)
+    try:
+        ada.ask()
+        ada.expect_step("sent")
+        rpc.call("eth_sendTransaction", _purchase(stage, "citizens", share))
+    finally:
+        rpc.call("evm_mine")
+        rpc.call("evm_setAutomine", True)
+    expect(ada.page.locator("#progress")).to_contain_text("The contract refused it.")
+    expect(ada.page.locator("#progress")).to_contain_text("is missing")
+    expect(ada.page.locator("#progress")).to_contain_text("Nothing was spent")
+
+
+def test_whoever_declines_in_the_wallet_has_lost_nothing(ada: Desk, stage: Stage) -> None:
+    assert ada.wallet is not None
+    ada.wallet.reject_next()
+    ada.connect()
+    ada.expect_message("You declined in your wallet.")
+    ada.connect()
+    before = _budget(stage)
+    ada.want("ages", 40)
+    ada.wallet.reject_next()
+    ada.ask()
+    ada.expect_message("You declined in your wallet. Nothing was sent or spent")
+    expect(ada.page.get_by_role("button", name="Ask, and pay")).to_be_enabled()
+    assert _budget(stage) == before
+    ada.ask()
+    ada.expect_step("answered")
+
+
+def test_a_wallet_that_is_busy_says_so(ada: Desk) -> None:
+    assert ada.wallet is not None
+    ada.wallet.busy_next()
+    ada.connect()
+    ada.expect_message("waiting for you already")
+
+
+def test_a_wallet_on_the_wrong_chain_is_offered_to_switch(ada: Desk) -> None:
+    assert ada.wallet is not None
+    ada.wallet.chain_id = 1
+    ada.connect()
+    ada.expect_message("is on another chain. This ledger is on chain 31337")
+    ada.want("ages", 39)
+    ada.ask()
+    ada.expect_message("is on another chain")
+    assert "eth_sendTransaction" not in ada.wallet.asked
+    ada.wallet.reject_next()
+    ada.page.get_by_role("button", name="Switch to chain 31337").click()
+    ada.expect_message("You declined")
+    ada.ask()
+    ada.page.get_by_role("button", name="Switch to chain 31337").click()
+    ada.expect_message("on the right chain now")
+    ada.ask()
+    ada.expect_step("answered")
+    # And when the user moves away again, the page notices.
+    ada.wallet.move_to(5)
+    ada.expect_message("is on another chain")
+    ada.wallet.move_to(31337)
+    expect(ada.page.locator("#message")).to_be_empty()
+
+
+def test_a_wallet_that_does_not_know_the_chain_learns_it(ada: Desk) -> None:
+    assert ada.wallet is not None
+    ada.wallet.chain_id, ada.wallet.unknown_chains = 1, {31337}
+    ada.connect()
+    ada.page.get_by_role("button", name="Switch to chain 31337").click()
+    ada.expect_message("on the right chain now")
+    assert ada.wallet.asked.count("wallet_addEthereumChain") == 1
+    assert ada.wallet.chain_id == 31337
+
+
+def test_loading_the_page_again_in_the_middle_loses_nothing(ada: Desk, rpc: Rpc, paused_chain: None) -> None:
+    ada.connect()
+    ada.want("ages", 30)
+    ada.ask()
+    ada.expect_step("sent")
+    ada.page.reload()
+    ada.expect_step("sent")
+    expect(ada.page.get_by_role("button", name="Disconnect")).to_be_visible()
+    rpc.call("evm_setAutomine", True)
+    rpc.call("evm_mine")
+    ada.expect_step("mined")
+    ada.expect_step("answered")
+
+
+def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Desk, stage: Stage) -> None:
+    assert ada.wallet is not None
+    ada.connect()
+    ada.want("ages", 28)
+    ada.wallet.hold()
+    ada.ask()
+    ada.wallet.wait_until_asked("eth_sendTransaction", ada.page)
+    expect(ada.page.get_by_role("button", name="Confirm in your wallet")).to_be_disabled()
+    ada.page.reload()
+    # The user confirms in the wallet, and the page that asked is gone: the request is on the chain all the same.
+    with connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(node.PLAY_ANALYSTS[0])) as client:
+        answer = client.ask("ages", within=28)
+    ada.page.reload()
+    mine = ada.page.locator("#mine")
+    assert answer.transaction is not None
+    expect(mine.get_by_role("link", name=f"{answer.transaction[:6]}…{answer.transaction[-4:]}")).to_be_visible()
+
+
+def test_a_worker_that_is_stopped_and_started(ada: Desk, stage: Stage) -> None:
+    ada.connect()
+    stage.stop_worker()
+    try:
+        ada.want("ages", 26)
+        ada.ask()
+        ada.expect_step("mined")
+        progress = ada.page.locator("#progress")
+        expect(progress).to_contain_text("The worker does not answer")
+        expect(progress).to_contain_text("Nothing is lost")
+    finally:
+        stage.start_worker()
+    ada.expect_step("answered")
+    expect(ada.page.locator("#progress")).not_to_contain_text("The worker does not answer")
+
+
+def test_a_transaction_that_never_arrived(ada: Desk, stage: Stage) -> None:
+    assert ada.wallet is not None
+    ada.connect()
+    before = _budget(stage)
+    ada.want("ages", 24)
+    ada.wallet.swallow_next()
+    ada.ask()
+    progress = ada.page.locator("#progress")
+    expect(progress).to_contain_text("our node has not seen it yet")
+    (name,) = ada.wallet.swallowed
+    ada.open(f"/transactions/{name}?sent={time.time() - 3600}")
+    expect(progress).to_contain_text("The chain does not know this transaction.")
+    expect(progress).to_contain_text("Nothing was spent")
+    assert _budget(stage) == before
+
+
+def test_a_transaction_that_was_dropped_or_displaced(ada: Desk, rpc: Rpc, paused_chain: None) -> None:
+    assert ada.wallet is not None
+    ada.connect()
+    ada.want("ages", 24)
+    ada.ask()
+    ada.expect_step("sent")
+    rpc.call("anvil_dropTransaction", ada.wallet.sent[-1])
+    expect(ada.page.locator("#progress")).to_contain_text("The chain does not know this transaction.")
+    ada.open()
+    ada.want("ages", 24)
+    ada.ask()
+    ada.expect_step("sent")
+    # The user cancels in the wallet: an empty transaction of the same number, for a higher fee.
+    sender = ada.wallet.key.address
+    nonce = hex(int(rpc.call("eth_getTransactionCount", sender, "latest"), 16))
+    rpc.call("eth_sendTransaction", {"from": sender, "to": sender, "nonce": nonce, "gas": hex(21_000), **HIGH_FEE})
+    rpc.call("evm_mine")
+    expect(ada.page.locator("#progress")).to_contain_text("Another transaction took its place.")
+
+
+def test_the_wallets_account_changes_and_goes(ada: Desk) -> None:
+    assert ada.wallet is not None
+    ada.connect()
+    account = ada.page.locator("#account")
+    expect(account).to_have_attribute("title", ada.wallet.accounts[0])
+    ada.wallet.change_account(BEN)
+    expect(account).to_have_attribute("title", BEN.address.lower())
+    ada.wallet.lock()
+    expect(ada.page.get_by_role("button", name="Connect a wallet")).to_be_visible()
+
+
+def test_a_wallet_from_before_eip_6963(context: BrowserContext, stage: Stage, site: str) -> None:
+    wallet = Wallet(BEN, stage.url, announce=False, legacy=True).install(context)
+    ben = Desk(context, site, wallet)
+    ben.open()
+    ben.connect("Browser wallet")
+    expect(ben.page.locator("#account")).to_have_attribute("title", BEN.address.lower())
+
+
+def test_no_wallet_at_all(context: BrowserContext, stage: Stage) -> None:
+    with web_pages(stage) as site:
+        reader = Desk(context, site)
+        reader.open()
+        reader.page.get_by_role("button", name="Connect a wallet").click()
+        expect(reader.page.get_by_role("dialog")).to_contain_text("No wallet was found in this browser")
+
+
+def test_the_site_goes_away_and_comes_back(context: BrowserContext, stage: Stage) -> None:
+    reader = Desk(context, "")
+    with web_pages(stage) as site:
+        reader.site = site
+        reader.open("/budget")
+    reader.expect_message("The site does not answer; this page tries again by itself.")
+    with web_pages(stage, port=int(site.rpartition(":")[2])):
+        expect(reader.page.locator("#message")).to_be_empty()
+
+
+def _within(stage: Stage, query: str, precision: Fraction) -> str:
+    with connect(stage.ledger_file, rpc=stage.url) as client:
+        return repr(client.quote(query, precision=precision).half_width())
+
+
+def _purchase(stage: Stage, query: str, precision: Fraction) -> dict[str, str]:
+    """Write a purchase of Ben's that goes first, since it offers the higher fee."""
+    with connect(stage.ledger_file, rpc=stage.url) as client:
+        request = Request(client.find(query).identifier, whole_units(precision))
+    data = abi.encode_call("ask", [request.encode()])
+    address = json.loads(stage.ledger_file.read_text())["address"]
+    return {"from": BEN.address, "to": address, "data": data, "gas": hex(300_000), **HIGH_FEE}
