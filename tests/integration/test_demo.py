@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,7 @@ def test_three_analysts_pay_less_than_naive_and_one_request_is_refused() -> None
     assert [a["case"] for a in result["answers"]] == ["1", "2A", "1", "1", "2B", "2B", "2A", "2B", "1", "1", "2A"]
     assert result["spent"] == pytest.approx(sum(a["cost"] for a in result["answers"]))
     assert result["spent"] < result["naive_spent"]
+    assert result["web_spent"] == result["spent"]
     assert result["refused"]["missing"] > 0
     assert all((a["transaction"] is None) == (a["cost"] == 0) for a in result["answers"])
     assert children_left(mark) == []
@@ -53,8 +56,11 @@ def test_on_a_terminal_it_stays_up_until_it_is_interrupted() -> None:
         assert "Refused" in shown
         assert "free" in shown
         assert "noiseledger ask over_60" in shown
-        # The chain, the worker and the demo itself.
-        assert len(children_left(mark)) >= 3
+        address = re.search(r"http://127.0.0.1:\d+/budget", shown)
+        assert address
+        assert "privacy budget" in urllib.request.urlopen(address[0]).read().decode()
+        # The chain, the worker, the web pages and the demo itself.
+        assert len(children_left(mark)) >= 4
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,6 +36,8 @@ REQUESTS: tuple[tuple[str, str, Wish], ...] = (
     ("Ben", "white", {"epsilon": "0.7", "delta": "1e-5"}),
     ("Ada", "white", {"epsilon": "0.3", "delta": "1e-5"}),
 )
+#: How long the web pages may take to see the newest block.
+WEB_SECONDS = 10.0
 TOO_MUCH: tuple[str, str, Wish] = ("Ben", "mean_income", {"within": 100})
 
 
@@ -56,6 +59,8 @@ class _Play:
     turns: list[_Turn]
     refusal: BudgetExceeded
     after: Budget
+    #: What the web pages say was spent.
+    web_spent: Fraction
 
     @property
     def naive(self) -> Budget:
@@ -67,25 +72,26 @@ class _Play:
 def demo(
     leave: Annotated[bool, typer.Option("--exit", help="Stop at the end, also on a terminal.")] = False,
     port: Annotated[int, typer.Option(help="Port of the local chain; 0 takes a free one.")] = 0,
+    web_port: Annotated[int, typer.Option(help="Port of the web pages; 0 takes a free one.", min=0, max=65535)] = 0,
     json: JsonOption = False,
 ) -> None:
     """Start a chain, publish the census sample, let a worker answer three analysts; what they pay, get and save."""
-    from noiseledger.experiments.stage import census_stage  # noqa: PLC0415 - takes a second
+    from noiseledger.experiments.stage import census_stage, web_pages  # noqa: PLC0415 - takes a second
 
     stays = sys.stdin.isatty() and sys.stdout.isatty() and not (leave or json)
     done = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: _stop(done))
     if not json:
-        console.print("Starting a chain, publishing the census sample, starting the worker ...")
-    with census_stage(port) as stage:
-        play = _play(stage)
+        console.print("Starting a chain, publishing the census sample, starting the worker and the web pages ...")
+    with census_stage(port) as stage, web_pages(stage, "--play", port=web_port) as site:
+        play = _play(stage, site)
         if json:
             print_json(_describe(play))
             return
         _show(play)
         if stays:
-            _say_how_to_go_on(stage)
+            _say_how_to_go_on(stage, site)
             while not done.wait(0.5):
                 stage.check()
         else:
@@ -100,7 +106,7 @@ def _stop(done: threading.Event) -> None:
     raise SystemExit(0)
 
 
-def _play(stage: Stage) -> _Play:
+def _play(stage: Stage, site: str) -> _Play:
     from noiseledger.chain import node  # noqa: PLC0415 - takes a second
     from noiseledger.chain.keys import Key  # noqa: PLC0415 - likewise
     from noiseledger.client import connect  # noqa: PLC0415 - likewise
@@ -114,10 +120,23 @@ def _play(stage: Stage) -> _Play:
         before = analysts["Ada"].budget()
         turns = [_turn(analysts[analyst], analyst, name, wish) for analyst, name, wish in REQUESTS]
         refusal = _refused(analysts[TOO_MUCH[0]])
-        return _Play(before, turns, refusal, analysts["Ada"].budget())
+        after = analysts["Ada"].budget()
+        return _Play(before, turns, refusal, after, _spent_on_the_web(site, after.spent))
     finally:
         for client in analysts.values():
             client.close()
+
+
+def _spent_on_the_web(site: str, expected: Fraction) -> Fraction:
+    """Return what the web pages say was spent; they look at the chain by themselves, so give them a moment."""
+    import httpx2  # noqa: PLC0415 - takes a while
+
+    give_up = time.monotonic() + WEB_SECONDS
+    while True:
+        spent = Fraction(httpx2.get(f"{site}/api/v1/budget").json()["spent_exact"])
+        if spent == expected or time.monotonic() > give_up:
+            return spent
+        time.sleep(0.1)
 
 
 def _turn(client: Client, analyst: str, name: str, wish: Wish) -> _Turn:
@@ -147,8 +166,9 @@ def _show(play: _Play) -> None:
     console.print(f"After:  {play.after}")
     console.print(
         f"Naive:  the same requests would have spent {float(play.naive.spent):.6g} (epsilon "
-        f"{play.naive.epsilon_spent:.4g}); reuse saved {float(1 - play.after.spent / play.naive.spent):.0%} of it.\n"
+        f"{play.naive.epsilon_spent:.4g}); reuse saved {float(1 - play.after.spent / play.naive.spent):.0%} of it."
     )
+    console.print(f"Web:    the pages, which only read the chain, say that {float(play.web_spent):.6g} was spent.\n")
 
 
 def _row(turn: _Turn) -> tuple[str, ...]:
@@ -171,10 +191,12 @@ def _words(wish: Wish) -> str:
     return ", ".join(f"{name} {value}" for name, value in wish.items() if name != "delta")
 
 
-def _say_how_to_go_on(stage: Stage) -> None:
+def _say_how_to_go_on(stage: Stage, site: str) -> None:
     from noiseledger.chain import node  # noqa: PLC0415 - takes a second
 
-    console.print("Everything is still running. In another terminal, as an analyst with play money:\n", style="bold")
+    console.print("Everything is still running. In a browser, with a throw-away account:\n", style="bold")
+    console.print(f"  {site}/            ask          {site}/budget      what everyone can see\n", soft_wrap=True)
+    console.print("Or in another terminal, as an analyst with play money:\n", style="bold")
     console.print(f"  export NOISELEDGER_LEDGER={stage.ledger_file}", soft_wrap=True)
     console.print(f"  export NOISELEDGER_RPC={stage.url} NOISELEDGER_KEY={node.PLAY_ANALYSTS[0]}", soft_wrap=True)
     for command in (
@@ -210,4 +232,5 @@ def _describe(play: _Play) -> dict[str, Any]:
         "refused": {name: float(getattr(play.refusal, name)) for name in ("requested", "remaining", "missing")},
         "spent": float(play.after.spent),
         "naive_spent": float(play.naive.spent),
+        "web_spent": float(play.web_spent),
     }
