@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
+from noiseledger.chain.contract import checksummed
 from noiseledger.client.client import Offer
 from noiseledger.core.request import read_request
 from noiseledger.ledger.interface import Record
@@ -14,6 +15,7 @@ from noiseledger.ledger.shapes import (
     BudgetShape,
     describe_answer,
     describe_budget,
+    describe_error,
     describe_price,
     describe_query,
     describe_record,
@@ -61,8 +63,8 @@ def router(site: Site) -> APIRouter:
             "block": facts.block,
             "final_block": facts.final,
             "paused": facts.paused,
-            "custodian": facts.custodian,
-            "worker": facts.worker,
+            "custodian": checksummed(facts.custodian),
+            "worker": checksummed(facts.worker),
             "commitment": "0x" + terms.commitment.hex(),
             "rows": terms.population.rows,
             "neighbours": terms.population.neighbours.value,
@@ -216,11 +218,7 @@ def _progress(site: Site, progress: Progress) -> ProgressShape:
         asked = dict.fromkeys(request.query for request in progress.asked if request.query in queries)
         found = [site.snapshot.best(queries[identifier]) for identifier in asked]
         answers = [describe_answer(site.name(answer.query), answer) for answer in found if answer is not None]
-    error = (
-        None
-        if progress.reason is None
-        else ErrorBody(type=type(progress.reason).__name__, message=str(progress.reason))
-    )
+    reason = progress.reason
     return {
         "transaction": progress.transaction,
         "state": progress.state.value,
@@ -228,5 +226,5 @@ def _progress(site: Site, progress: Progress) -> ProgressShape:
         "block": progress.block,
         "analyst": progress.sender,
         "answers": answers,
-        "error": error,
+        "error": None if reason is None else ErrorBody(**describe_error(reason)["error"]),
     }

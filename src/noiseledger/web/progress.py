@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from noiseledger.chain.contract import PrivacyLedgerContract, typed
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, typed
 from noiseledger.errors import InvalidInput, NoiseledgerError, RpcFailed
 from noiseledger.ledger.history import Asked
 from noiseledger.ledger.snapshot import Snapshot
@@ -84,12 +84,12 @@ class Follower:
         if found is not None:
             self._check(found)
             self._remember(transaction, found)
-            return Progress(transaction, State.SENT, sender=found["from"])
+            return Progress(transaction, State.SENT, sender=checksummed(found["from"]))
         return self._gone(transaction, sent_at)
 
     def _mined(self, snapshot: Snapshot, transaction: str, receipt: dict[str, Any], found: dict[str, Any]) -> Progress:
         self._check(found)
-        block, sender = int(receipt["blockNumber"], 16), found["from"]
+        block, sender = int(receipt["blockNumber"], 16), checksummed(found["from"])
         is_final = snapshot.facts.final is not None and block <= snapshot.facts.final
         if int(receipt["status"], 16) == 0:
             reason = self._why(found, block)
@@ -115,7 +115,7 @@ class Follower:
             raise InvalidInput("This transaction does not concern this ledger.")
 
     def _remember(self, transaction: str, found: dict[str, Any]) -> None:
-        self._waiting[transaction] = _Waiting(found["from"], int(found["nonce"], 16))
+        self._waiting[transaction] = _Waiting(checksummed(found["from"]), int(found["nonce"], 16))
         self._waiting.move_to_end(transaction)
         while len(self._waiting) > _REMEMBERED:
             self._waiting.popitem(last=False)

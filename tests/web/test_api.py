@@ -1,0 +1,456 @@
+"""The API says what the Python client says, prepares what a real key can sign, and tells what became of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, Terms, abi
+from noiseledger.chain.values import Request
+from noiseledger.client import Client
+from noiseledger.client.connect import LedgerFile
+from noiseledger.core.path import Case
+from noiseledger.core.privacy import MAX_PRECISION, precision_for
+from noiseledger.core.query import Query
+from noiseledger.core.sensitivity import Population
+from noiseledger.experiments.stage import Stage
+from noiseledger.ledger.shapes import (
+    describe_answer,
+    describe_budget,
+    describe_price,
+    describe_query,
+    describe_record,
+)
+from web.system import (
+    ANALYST,
+    CUSTODIAN,
+    SECOND_ANALYST,
+    THIRD_ANALYST,
+    WORKER,
+    caught_up,
+    contract_of,
+    settings_of,
+    until,
+    visiting_site,
+)
+
+NOBODY = "0x" + "12" * 20
+UNKNOWN_HASH = "0x" + "ab" * 32
+#: Enough for any transaction here, so that one is sent that the simulation would have refused.
+PLENTY_OF_GAS = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def rpc(stage: Stage) -> Iterator[Rpc]:
+    with Rpc(stage.url) as rpc:
+        yield rpc
+
+
+def ask(visitor: TestClient, **body: Any) -> Any:
+    reply = visitor.post("/api/v1/ask", json=body)
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def refusal(visitor: TestClient, status: int, path: str = "/api/v1/ask", **body: Any) -> Any:
+    reply = visitor.post(path, json=body)
+    assert reply.status_code == status, reply.text
+    assert set(reply.json()) == {"error"}
+    return reply.json()["error"]
+
+
+def follow(visitor: TestClient, transaction: str, **when: Any) -> Any:
+    reply = visitor.get(f"/api/v1/transactions/{transaction}", params=when)
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def until_state(visitor: TestClient, transaction: str, state: str) -> Any:
+    def look() -> Any:
+        found = follow(visitor, transaction, sent=time.time())
+        return found if found["state"] == state else None
+
+    return until(look)
+
+
+def sign_and_send(rpc: Rpc, key: Key, prepared: dict[str, Any], nonce: int | None = None, tip: int = 10**9) -> str:
+    """Do what a wallet does with a transaction that a page hands to it; return the hash."""
+    if nonce is None:
+        nonce = int(rpc.call("eth_getTransactionCount", key.address, "pending"), 16)
+    raw, name = key.sign(
+        {
+            "type": 2,
+            "chainId": prepared["chain_id"],
+            "to": prepared["to"],
+            "data": prepared["data"],
+            "value": int(prepared["value"], 16),
+            "gas": int(prepared["gas"] or hex(PLENTY_OF_GAS), 16),
+            "nonce": nonce,
+            "maxPriorityFeePerGas": tip,
+            "maxFeePerGas": 10 * 10**9 + tip,
+        }
+    )
+    assert rpc.call("eth_sendRawTransaction", raw) == name
+    return name
+
+
+def by_hand(contract: PrivacyLedgerContract, data: str) -> dict[str, Any]:
+    """Return a transaction that nobody has prepared or tried."""
+    return {"chain_id": contract.rpc.chain_id, "to": contract.address, "data": data, "value": "0x0", "gas": None}
+
+
+@contextmanager
+def no_blocks(rpc: Rpc) -> Iterator[None]:
+    """Let transactions wait for the length of a block of code."""
+    rpc.call("evm_setAutomine", False)
+    try:
+        yield
+    finally:
+        rpc.call("evm_setAutomine", True)
+        rpc.call("evm_mine")
+
+
+class TestTheSameAsInPython:
+    def test_queries(self, visitor: TestClient, python: Client) -> None:
+        found = visitor.get("/api/v1/queries").json()
+        offers = python.queries()
+        assert [offer["name"] for offer in found] == ["mean_income", "citizens", "white", "over_60", "ages"]
+        for shown, offer in zip(found, offers, strict=True):
+            best = python.best(offer.query)
+            expected = {
+                **describe_query(offer.name, offer.query),
+                "definition": offer.query.canonical,
+                "dimension": offer.query.dimension,
+                "sensitivity_exact": str(offer.sensitivity),
+                "best": None if best is None else describe_answer(offer.name, best),
+            }
+            assert expected.items() <= shown.items()
+
+    def test_budget(self, visitor: TestClient, python: Client) -> None:
+        found = visitor.get("/api/v1/budget").json()
+        assert found == describe_budget(python.budget())
+        assert Fraction(found["spent_exact"]) > 0
+
+    @pytest.mark.parametrize("query", ["mean_income", "over_60", "ages"])
+    def test_best(self, visitor: TestClient, python: Client, query: str) -> None:
+        best = python.best(query)
+        found = visitor.get("/api/v1/best", params={"query": query}).json()
+        assert found == (None if best is None else describe_answer(query, best))
+
+    def test_quotes_in_all_cases(self, visitor: TestClient, python: Client) -> None:
+        best = python.best("over_60")
+        assert best is not None
+        wishes: dict[Case, tuple[str, dict[str, str]]] = {
+            Case.NEW: ("mean_income", {"within": "5000", "confidence": "0.9"}),
+            Case.KNOWN: ("over_60", {"precision": str(best.precision)}),
+            Case.EXTEND: ("over_60", {"epsilon": "2", "delta": "1e-6"}),
+            Case.BRIDGE: ("over_60", {"sigma": "0.02"}),
+        }
+        for case, (query, wish) in wishes.items():
+            quote = python.quote(query, **wish)
+            found = visitor.get("/api/v1/quote", params={"query": query, **wish}).json()
+            assert found["case"] == quote.price.case == case
+            assert describe_price(query, quote).items() <= found.items()
+            assert found["affordable"] is quote.affordable is True
+            assert Fraction(found["left"]["precision_exact"]) == quote.budget.remaining - quote.price.cost
+            assert found["budget"] == describe_budget(quote.budget)
+
+    def test_history_with_all_cases(self, visitor: TestClient, python: Client) -> None:
+        names = {offer.query: offer.name for offer in python.queries()}
+        records = [describe_record(names[record.query], record) for record in python.history()]
+        # A bridge is drawn by whoever asks: in Python that is us, and here it is nobody.
+        records = [record | {"values": []} if record["case"] == Case.BRIDGE else record for record in records]
+        found = visitor.get("/api/v1/history").json()
+        assert found == {"records": records, "next": None}
+        assert {record["case"] for record in found["records"]} == set(Case)
+
+    def test_history_of_one_query(self, visitor: TestClient, python: Client) -> None:
+        records = python.history("ages")
+        found = visitor.get("/api/v1/history", params={"query": "ages"}).json()["records"]
+        assert found == [describe_record("ages", record) for record in records]
+        assert len(found) == 1
+
+    def test_history_part_by_part(self, visitor: TestClient) -> None:
+        whole = visitor.get("/api/v1/history").json()["records"]
+        parts: list[Any] = []
+        after = 0
+        while after is not None:
+            part = visitor.get("/api/v1/history", params={"after": after, "limit": 2}).json()
+            parts += part["records"]
+            after = part["next"]
+        assert parts == whole
+
+    def test_a_query_is_found_by_every_name(self, visitor: TestClient, python: Client) -> None:
+        query = python.find("over_60")
+        answers = [
+            visitor.get("/api/v1/best", params={"query": name}).json()
+            for name in ("over_60", str(query), query.identifier, query.identifier[:6])
+        ]
+        assert answers[0] is not None
+        assert answers == [answers[0]] * 4
+
+    def test_the_ledger(self, visitor: TestClient, stage: Stage) -> None:
+        found = visitor.get("/api/v1/ledger").json()
+        with contract_of(stage, CUSTODIAN) as contract:
+            terms = contract.terms()
+            assert found["address"] == contract.address
+            assert found["commitment"] == "0x" + terms.commitment.hex()
+        assert (found["custodian"], found["worker"]) == (CUSTODIAN.address, WORKER.address)
+        assert (found["rows"], found["reuses"], found["invites"], found["paused"]) == (2000, True, False, False)
+        assert found["unreadable"] == {}
+
+    def test_health(self, visitor: TestClient) -> None:
+        found = visitor.get("/api/v1/health").json()
+        assert (found["worker_ok"], found["chain_ok"], found["waiting"]) == (True, True, 0)
+
+
+class TestExactness:
+    @pytest.mark.parametrize("written", ["0.1", 0.1, "1e-1", "1/10", ".1"])
+    def test_a_tenth_is_a_tenth(self, visitor: TestClient, written: object) -> None:
+        found = ask(visitor, query="citizens", precision=written)["quote"]
+        assert found["precision_exact"] == "1/10"
+
+    def test_what_the_api_gives_it_also_takes(self, visitor: TestClient) -> None:
+        best = visitor.get("/api/v1/best", params={"query": "over_60"}).json()
+        found = visitor.get("/api/v1/quote", params={"query": "over_60", "precision": best["precision_exact"]}).json()
+        assert (found["case"], found["precision_exact"]) == (Case.KNOWN, best["precision_exact"])
+
+    def test_more_digits_than_a_double_holds(self, visitor: TestClient) -> None:
+        written = "0.100000000000000000000001"
+        found = visitor.get("/api/v1/quote", params={"query": "citizens", "precision": written}).json()
+        assert Fraction(found["precision_exact"]) == Fraction(written)
+
+
+class TestAsking:
+    def test_a_prepared_transaction_is_signed_sent_and_answered(
+        self, visitor: TestClient, python: Client, rpc: Rpc
+    ) -> None:
+        prepared = ask(visitor, query="white", within="0.05", analyst=THIRD_ANALYST.address)
+        assert prepared["answer"] is None
+        name = sign_and_send(rpc, THIRD_ANALYST, prepared["transaction"])
+        found = until_state(visitor, name, "answered")
+        best = python.best("white")
+        assert best is not None
+        assert found["answers"] == [describe_answer("white", best)]
+        assert (found["analyst"], found["final"], found["error"]) == (THIRD_ANALYST.address, True, None)
+        record = python.history("white")[-1]
+        assert (record.cost, record.transaction) == (Fraction(prepared["quote"]["cost_exact"]), name)
+        assert record.analyst == THIRD_ANALYST.address
+
+    def test_the_promise_that_was_asked_for_is_on_record(self, visitor: TestClient, python: Client, rpc: Rpc) -> None:
+        prepared = ask(visitor, query="citizens", epsilon="0.2", delta="1e-6", analyst=ANALYST.address)
+        until_state(visitor, sign_and_send(rpc, ANALYST, prepared["transaction"]), "answered")
+        record = python.history("citizens")[-1]
+        assert (record.epsilon, record.delta) == (Fraction(1, 5), Fraction(1, 10**6))
+        assert record.precision == precision_for("0.2", "1e-6")
+
+    def test_what_is_free_needs_no_transaction(self, visitor: TestClient, python: Client) -> None:
+        best = python.best("over_60")
+        assert best is not None
+        for wish in ({"within": "0.05"}, {"precision": str(best.precision)}):
+            found = ask(visitor, query="over_60", analyst=NOBODY, **wish)
+            assert found["transaction"] is None
+            assert found["answer"] == describe_answer("over_60", best)
+            assert found["quote"]["cost"] == 0
+
+    def test_what_is_a_little_more_accurate_is_not(self, visitor: TestClient, python: Client) -> None:
+        best = python.best("over_60")
+        assert best is not None
+        found = ask(visitor, query="over_60", precision=str(best.precision + Fraction(1, 10**20)))
+        assert found["answer"] is None
+        assert found["transaction"]["gas"] is None  # nobody said who signs
+        assert Fraction(found["quote"]["cost_exact"]) == Fraction(1, 10**20)
+
+
+class TestRefusals:
+    def test_more_than_is_left(self, visitor: TestClient, python: Client) -> None:
+        quote = python.quote("over_60", within="1e-6")
+        found = refusal(visitor, 409, query="over_60", within="1e-6")
+        assert found["type"] == "BudgetExceeded"
+        assert found["requested"] == float(quote.price.cost)
+        assert found["remaining"] == float(quote.budget.remaining)
+        assert found["missing"] == float(quote.price.cost - quote.budget.remaining)
+        shown = visitor.get("/api/v1/quote", params={"query": "over_60", "within": "1e-6"}).json()
+        assert (shown["affordable"], shown["left"]) == (False, None)
+
+    def test_nothing_to_pay_the_fee_with(self, visitor: TestClient) -> None:
+        found = refusal(visitor, 409, query="over_60", within="0.01", analyst=NOBODY)
+        assert found["type"] == "NoFunds"
+        assert NOBODY in found["message"]
+
+    def test_a_query_that_does_not_exist(self, visitor: TestClient) -> None:
+        found = refusal(visitor, 404, query="over_6o", within="0.01")
+        assert found["type"] == "UnknownQuery"
+        assert "over_60" in found["message"]
+        assert visitor.get("/api/v1/best", params={"query": "over_6o"}).json()["error"] == found
+        assert visitor.get("/api/v1/history", params={"query": "over_6o"}).json()["error"] == found
+
+    @pytest.mark.parametrize(
+        "wish",
+        [
+            {},
+            {"within": "0.1", "sigma": "0.1"},
+            {"epsilon": "1"},
+            {"within": "-1"},
+            {"within": 0},
+            {"within": "much"},
+            {"within": True},
+            {"within": [1]},
+            {"within": float("nan")},
+            {"confidence": "1", "within": "0.1"},
+            {"precision": "1e300"},
+            {"epsilon": 10**400, "delta": "0.1"},
+            {"precision": "1", "colour": "red"},
+            {"precision": "1", "analyst": "0x12"},
+            {"precision": "1", "analyst": NOBODY + "\n"},
+        ],
+        ids=str,
+    )
+    def test_what_is_no_accuracy(self, visitor: TestClient, wish: dict[str, Any]) -> None:
+        content = json.dumps({"query": "over_60"} | wish)
+        reply = visitor.post("/api/v1/ask", content=content, headers={"Content-Type": "application/json"})
+        assert (reply.status_code, reply.json()["error"]["type"]) == (422, "InvalidInput")
+
+    @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 16_000, b"[]", b"1" * 5000, b'{"query": "\\ud800"}'])
+    def test_what_is_no_request(self, visitor: TestClient, body: bytes) -> None:
+        reply = visitor.post("/api/v1/ask", content=body, headers={"Content-Type": "application/json"})
+        assert reply.status_code in (400, 422)
+        assert set(reply.json()["error"]) >= {"type", "message"}
+
+    def test_a_ledger_for_those_who_are_invited(self, stage: Stage, rpc: Rpc) -> None:
+        query, rows = Query.share("age > 60"), Population.replace(2000)
+        budget = precision_for(8, "1e-4")
+        terms = Terms(bytes(32), rows, budget, Fraction(8), Fraction(1, 10_000), invites=True)
+        contract = PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), terms, WORKER.address)
+        contract.register(query, Fraction(1, 2000))
+        contract.allow(SECOND_ANALYST.address, Fraction(1, 100))
+        ledger = LedgerFile(contract.address, queries={"over_60": query})
+        with visiting_site(settings_of(stage, ledger=ledger)) as visitor:
+            found = refusal(visitor, 403, query="over_60", precision="0.1", analyst=SECOND_ANALYST.address)
+            assert found["type"] == "AllowanceExceeded"
+            assert (found["requested"], found["remaining"], found["missing"]) == (0.1, 0.01, 0.09)
+            assert refusal(visitor, 403, query="over_60", precision="0.1", analyst=ANALYST.address)["remaining"] == 0
+            allowed = ask(visitor, query="over_60", precision="0.01", analyst=SECOND_ANALYST.address)
+            assert allowed["transaction"]["to"] == contract.address
+
+
+class TestPausing:
+    def test_only_the_custodian_may(self, visitor: TestClient) -> None:
+        found = refusal(visitor, 403, "/api/v1/pause", paused=True, custodian=ANALYST.address)
+        assert found["type"] == "NotAllowed"
+
+    def test_it_is_prepared_signed_and_seen(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+        try:
+            self._pause(visitor, rpc, stage, paused=True)
+            assert refusal(visitor, 409, query="over_60", within="0.01")["type"] == "LedgerPaused"
+            assert ask(visitor, query="over_60", within="0.05")["answer"] is not None
+            assert "stopped selling" in visitor.get("/budget").text
+            assert "Go on selling" in visitor.get("/custodian").text
+        finally:
+            self._pause(visitor, rpc, stage, paused=False)
+        assert ask(visitor, query="over_60", within="0.01")["transaction"] is not None
+        assert "Stop selling" in visitor.get("/custodian").text
+
+    def _pause(self, visitor: TestClient, rpc: Rpc, stage: Stage, *, paused: bool) -> None:
+        prepared = visitor.post("/api/v1/pause", json={"paused": paused, "custodian": CUSTODIAN.address}).json()
+        name = sign_and_send(rpc, CUSTODIAN, prepared)
+        caught_up(visitor, stage)
+        assert visitor.get("/api/v1/ledger").json()["paused"] is paused
+        assert follow(visitor, name)["state"] == "final"
+
+
+class TestWhatBecameOfIt:
+    def test_refused_by_the_contract(self, visitor: TestClient, rpc: Rpc, stage: Stage, python: Client) -> None:
+        query = python.find("over_60").identifier
+        with contract_of(stage, THIRD_ANALYST) as contract:
+            data = abi.encode_call("ask", [Request(query, Fraction(100)).encode()])
+            name = sign_and_send(rpc, THIRD_ANALYST, by_hand(contract, data))
+        found = until_state(visitor, name, "refused")
+        assert found["error"]["type"] == "BudgetExceeded"
+        assert found["error"]["remaining"] == float(python.budget().remaining)
+        assert found["answers"] == []
+        page = visitor.get(f"/transactions/{name}").text
+        assert "The contract refused it" in page
+
+    def test_without_gas(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+        prepared = ask(visitor, query="over_60", within="0.02")["transaction"]
+        name = sign_and_send(rpc, THIRD_ANALYST, prepared | {"gas": hex(30_000)})
+        found = until_state(visitor, name, "refused")
+        assert found["error"]["type"] == "InvalidInput"
+        assert "gas" in found["error"]["message"]
+
+    def test_nobody_knows_it(self, visitor: TestClient) -> None:
+        now = time.time()
+        assert follow(visitor, UNKNOWN_HASH, sent=now)["state"] == "unseen"
+        for sent in (now - 3600, now + 3600, "nan", "inf", -1e300):
+            assert follow(visitor, UNKNOWN_HASH, sent=sent)["state"] == "dropped"
+        assert follow(visitor, UNKNOWN_HASH)["state"] == "dropped"
+
+    def test_it_went_elsewhere(self, visitor: TestClient, rpc: Rpc) -> None:
+        elsewhere = {"chain_id": rpc.chain_id, "to": NOBODY, "data": "0x", "value": "0x1", "gas": None}
+        name = sign_and_send(rpc, THIRD_ANALYST, elsewhere)
+        until(lambda: rpc.call("eth_getTransactionReceipt", name))
+        reply = visitor.get(f"/api/v1/transactions/{name}")
+        assert (reply.status_code, reply.json()["error"]["type"]) == (422, "InvalidInput")
+        assert NOBODY not in visitor.get(f"/transactions/{name}").text
+
+    def test_it_made_a_contract(self, visitor: TestClient, rpc: Rpc) -> None:
+        block = rpc.call("eth_getBlockByNumber", "0x1", True)
+        assert block["transactions"][0]["to"] is None
+        reply = visitor.get(f"/api/v1/transactions/{block['transactions'][0]['hash']}")
+        assert reply.status_code == 422
+
+    def test_dropped_and_displaced_are_told_apart(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+        prepared = ask(visitor, query="over_60", within="0.02", analyst=THIRD_ANALYST.address)["transaction"]
+        nonce = int(rpc.call("eth_getTransactionCount", THIRD_ANALYST.address, "latest"), 16)
+        with no_blocks(rpc):
+            dropped = sign_and_send(rpc, THIRD_ANALYST, prepared, nonce)
+            assert follow(visitor, dropped)["state"] == "sent"
+            rpc.call("anvil_dropTransaction", dropped)
+            assert follow(visitor, dropped)["state"] == "dropped"
+            displaced = sign_and_send(rpc, THIRD_ANALYST, prepared, nonce, tip=2 * 10**9)
+            assert follow(visitor, displaced)["state"] == "sent"
+            winner = sign_and_send(rpc, THIRD_ANALYST, prepared, nonce, tip=9 * 10**9)
+        assert until_state(visitor, winner, "answered")["block"] is not None
+        assert follow(visitor, displaced)["state"] == "displaced"
+        assert "Another transaction took its place" in visitor.get(f"/transactions/{displaced}").text
+
+    def test_it_waits_for_the_worker(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+        prepared = ask(visitor, query="mean_income", within="20000", analyst=ANALYST.address)["transaction"]
+        stage.stop_worker()
+        try:
+            name = sign_and_send(rpc, ANALYST, prepared)
+            assert until_state(visitor, name, "final")["answers"] == []
+            caught_up(visitor, stage)
+            assert visitor.get("/api/v1/health").json()["waiting"] == 1
+            assert visitor.get("/api/v1/best", params={"query": "mean_income"}).json() is None
+            # Others need not pay for it again.
+            quote = visitor.get("/api/v1/quote", params={"query": "mean_income", "within": "20000"}).json()
+            assert quote["cost"] == 0
+        finally:
+            stage.start_worker()
+        assert len(until_state(visitor, name, "answered")["answers"]) == 1
+
+
+def test_the_description_has_all_of_it(visitor: TestClient) -> None:
+    described = visitor.get("/api/v1/openapi.json").json()
+    errors = {
+        reply["content"]["application/json"]["schema"]["$ref"]
+        for methods in described["paths"].values()
+        for operation in methods.values()
+        for status, reply in operation["responses"].items()
+        if not status.startswith("2")
+    }
+    assert errors == {"#/components/schemas/ErrorShape"}
+
+
+def test_the_largest_precision_is_refused_in_words(visitor: TestClient) -> None:
+    found = refusal(visitor, 422, query="over_60", precision=str(MAX_PRECISION + 1))
+    assert "another accuracy" in found["message"]
