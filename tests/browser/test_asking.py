@@ -64,8 +64,8 @@ def test_a_histogram_is_answered_with_a_picture_and_a_table(ada: Desk) -> None:
     ada.ask()
     ada.expect_step("answered")
     expect(ada.page.locator("#progress .answer svg")).to_be_visible()
-    ada.page.get_by_text("As a table").click()
-    expect(ada.page.get_by_role("rowheader", name="[60, 80)")).to_be_visible()
+    ada.page.locator("#progress").get_by_text("As a table").click()
+    expect(ada.page.locator("#progress").get_by_role("rowheader", name="[60, 80)")).to_be_visible()
     assert not ada.complaints
 
 

@@ -109,7 +109,12 @@ function use(wallet, address) {
     wallet.provider.on?.("accountsChanged", ([next]) => connected?.provider === wallet.provider && use(wallet, next));
     wallet.provider.on?.("chainChanged", () => connected?.provider === wallet.provider && checkChain());
   }
-  if (document.getElementById("mine")) htmx.ajax("GET", `/accounts/${address}`, { target: "#mine", swap: "innerHTML" });
+  showMine();
+}
+
+function showMine() {
+  if (!connected || !document.getElementById("mine")) return;
+  htmx.ajax("GET", `/accounts/${connected.address}`, { target: "#mine", swap: "innerHTML" });
 }
 
 function forget() {
@@ -219,8 +224,10 @@ function setSliders() {
 
 document.body.addEventListener("htmx:afterSwap", (event) => {
   setSliders();
-  // Another query or another way has another price.
-  if (event.detail.target.id === "accuracy") htmx.trigger("#ask-form", "submit");
+  const form = document.getElementById("ask-form");
+  // Another query or another way has another price, and so has the next request after this one.
+  if (form && (event.detail.target.id === "accuracy" || event.detail.elt.closest("#progress"))) htmx.trigger(form, "submit");
+  if (event.detail.elt.closest("#progress")) showMine();
 });
 
 setSliders();

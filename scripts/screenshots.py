@@ -1,0 +1,99 @@
+"""Take a picture of every page, light and dark, on a phone and on a desk, into build/screenshots.
+
+Run it with ``make screenshots``. Everything is real: a chain, a worker, the web process, Debian's Chromium, a wallet.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import product
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from browser.chromium import chromium  # noqa: E402 - from the tests' tools
+from browser.desk import Desk  # noqa: E402
+from browser.wallet import Wallet  # noqa: E402
+from noiseledger.chain import Key, node  # noqa: E402
+from noiseledger.cli.demo import REQUESTS  # noqa: E402
+from noiseledger.client import connect  # noqa: E402
+from noiseledger.experiments.stage import Stage, census_stage, web_pages  # noqa: E402
+
+OUT = ROOT / "build" / "screenshots"
+SIZES: dict[str, ViewportSize] = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+ADA = Key.from_hex(node.PLAY_ANALYSTS[0])
+
+
+def main() -> None:
+    """Set everything on stage, and take the pictures."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    with census_stage() as stage, web_pages(stage, "--play", "--rate", "1000") as site, chromium() as browser:
+        transaction = _live(stage)
+        for (size, viewport), scheme in product(SIZES.items(), SCHEMES):
+            context = browser.new_context(viewport=viewport, color_scheme=scheme)
+            desk = Desk(context, site, Wallet(ADA, stage.url).install(context))
+            _visit(desk, transaction, f"{size}-{scheme}")
+            context.close()
+        _trouble(browser, stage, site)
+    print(f"{len(list(OUT.glob('*.png')))} pictures in {OUT}")
+
+
+def _live(stage: Stage) -> str:
+    """Let the demo's analysts ask, and return a transaction that was answered."""
+    keys = dict(zip(("Ada", "Ben", "Cleo"), node.PLAY_ANALYSTS, strict=True))
+    transaction = ""
+    for analyst, name, wish in REQUESTS:
+        with connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(keys[analyst])) as client:
+            answer = client.ask(name, **wish)
+        transaction = answer.transaction or transaction
+    return transaction
+
+
+def _visit(desk: Desk, transaction: str, kind: str) -> None:
+    pages = {
+        "ask-to-pay": "/?query=over_60",
+        "ask-free": "/?query=mean_income&way=accuracy&within=5000",
+        "ask-histogram": "/?query=ages&way=privacy&epsilon=1",
+        "ask-too-much": "/?query=over_60&way=accuracy&within=0.0001",
+        "budget": "/budget",
+        "custodian": "/custodian",
+        "query": "/queries/ages",
+        "account": f"/accounts/{ADA.address}",
+        "answer": f"/transactions/{transaction}",
+        "api": "/api",
+        "nothing-there": "/nowhere",
+    }
+    for name, path in pages.items():
+        _shoot(desk.open(path), name, kind)
+    desk.open("/?query=over_60")
+    desk.page.get_by_role("button", name="Connect a wallet").click()
+    _shoot(desk.page, "wallets", kind)
+
+
+def _trouble(browser: Browser, stage: Stage, site: str) -> None:
+    """Take pictures of what is shown while the worker is stopped."""
+    context = browser.new_context(viewport=SIZES["desk"])
+    desk = Desk(context, site, Wallet(ADA, stage.url).install(context))
+    desk.open("/?query=citizens")
+    desk.connect()
+    stage.stop_worker()
+    desk.ask()
+    expect(desk.page.locator("#progress")).to_contain_text("The worker does not answer")
+    _shoot(desk.page, "worker-stopped", "desk-light")
+    _shoot(desk.open("/custodian"), "custodian-worker-stopped", "desk-light")
+    stage.start_worker()
+    context.close()
+
+
+def _shoot(page: Page, name: str, kind: str) -> None:
+    page.wait_for_load_state("networkidle")
+    page.screenshot(path=OUT / f"{name}-{kind}.png", full_page=True)
+
+
+if __name__ == "__main__":
+    main()
