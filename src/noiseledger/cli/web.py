@@ -12,6 +12,7 @@ from noiseledger.cli.settings import LedgerArgument, RpcOption, find_ledger, fin
 from noiseledger.errors import InvalidInput
 
 DEFAULT_PORT = 8000
+HEADS = ("finalized", "safe", "latest")
 
 
 def web(
@@ -54,6 +55,11 @@ def web(
     from noiseledger.web.site import Site  # noqa: PLC0415 - likewise
 
     place = find_ledger(ledger)
+    if head not in HEADS:
+        raise InvalidInput(f"--head {head!r} is no block to wait for: expected {', '.join(HEADS)}.")
+    for option, url in (("--worker", worker), ("--wallet-rpc", wallet_rpc), ("--explorer", explorer)):
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise InvalidInput(f"{option} needs an address such as https://example.org, not {url!r}.")
     if explorer is not None and "{}" not in explorer:
         raise InvalidInput("--explorer needs {} where the hash goes, as in https://etherscan.io/tx/{}.")
     settings = Settings(
