@@ -46,7 +46,7 @@ from noiseledger.web.words import meaning
 
 
 def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": ErrorShape} for status in (*statuses, 400, 413, 414, 415, 421, 429, 500, 503)}
+    return {status: {"model": ErrorShape} for status in (*statuses, 400, 413, 414, 415, 421, 429, 431, 500, 503)}
 
 
 def router(site: Site) -> APIRouter:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
 
-from fastapi import Request
+from fastapi import Request, Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noiseledger.errors import RequestRefused
-from noiseledger.web.refusals import respond
+from noiseledger.web.refusals import is_part, respond, unforeseen
 
-MAX_BODY, MAX_QUERY, MAX_PATH = 16_384, 4_096, 512
+MAX_BODY, MAX_QUERY, MAX_PATH, MAX_HEADERS = 16_384, 4_096, 512, 16_384
 #: Wallets come with a picture of their own, as data.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -75,9 +74,11 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
-        is_head = scope["method"] == "HEAD"
+        is_head, is_begun = scope["method"] == "HEAD", False
 
         async def send_safely(message: Message) -> None:
+            nonlocal is_begun
+            is_begun = True
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
             await send({**message, "body": b""} if is_head and message["type"] == "http.response.body" else message)
@@ -85,11 +86,15 @@ class Guard:
         try:
             self._check(scope)
             body = await _body(scope, receive)
+            # Whatever can be got can be asked about: the same answer, without its body.
+            await self._app({**scope, "method": "GET"} if is_head else scope, _replay(body, receive), send_safely)
         except RequestRefused as refusal:
-            await respond(scope["path"], refusal)(scope, receive, send_safely)
-            return
-        # Whatever can be got can be asked about: the same answer, without its body.
-        await self._app({**scope, "method": "GET"} if is_head else scope, _replay(body, receive), send_safely)
+            await _told(scope, refusal)(scope, receive, send_safely)
+        except Exception as error:
+            # Told here, since what is told further outside has no headers of ours; raised again for the log.
+            if not is_begun:
+                await _told(scope, unforeseen(error))(scope, receive, send_safely)
+            raise
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -99,11 +104,17 @@ class Guard:
             )
         if len(scope["path"]) > MAX_PATH or len(scope["query_string"]) > MAX_QUERY:
             raise RequestRefused(f"The address is too long: at most {MAX_PATH} and {MAX_QUERY} characters.", 414)
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADERS:
+            raise RequestRefused(f"The headers are too long: {MAX_HEADERS:,} bytes at most.", 431)
         if scope["method"] not in _SAFE:
             _check_origin(headers)
         cost = next((cost for path, cost in _COSTS.items() if scope["path"].startswith(path)), 1.0)
         if not self._allowance.take((scope.get("client") or ("", 0))[0], cost):
             raise RequestRefused("Too many requests from your address: wait a second, then go on.", 429)
+
+
+def _told(scope: Scope, refusal: RequestRefused) -> Response:
+    return respond(scope["path"], refusal, is_part=is_part(Request(scope)))
 
 
 def _host_name(host: str) -> str:
@@ -115,7 +126,7 @@ def _check_origin(headers: Mapping[str, str]) -> None:
     """Refuse what another site's page sends; programs that are no browser send neither header."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     foreign = site not in (None, "same-origin", "none") or (
-        origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+        origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower()
     )
     if foreign:
         raise RequestRefused("This comes from another site, and is not taken: use our own pages.", 403)

@@ -89,12 +89,11 @@ def handle_errors(app: FastAPI) -> None:
         reply.headers.update(error.headers or {})
         return reply
 
-    @app.exception_handler(Exception)
-    def _unforeseen(request: Request, error: Exception) -> Response:
-        # The text of an unforeseen error could hold anything, so only its kind is shown.
-        kind = type(error).__name__
-        message = f"This should not have happened ({kind}), and is a mistake of ours: please report it."
-        return respond(request.url.path, RequestRefused(message, 500), is_part=is_part(request))
+
+def unforeseen(error: Exception) -> RequestRefused:
+    """Return what is told of an error that nobody foresaw: its text could hold anything, so only its kind is shown."""
+    kind = type(error).__name__
+    return RequestRefused(f"This should not have happened ({kind}), and is a mistake of ours: please report it.", 500)
 
 
 def is_part(request: Request) -> bool:

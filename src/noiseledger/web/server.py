@@ -10,11 +10,11 @@ import uvicorn
 
 from noiseledger.errors import InvalidInput
 from noiseledger.web.app import create_app
+from noiseledger.web.guard import MAX_HEADERS
 from noiseledger.web.site import Site
 
 #: More at once are told to come again, so that those who are here get their answers.
 _MOST_AT_ONCE = 500
-_MAX_HEADER_BYTES = 16_384
 #: What others find in a process's environment as long as it runs, also after it was unset.
 _SECRETS = ("NOISELEDGER_KEY", "NOISELEDGER_PASSWORD")
 
@@ -31,7 +31,7 @@ def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told:
             proxy_headers=behind_proxy,
             limit_concurrency=_MOST_AT_ONCE,
             http="h11",  # the one of uvicorn's parsers that bounds the headers
-            h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
+            h11_max_incomplete_event_size=MAX_HEADERS,
             timeout_graceful_shutdown=3,
         )
         shown = f"[{host}]" if ":" in host else host
