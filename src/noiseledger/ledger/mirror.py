@@ -1,19 +1,23 @@
 """Keep up with a ledger on a chain: read each event once, and notice when the chain changes its mind.
 
 Why nothing false is shown: what lies below the final block is taken in for good, what lies above is taken in anew at every
-look, and a look counts only if the block it saw is still part of the chain when it ends and its sums are the contract's.
+look; events come together with the hashes of the blocks that they are thought to lead up to, and everything else is asked
+for by such a hash, so one look never mixes two histories; and it counts only if its sums are the contract's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from noiseledger.chain.contract import Block, PrivacyLedgerContract, block_parameter
-from noiseledger.chain.values import Event, from_units
+from noiseledger.chain import abi
+from noiseledger.chain.contract import LOG_BLOCKS, Block, PrivacyLedgerContract, block_parameter
+from noiseledger.chain.contract import event as read_event
+from noiseledger.chain.rpc import Call
+from noiseledger.chain.values import Event, Terms, from_units
 from noiseledger.errors import ChainMismatch, ChainUnreachable, RpcFailed
 from noiseledger.ledger.snapshot import Facts, Snapshot
 from noiseledger.ledger.story import EVENTS, Story
@@ -25,6 +29,10 @@ _ATTEMPTS = 5
 class _Head:
     number: int
     hash: str
+
+
+class _Moved(Exception):
+    """A block that was seen a moment ago is not part of the chain any more."""
 
 
 class Mirror:
@@ -48,15 +56,20 @@ class Mirror:
             newest, final = self._heads()
             if self._seen is not None and self._seen_at == (newest, final):
                 return self._seen
-            if not self._is_still_there(self._settled_at):
-                self._forget()
-            settled, snapshot = self._read(newest, final)
-            # A chain that was reorganised meanwhile may have shown parts of two histories.
-            if self._is_still_there(newest):
-                self._settled, self._settled_at = settled, final
-                self._seen, self._seen_at = snapshot, (newest, final)
-                return snapshot
-            self._forget()
+            try:
+                settled, snapshot = self._read(newest, final)
+            except _Moved:
+                if not self._is_still_there(self._settled_at):
+                    self._forget()
+                continue
+            except RpcFailed:
+                # A node refuses to speak of a block that is gone.
+                if self._is_still_there(newest):
+                    raise
+                continue
+            self._settled, self._settled_at = settled, final
+            self._seen, self._seen_at = snapshot, (newest, final)
+            return snapshot
         raise ChainUnreachable("The chain changes faster than it can be read; it is looked at again later.")
 
     def _forget(self) -> None:
@@ -66,50 +79,81 @@ class Mirror:
         self._seen, self._seen_at = None, None
 
     def _heads(self) -> tuple[_Head, _Head | None]:
-        latest, final = self.contract.rpc.batch(
-            [
-                ("eth_getBlockByNumber", ["latest", False]),
-                ("eth_getBlockByNumber", [block_parameter(self._head), False]),
-            ]
-        )
+        """Return the newest block, and the block up to which everything is final."""
+        latest, final = self.contract.rpc.batch([_block("latest"), _block(block_parameter(self._head))])
         if isinstance(latest, RpcFailed):
             raise latest
         if latest is None:
             raise ChainUnreachable("The node has no block to show yet: is it still starting?")
+        newest = _head(latest)
         # A young chain, or one without finality, has no final block.
-        return _head(latest), None if final is None or isinstance(final, RpcFailed) else _head(final)
+        return newest, self._final(newest, None if final is None or isinstance(final, RpcFailed) else _head(final))
+
+    def _final(self, newest: _Head, told: _Head | None) -> _Head | None:
+        """Return what is final of what is read: no more than that, and no less than what was taken in for good."""
+        if told is not None and told.number >= newest.number:
+            told = newest  # a block came between the two questions, and its events are not read yet
+        settled = self._settled_at
+        if settled is not None and (told is None or told.number < settled.number):
+            return settled  # a node may lag behind another; what is taken in must not be taken in again
+        return told
 
     def _is_still_there(self, head: _Head | None) -> bool:
-        if head is None:
-            return True
-        block = self.contract.rpc.call("eth_getBlockByNumber", hex(head.number), False)
-        return block is not None and block["hash"] == head.hash
+        return head is None or _is(head, *self.contract.rpc.batch([_block(hex(head.number))]))
 
     def _read(self, newest: _Head, final: _Head | None) -> tuple[Story, Snapshot]:
         """Return what is settled by now, and all that there is."""
-        first = self._first_block if self._settled_at is None else self._settled_at.number + 1
-        events = list(self.contract.events(EVENTS, first=first, last=newest.number))
+        first = max(self._first_block, -1 if self._settled_at is None else self._settled_at.number + 1)
+        anchors = [head for head in (self._settled_at, final, newest) if head is not None]
+        events = list(self._events(first, newest.number, anchors))
         self._note_times(events, first)
         last = -1 if final is None else final.number
         settled = _after(self._settled, [event for event in events if event.block <= last])
         story = _after(settled, [event for event in events if event.block > last])
-        facts = self._facts(newest, final, story.spent)
-        if self._seen is not None and self._seen.story.version == story.version:
+        facts = self._facts(newest, final, story)
+        if self._seen is None:
+            return settled, Snapshot(facts, story, self._times_by_number())
+        if self._seen.story.version == story.version:
             return settled, self._seen.at(facts)
-        return settled, Snapshot(facts, story, {number: time for (number, _), time in self._times.items()})
+        return settled, self._seen.then(facts, story, self._times_by_number())
 
-    def _facts(self, newest: _Head, final: _Head | None, spent: Fraction) -> Facts:
-        names = ("spent", "paused", "custodian", "worker")
+    def _events(self, first: int, last: int, anchors: Sequence[_Head]) -> Iterator[Event]:
+        """Yield what happened in some blocks of the one chain that has all the anchors.
+
+        Both are asked for in one exchange, the anchors before and after: the next one may well go to another node, that
+        knows of fewer blocks, or of others, and would not say so.
+        """
+        topics = [[abi.event_topic(name) for name in EVENTS]]
+        there = [_block(hex(head.number)) for head in anchors]
+        for start in range(first, max(last, first) + 1, LOG_BLOCKS):
+            span = {"fromBlock": hex(start), "toBlock": hex(min(start + LOG_BLOCKS - 1, last))}
+            logs = ("eth_getLogs", [{"address": self.contract.address, "topics": topics, **span}])
+            replies = self.contract.rpc.batch([*there, *([logs] if start <= last else []), *there])
+            found = [*replies[: len(anchors)], *replies[-len(anchors) :]]
+            if not all(map(_is, [*anchors, *anchors], found)):
+                raise _Moved
+            for reply in replies[len(anchors) : -len(anchors)]:
+                if isinstance(reply, RpcFailed):
+                    raise reply
+                yield from map(read_event, reply)
+
+    def _facts(self, newest: _Head, final: _Head | None, story: Story) -> Facts:
+        names = ("terms", "spent", "paused", "custodian", "worker")
         replies = self.contract.read_many([(name, [], newest.hash) for name in names])
         if any(reply is None for reply in replies):
             raise ChainMismatch(f"The ledger is not at {self.contract.address} any more: the chain began anew.")
-        till, paused, custodian, worker = (reply[0] for reply in replies if reply)
-        if from_units(till) != spent:
+        terms, till, paused, custodian, worker = (reply[0] for reply in replies if reply)
+        if Terms.decode(terms) != self._terms:
+            raise ChainMismatch(f"Another ledger is at {self.contract.address} now: the chain began anew.")
+        self._check_sums(story, from_units(till))
+        return Facts(self._terms, custodian, worker, paused, newest.number, None if final is None else final.number)
+
+    def _check_sums(self, story: Story, spent: Fraction) -> None:
+        if not story.has_beginning or story.spent != spent:
             raise ChainMismatch(
                 f"The events from block {self._first_block} on do not add up to what the contract has spent: check the "
                 "first block in the ledger file, and that the endpoint keeps old events."
             )
-        return Facts(self._terms, custodian, worker, paused, newest.number, None if final is None else final.number)
 
     def _note_times(self, events: Iterable[Event], first: int) -> None:
         """Learn when the blocks of requests were made, each once."""
@@ -120,8 +164,11 @@ class Mirror:
         blocks = self.contract.rpc.batch([("eth_getBlockByHash", [block_hash, False]) for _, block_hash in order])
         for key, block in zip(order, blocks, strict=True):
             if isinstance(block, RpcFailed) or block is None:
-                raise ChainUnreachable("A block went away while it was read; it is looked at again later.")
+                raise _Moved
             self._times[key] = datetime.fromtimestamp(int(block["timestamp"], 16), UTC)
+
+    def _times_by_number(self) -> dict[int, datetime]:
+        return {number: time for (number, _), time in self._times.items()}
 
 
 def _after(story: Story, events: Sequence[Event]) -> Story:
@@ -134,5 +181,14 @@ def _after(story: Story, events: Sequence[Event]) -> Story:
     return longer
 
 
+def _block(name: Any) -> Call:
+    return "eth_getBlockByNumber", [name, False]
+
+
 def _head(block: dict[str, Any]) -> _Head:
     return _Head(int(block["number"], 16), block["hash"])
+
+
+def _is(head: _Head, reply: Any) -> bool:
+    """Say whether a node's reply is the block that was seen."""
+    return isinstance(reply, dict) and reply["hash"] == head.hash

@@ -46,12 +46,17 @@ class Snapshot(Ledger):
         self.story = story
         self._times = times
 
-    def at(self, facts: Facts) -> Snapshot:
-        """Return the same story at another block, without reading it again."""
-        other = Snapshot(facts, self.story, self._times)
-        found = ("unreadable", "_readable", "_by_identifier")
-        other.__dict__.update({name: self.__dict__[name] for name in found if name in self.__dict__})
+    def then(self, facts: Facts, story: Story, times: Mapping[int, datetime]) -> Snapshot:
+        """Return a later state, without reading the catalogue again if it is the same."""
+        other = Snapshot(facts, story, times)
+        if story.registered == self.story.registered and facts.terms == self.terms:
+            found = ("unreadable", "_readable", "_by_identifier")
+            other.__dict__.update({name: self.__dict__[name] for name in found if name in self.__dict__})
         return other
+
+    def at(self, facts: Facts) -> Snapshot:
+        """Return the same story at another block."""
+        return self.then(facts, self.story, self._times)
 
     @property
     def version(self) -> str:
@@ -166,6 +171,8 @@ class Snapshot(Ledger):
             unit = sensitivity(query, self.population)
         except NoiseledgerError as error:
             return str(error)
+        except RecursionError:
+            return "The definition is nested too deeply to be read."
         if (query.dimension, unit) != (registered.dimension, registered.sensitivity):
             return "The catalogue declares another dimension or sensitivity than follows from the definition."
         return ""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from fractions import Fraction
+from heapq import heappop, heappush
 
 from noiseledger.chain.values import Event, from_units
 from noiseledger.core.path import Path, Point, Price
 from noiseledger.ledger.history import Asked, Replay
 
-#: The events that tell the story.
-EVENTS = ("Registered", "Asked", "Revealed")
+#: The events that tell the story; the first of them is the beginning of every ledger.
+EVENTS = ("Published", "Registered", "Asked", "Revealed")
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,38 @@ class Track:
     #: The known points. Paths are revealed forward only, so these are in the order of precision.
     ends: list[Fraction] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
-    #: The requests: all of them by their place in the record, and those that are not revealed yet.
+    #: The requests, by their place in the record.
     entries: list[int] = field(default_factory=list)
-    waiting: list[Asked] = field(default_factory=list)
+    #: Those that are not revealed yet, as a heap by how far each needs the path: a reveal takes off what it answers, and
+    #: does not look at the others, of which there may be very many.
+    unanswered: list[tuple[Fraction, int, Asked]] = field(default_factory=list)
 
     @property
     def revealed(self) -> Fraction:
         """The furthest known precision."""
         return self.ends[-1] if self.ends else Fraction(0)
+
+    @property
+    def waiting(self) -> list[Asked]:
+        """The requests that are not revealed yet, the oldest first."""
+        return sorted((asked for _, _, asked in self.unanswered), key=lambda asked: asked.number)
+
+    def ask(self, asked: Asked, place: int) -> None:
+        """Take in a request."""
+        self.entries.append(place)
+        self.bought += asked.cost
+        self.naive += asked.precision
+        end = asked.stretch[1]
+        if end > self.revealed:
+            heappush(self.unanswered, (end, asked.number, asked))
+
+    def reveal(self, end: Fraction, increments: Point) -> None:
+        """Take in how the path goes on."""
+        before = self.points[-1] if self.points else (0,) * len(increments)
+        self.points.append(tuple(a + b for a, b in zip(before, increments, strict=True)))
+        self.ends.append(end)
+        while self.unanswered and self.unanswered[0][0] <= end:
+            heappop(self.unanswered)
 
     def point(self, precision: Fraction) -> Point | None:
         """Return the point at a precision, if it is a known one."""
@@ -67,7 +92,7 @@ class Track:
 
     def copy(self) -> Track:
         """Return another one that goes on from here by itself."""
-        lists = (list(self.ends), list(self.points), list(self.entries), list(self.waiting))
+        lists = (list(self.ends), list(self.points), list(self.entries), list(self.unanswered))
         return Track(self.bought, self.naive, *lists)
 
 
@@ -75,7 +100,9 @@ class Story:
     """Everything that happened, taken in one event after the other."""
 
     def __init__(self, *, reuses: bool) -> None:
-        """Begin with an empty ledger."""
+        """Begin with nothing."""
+        #: Whether the ledger's beginning was seen: without it, other events may be missing too.
+        self.has_beginning = False
         self.registered: list[Registered] = []
         self.tracks: dict[str, Track] = {}
         self.entries: list[Entry] = []
@@ -83,7 +110,8 @@ class Story:
         self.transactions: dict[str, int] = {}
         #: The places of each analyst's requests.
         self.analysts: dict[str, list[int]] = {}
-        #: Changes with every event: its number, block and place, so that another history never looks the same.
+        #: Changes with every event after the first: its number, block and place, so that another history never looks the
+        #: same.
         self.version = (0, "", 0)
         self._replay = Replay(reuses=reuses)
 
@@ -99,6 +127,9 @@ class Story:
 
     def take(self, event: Event) -> None:
         """Take in what happened next."""
+        if event.name == "Published":
+            self.has_beginning = True
+            return
         self.version = (self.version[0] + 1, event.block_hash, event.index)
         query = event.fields["query"].hex()
         match event.name:
@@ -107,15 +138,16 @@ class Story:
             case "Asked":
                 self._ask(self._replay.take(event))
             case "Revealed":
-                _reveal(self.track(query), from_units(event.fields["end"]), event.fields["increments"])
+                self._track(query).reveal(from_units(event.fields["end"]), event.fields["increments"])
 
     def track(self, query: str) -> Track:
-        """Return how far a query is bought and known."""
-        return self.tracks.setdefault(query, Track())
+        """Return how far a query is bought and known; reading changes nothing, since many read at once."""
+        return self.tracks.get(query) or Track()
 
     def copy(self) -> Story:
         """Return another one that goes on from here by itself."""
         other = Story(reuses=True)
+        other.has_beginning = self.has_beginning
         other.registered, other.entries = list(self.registered), list(self.entries)
         other.tracks = {query: track.copy() for query, track in self.tracks.items()}
         other.transactions = dict(self.transactions)
@@ -124,22 +156,14 @@ class Story:
         return other
 
     def _ask(self, asked: Asked) -> None:
-        place, track = len(self.entries), self.track(asked.query)
+        place = len(self.entries)
         self.entries.append(Entry(asked, self.spent + asked.cost, self.naive + asked.precision))
         self.transactions.setdefault(asked.transaction, place)
         self.analysts.setdefault(asked.analyst, []).append(place)
-        track.entries.append(place)
-        track.bought += asked.cost
-        track.naive += asked.precision
-        if asked.stretch[1] > track.revealed:
-            track.waiting.append(asked)
+        self._track(asked.query).ask(asked, place)
 
-
-def _reveal(track: Track, end: Fraction, increments: Point) -> None:
-    before = track.points[-1] if track.points else (0,) * len(increments)
-    track.points.append(tuple(a + b for a, b in zip(before, increments, strict=True)))
-    track.ends.append(end)
-    track.waiting = [asked for asked in track.waiting if asked.stretch[1] > end]
+    def _track(self, query: str) -> Track:
+        return self.tracks.setdefault(query, Track())
 
 
 def _registered(query: str, event: Event) -> Registered:

@@ -1,0 +1,428 @@
+"""What a ledger's events add up to: exactly, in copies that go their own ways, and with no more work than there are events."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from random import Random
+from typing import Any, SupportsIndex, overload
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noiseledger.chain.values import CASES, Event, Terms, to_units
+from noiseledger.core.path import Case, Path
+from noiseledger.core.query import Query
+from noiseledger.core.sensitivity import Population, sensitivity
+from noiseledger.errors import InvalidInput, NotAllowed, UnknownQuery
+from noiseledger.ledger.history import Asked
+from noiseledger.ledger.snapshot import Facts, Snapshot
+from noiseledger.ledger.story import Entry, Story, Track
+
+OVER_60, CITIZENS = Query.share("age > 60"), Query.share("citizen = 1")
+BY_STATE = Query.counts_by("state", ["CA", "NY", "TX"])
+QUERIES = (OVER_60, CITIZENS, BY_STATE)
+POPULATION = Population.replace(2000)
+ANALYSTS = tuple("0x" + digit * 40 for digit in "123")
+NUMBER_OF_CASE = {case: number for number, case in CASES.items()}
+ZERO, STEP = Fraction(0), Fraction(1, 3600)
+
+
+@dataclass
+class Writer:
+    """Writes the events that a contract would, whatever is asked of it; each transaction is a block."""
+
+    reuses: bool = True
+    events: list[Event] = field(default_factory=list)
+    bought: dict[Query, Fraction] = field(default_factory=dict)
+    revealed: dict[Query, Fraction] = field(default_factory=dict)
+
+    def log(self, name: str, fields: dict[str, Any], *, same_transaction: bool = False) -> None:
+        last = self.events[-1] if self.events else None
+        together = last is not None and same_transaction
+        block = 0 if last is None else last.block + (not together)
+        index = last.index + 1 if last is not None and together else 0
+        self.events.append(Event(name, fields, block, f"0x{block:064x}", f"0x{block + 10**9:064x}", index))
+
+    def publish(self) -> None:
+        self.log("Published", {})
+
+    def register(self, query: Query, definition: str | None = None, units: Fraction | None = None) -> None:
+        unit = sensitivity(query, POPULATION) if units is None else units
+        fields = {
+            "query": bytes.fromhex(query.identifier),
+            "definition": query.canonical if definition is None else definition,
+            "ceiling": 0,
+        }
+        numbers = {"numerator": unit.numerator, "denominator": unit.denominator, "dimension": query.dimension}
+        self.log("Registered", fields | numbers)
+
+    def ask(self, query: Query, precision: Fraction, analyst: int = 0, *, same_transaction: bool = False) -> None:
+        bought = self.bought.get(query, ZERO)
+        if not self.reuses:
+            case, cost = Case.NEW, precision
+        elif precision > bought:
+            case, cost = Case.EXTEND if bought else Case.NEW, precision - bought
+        else:
+            case, cost = Case.KNOWN if precision == bought else Case.BRIDGE, ZERO
+        self.bought[query] = bought + cost
+        fields = {"query": bytes.fromhex(query.identifier), "analyst": ANALYSTS[analyst], "epsilon": 0, "delta": 0}
+        numbers = {"precision": to_units(precision), "case": NUMBER_OF_CASE[case], "cost": to_units(cost)}
+        self.log("Asked", fields | numbers, same_transaction=same_transaction)
+
+    def reveal(self, query: Query, end: Fraction) -> None:
+        start = self.revealed.get(query, ZERO)
+        assert start < end <= self.bought[query]
+        self.revealed[query] = end
+        increments = tuple(1000 * len(self.events) + i for i in range(query.dimension))
+        fields = {"query": bytes.fromhex(query.identifier), "increments": increments}
+        self.log("Revealed", fields | {"start": to_units(start), "end": to_units(end)})
+
+
+def life(seed: int, steps: int, *, reuses: bool = True) -> Writer:
+    """Return a ledger's random life: requests of all kinds, reveals of all or a part of what is bought."""
+    random, writer = Random(seed), Writer(reuses=reuses)
+    writer.publish()
+    for query in QUERIES:
+        writer.register(query)
+    for _ in range(steps):
+        query = random.choice(QUERIES)
+        bought, revealed = writer.bought.get(query, ZERO), writer.revealed.get(query, ZERO)
+        if random.random() < 0.3 and revealed < bought:
+            writer.reveal(query, bought if random.random() < 0.6 else (bought + revealed) / 2)
+        else:
+            precision = random.choice([bought, bought * Fraction(3, 4), bought + random.randint(1, 5) * STEP])
+            precision = Fraction(round((precision or STEP) * 3600 * 1024), 3600 * 1024)
+            writer.ask(query, precision, random.randrange(3), same_transaction=random.random() < 0.3)
+    return writer
+
+
+def told(events: Iterable[Event], *, reuses: bool = True) -> Story:
+    story = Story(reuses=reuses)
+    for event in events:
+        story.take(event)
+    return story
+
+
+def essence(story: Story) -> Any:
+    """Return everything that a story says, as a text: nothing in it can change later."""
+    tracks = {query: (track, track.waiting) for query, track in sorted(story.tracks.items())}
+    parts = (story.registered, story.entries, story.transactions, story.analysts, story.version, story.has_beginning)
+    return repr((parts, tracks, story.spent, story.naive))
+
+
+def snapshot_of(story: Story, *, reuses: bool = True) -> Snapshot:
+    terms = Terms(bytes(32), POPULATION, Fraction(10**6), Fraction(8), Fraction(1, 10_000), reuses)
+    times = {entry.asked.block: datetime.fromtimestamp(entry.asked.block, UTC) for entry in story.entries}
+    return Snapshot(Facts(terms, ANALYSTS[0], ANALYSTS[1], False, 10**6, None), story, times)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 40), st.integers(0, 40), st.booleans())
+def test_copies_go_their_own_ways(seed: int, before: int, after: int, reuses: bool) -> None:
+    events = life(seed, before + after, reuses=reuses).events
+    original = told(events[: before + 4], reuses=reuses)
+    then = essence(original)
+    copy = original.copy()
+    for event in events[before + 4 :]:
+        copy.take(event)
+    assert essence(original) == then
+    # And the original, too, goes on as if nobody had copied it.
+    for event in events[before + 4 :]:
+        original.take(event)
+    assert essence(original) == essence(copy) == essence(told(events, reuses=reuses))
+
+
+def test_a_copy_may_live_another_life() -> None:
+    common, mine, theirs = Writer(), Writer(), Writer()
+    common.ask(OVER_60, Fraction(1, 4))
+    for writer, precision in ((mine, Fraction(1, 2)), (theirs, Fraction(1, 3))):
+        writer.events, writer.bought = list(common.events), dict(common.bought)
+        writer.ask(OVER_60, precision)
+        writer.ask(OVER_60, precision)
+    original = told(common.events)
+    copy = original.copy()
+    for event in mine.events[1:]:
+        original.take(event)
+    for event in theirs.events[1:]:
+        copy.take(event)
+    assert essence(original) == essence(told(mine.events))
+    assert essence(copy) == essence(told(theirs.events))
+    assert copy.entries[-1].asked.case is Case.KNOWN
+
+
+def test_reading_changes_nothing() -> None:
+    """Many read one story at once, and a dictionary that grows while another thread goes through it is an error there."""
+    writer = life(1, 0)
+    story = told(writer.events)
+    snapshot, then = snapshot_of(story), essence(story)
+    for query in QUERIES:
+        assert (snapshot.track(query).bought, snapshot.best(query)) == (0, None)
+        assert snapshot.quote(query, precision=1).price.case is Case.NEW
+    assert (story.track("ab" * 32).bought, snapshot.waiting, story.tracks) == (0, [], {})
+    assert essence(story) == then
+
+
+@given(st.integers(0, 10**6), st.integers(0, 30))
+def test_prices_are_those_of_the_whole_path(seed: int, steps: int) -> None:
+    story = told(life(seed, steps).events)
+    for track in story.tracks.values():
+        known = dict.fromkeys([*track.ends, *([track.bought] if track.bought else [])], (0,))
+        whole = Path(1, known)
+        marks = sorted({ZERO, *known, track.bought + 1})
+        between = [(a + b) / 2 for a, b in pairwise(marks)]
+        for precision in (*marks[1:], *between, *(mark + STEP / 10**6 for mark in marks)):
+            assert track.price(precision) == whole.price(precision)
+        with pytest.raises(InvalidInput, match="above 0"):
+            track.price(ZERO)
+
+
+def test_prices_of_an_untouched_query_are_those_of_an_empty_path() -> None:
+    assert Track().price(STEP) == Path(1).price(STEP)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 60), st.booleans())
+def test_a_request_waits_until_its_path_is_known_far_enough_and_no_longer(seed: int, steps: int, reuses: bool) -> None:
+    story = Story(reuses=reuses)
+    for event in life(seed, steps, reuses=reuses).events:
+        story.take(event)
+        expected: list[Asked] = [
+            entry.asked
+            for entry in story.entries
+            if max(story.track(entry.asked.query).ends, default=ZERO) < entry.asked.stretch[1]
+        ]
+        snapshot = snapshot_of(story, reuses=reuses)
+        assert snapshot.waiting == expected
+        assert [entry.asked for entry in story.entries if not snapshot.is_answered(entry.asked)] == expected
+
+
+def test_waiting_ends_at_the_very_point() -> None:
+    writer = Writer()
+    writer.ask(OVER_60, Fraction(1, 2))
+    writer.ask(OVER_60, Fraction(1, 4))
+    writer.reveal(OVER_60, Fraction(1, 4) - STEP)
+    assert [asked.precision for asked in snapshot_of(told(writer.events)).waiting] == [Fraction(1, 2), Fraction(1, 4)]
+    writer.reveal(OVER_60, Fraction(1, 4))
+    assert [asked.precision for asked in snapshot_of(told(writer.events)).waiting] == [Fraction(1, 2)]
+    writer.reveal(OVER_60, Fraction(1, 2))
+    assert snapshot_of(told(writer.events)).waiting == []
+
+
+def test_totals_points_and_places() -> None:
+    writer = life(0, 0)
+    writer.ask(OVER_60, Fraction(1, 2), 0)
+    writer.ask(BY_STATE, Fraction(1, 4), 0, same_transaction=True)
+    writer.ask(OVER_60, Fraction(1, 4), 1)
+    writer.reveal(BY_STATE, Fraction(1, 8))
+    writer.reveal(BY_STATE, Fraction(1, 4))
+    story = told(writer.events)
+    assert (story.spent, story.naive) == (Fraction(3, 4), 1)
+    track = story.track(BY_STATE.identifier)
+    assert track.points == [(7000, 7001, 7002), (15000, 15002, 15004)]
+    assert (track.point(Fraction(1, 8)), track.point(Fraction(1, 7)), track.point(Fraction(1, 2))) == (
+        (7000, 7001, 7002),
+        None,
+        None,
+    )
+    # Analysts have their checksums by now.
+    assert {analyst.lower(): places for analyst, places in story.analysts.items()} == {
+        ANALYSTS[0]: [0, 1],
+        ANALYSTS[1]: [2],
+    }
+    assert sorted(story.transactions.values()) == [0, 2]
+    snapshot = snapshot_of(story)
+    assert [asked.query for asked in snapshot.asked_in(writer.events[4].transaction)] == [
+        OVER_60.identifier,
+        BY_STATE.identifier,
+    ]
+    assert len(snapshot.asked_in(writer.events[6].transaction)) == 1
+    assert snapshot.asked_in("0x" + "ab" * 32) == []
+
+
+def test_the_version_changes_with_every_event_and_with_the_block_it_is_in() -> None:
+    events = life(3, 30).events
+    story, versions = Story(reuses=True), []
+    for event in events:
+        story.take(event)
+        versions.append(story.version)
+    assert versions[0] == Story(reuses=True).version  # an empty ledger has nothing to show
+    assert len(set(versions)) == len(versions)
+    last = events[-1]
+    moved = Event(last.name, last.fields, last.block, "0x" + "ab" * 32, last.transaction, last.index)
+    assert told([*events[:-1], moved]).version != story.version
+
+
+def test_whether_the_beginning_was_seen() -> None:
+    events = life(3, 5).events
+    assert told(events).has_beginning
+    assert told(events).copy().has_beginning
+    assert not told(events[1:]).has_beginning
+
+
+@pytest.mark.parametrize("definition", ["drop table people", "[" * 24_000, '{"measure":"mean"}', "1", ""])
+def test_what_cannot_be_read_is_told_and_left_out(definition: str) -> None:
+    writer = Writer()
+    writer.register(OVER_60)
+    writer.register(CITIZENS, definition=definition)
+    writer.register(BY_STATE, units=Fraction(1, 10))
+    for query in QUERIES:
+        writer.ask(query, Fraction(1, 4))
+    snapshot = snapshot_of(told(writer.events))
+    assert snapshot.queries() == [OVER_60]
+    assert set(snapshot.unreadable) == {CITIZENS.identifier, BY_STATE.identifier}
+    assert snapshot.unreadable[CITIZENS.identifier]
+    assert "another dimension or sensitivity" in snapshot.unreadable[BY_STATE.identifier]
+    assert [record.query for record in snapshot.records()] == [OVER_60]
+    assert snapshot.budget().spent == Fraction(3, 4)  # it counts all the same
+    with pytest.raises(UnknownQuery):
+        snapshot.quote(BY_STATE, precision=1)
+
+
+def test_a_later_state_knows_the_catalogue_unless_it_changed() -> None:
+    writer = life(0, 0)
+    snapshot = snapshot_of(told(writer.events))
+    assert len(snapshot.queries()) == 3
+    writer.ask(OVER_60, Fraction(1, 4))
+    later = snapshot_of(told(writer.events))
+    after = snapshot.then(later.facts, later.story, {})
+    assert after._readable is snapshot._readable
+    writer.register(Query.share("age > 70"))
+    latest = snapshot_of(told(writer.events))
+    assert len(after.then(latest.facts, latest.story, {}).queries()) == 4
+
+
+def test_a_snapshot_can_only_be_read() -> None:
+    snapshot = snapshot_of(told(life(0, 0).events))
+    with pytest.raises(NotAllowed, match="only be read"):
+        snapshot.add(OVER_60)
+    with pytest.raises(NotAllowed, match="only be read"):
+        snapshot.ask(OVER_60, precision=1)
+
+
+# Work is counted in calls, not timed: a machine may be busy.
+
+
+def all_wait(count: int) -> Writer:
+    """Let everybody wait."""
+    writer = Writer()
+    for number in range(1, count + 1):
+        writer.ask(OVER_60, number * STEP)
+    return writer
+
+
+def in_turns(count: int) -> Writer:
+    """Let each be answered before the next one asks."""
+    writer = Writer()
+    for number in range(1, count // 2 + 1):
+        writer.ask(OVER_60, number * STEP)
+        writer.reveal(OVER_60, number * STEP)
+    return writer
+
+
+def go_on(writer: Writer) -> None:
+    """Let more be asked, far ahead and in between, and answer the first who wait."""
+    for number in range(100):
+        writer.ask(OVER_60, writer.bought[OVER_60] + STEP)
+        writer.ask(OVER_60, writer.bought[OVER_60] * Fraction(number + 1, 1000))
+        writer.reveal(OVER_60, writer.revealed.get(OVER_60, ZERO) + STEP)
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Return how many functions some work calls."""
+    count = 0
+
+    def notice(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(notice)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize(("kind", "many"), [(all_wait, 10**5), (in_turns, 10**4)])
+def test_an_event_is_as_much_work_after_very_many_as_after_few(kind: Callable[[int], Writer], many: int) -> None:
+    work = {}
+    for count in (10**3, many):
+        writer = kind(count)
+        story = told(writer.events)
+        go_on(writer)
+        work[count] = calls_of(partial(take_all, story, writer.events[count:]))
+        assert len(story.entries) + len(story.track(OVER_60.identifier).ends) == count + 300
+    # A heap and a search grow by a logarithm.
+    assert work[many] < 1.7 * work[10**3]
+
+
+def take_all(story: Story, events: Iterable[Event]) -> None:
+    for event in events:
+        story.take(event)
+
+
+class Watched(list[Entry]):
+    """Counts how many entries are looked at."""
+
+    looks = 0
+
+    @overload
+    def __getitem__(self, place: SupportsIndex, /) -> Entry: ...
+
+    @overload
+    def __getitem__(self, place: slice, /) -> list[Entry]: ...
+
+    def __getitem__(self, place: SupportsIndex | slice, /) -> Entry | list[Entry]:
+        found = super().__getitem__(place)
+        self.looks += len(found) if isinstance(found, list) else 1
+        return found
+
+    def __iter__(self) -> Iterator[Entry]:
+        for place in range(len(self)):
+            yield self[place]
+
+
+def test_a_page_looks_at_its_own_records_only() -> None:
+    writer = Writer()
+    writer.register(OVER_60)
+    writer.events[-1:] = [writer.events[-1], *(at(event, 1) for event in in_turns(20_000).events)]
+    story = told(writer.events)
+    snapshot, count = snapshot_of(story), len(story.entries)
+    story.entries = watched = Watched(story.entries)
+    pages: dict[str, Callable[[], object]] = {
+        "a page": lambda: list(snapshot.picked(range(count - 1, count - 51, -1))),
+        "the newest": lambda: list(snapshot.records(list.__getitem__(watched, -50).asked.number)),
+        "a transaction": lambda: snapshot.asked_in(list.__getitem__(watched, 77).asked.transaction),
+        "a price": lambda: snapshot.quote(OVER_60, precision=Fraction(7, 7201)),
+        "the best": lambda: snapshot.best(OVER_60),
+        "who waits": lambda: snapshot.waiting,
+        "the budget": snapshot.budget,
+    }
+    for name, page in pages.items():
+        watched.looks = 0
+        page()
+        assert watched.looks <= 80, name
+    watched.looks = 0
+    assert len(list(snapshot.records())) == count
+    assert watched.looks >= count  # the counter counts
+
+
+def at(event: Event, later: int) -> Event:
+    """Return the same event in a later block."""
+    return replace(event, block=event.block + later)
+
+
+def test_the_known_points_are_searched_and_not_gone_through() -> None:
+    work = {}
+    for count in (10**3, 10**5):
+        ends = [number * STEP for number in range(1, count + 1)]
+        track = Track(bought=ends[-1], ends=ends, points=[(0,)] * count)
+        work[count] = calls_of(partial(track.price, count * STEP / 7)) + calls_of(
+            partial(track.point, ends[count // 3])
+        )
+    assert work[10**5] < 3 * work[10**3]
