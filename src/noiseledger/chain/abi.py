@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from eth_abi.abi import decode, encode
+from eth_abi.abi import encode
+from eth_abi.codec import ABICodec
+from eth_abi.decoding import StringDecoder
+from eth_abi.registry import registry
 from eth_utils.crypto import keccak
 
 from noiseledger.contracts import artifact
@@ -14,6 +17,12 @@ from noiseledger.contracts import artifact
 #: Reverts that carry amounts; they are not part of a Vyper ABI.
 ERRORS = {"BudgetExceeded": ("uint256", "uint256"), "AllowanceExceeded": ("uint256", "uint256")}
 _REASON_SELECTOR = keccak(text="Error(string)")[:4]
+
+# A contract takes any bytes for a text: what is no text must not keep us from reading what else there is.
+_TEXTS = registry.copy()  # type: ignore[no-untyped-call] # the library is half typed
+_TEXTS.unregister_decoder("string")
+_TEXTS.register_decoder("string", StringDecoder(handle_string_errors="replace"))  # type: ignore[no-untyped-call]
+decode = ABICodec(_TEXTS).decode
 
 
 def encode_call(function: str, *arguments: Any) -> str:

@@ -42,12 +42,13 @@ class LedgerFile:
         """Read the file; refuse what is none."""
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
+            json.dumps(content, ensure_ascii=False).encode()  # halves of characters, which nobody could be shown
             queries = {str(name): Query.parse(text) for name, text in content["queries"].items()}
             place = str(content["address"]), int(content["chain_id"]), int(content.get("block", 0))
             return cls(*place, queries, str(content.get("catalogue_sha256", "")))
         except OSError as error:
             raise LedgerNotFound(f"The ledger file {file} cannot be read: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise InvalidInput(
                 f"{file} is not a ledger file: expected the ledger.json that a custodian hands out, or a local ledger."
             ) from None

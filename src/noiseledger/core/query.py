@@ -158,6 +158,8 @@ class Query:
             raise InvalidInput("The filter matches no record whatever the data, so there is nothing to ask.")
         canonical = None if where is None or where.canonical == "TRUE" else parse_filter(where.canonical)
         object.__setattr__(self, "where", canonical)
+        if not _is_text("".join((str(self), *self.labels))):
+            raise InvalidInput("A name or a value is no Unicode text, so no data can have it and no page can show it.")
 
     @property
     def dimension(self) -> int:
@@ -230,3 +232,12 @@ class Query:
 
 def _filter(where: str | None) -> Filter | None:
     return None if where is None else parse_filter(where)
+
+
+def _is_text(text: str) -> bool:
+    """Say whether others can read it: JSON can name halves of characters, which no encoding has."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
