@@ -41,7 +41,7 @@ from noiseledger.web.api_shapes import (
 )
 from noiseledger.web.prepare import Prepared, prepare_ask, prepare_pause
 from noiseledger.web.progress import Progress, State
-from noiseledger.web.site import Site
+from noiseledger.web.site import Look, Site
 from noiseledger.web.words import meaning
 
 
@@ -56,7 +56,8 @@ def router(site: Site) -> APIRouter:
     @api.get("/ledger", responses=_errors())
     def ledger() -> LedgerShape:
         """Where the ledger is, and what is fixed for good."""
-        facts, terms = site.snapshot.facts, site.snapshot.terms
+        snapshot = site.look().snapshot
+        facts, terms = snapshot.facts, snapshot.terms
         return {
             "address": site.contract.address,
             "chain_id": site.rpc.chain_id,
@@ -71,28 +72,30 @@ def router(site: Site) -> APIRouter:
             "reuses": terms.reuses,
             "invites": terms.invites,
             "catalogue_sha256": site.settings.ledger.catalogue_sha256 or None,
-            "unreadable": site.snapshot.unreadable,
+            "unreadable": snapshot.unreadable,
         }
 
     @api.get("/queries", responses=_errors())
     def queries() -> list[OfferShape]:
         """What may be asked, and the best answer that is free."""
-        return site.cached(("api", "queries"), lambda: _offers(site))
+        look = site.look()
+        return look.cached(("api", "queries"), lambda: [_offer(look, offer) for offer in look.offers])
 
     @api.get("/budget", responses=_errors())
     def budget() -> BudgetShape:
         """What was promised, what is spent and what is left."""
-        return site.cached(("api", "budget"), lambda: describe_budget(site.client.budget()))
+        look = site.look()
+        return look.cached(("api", "budget"), lambda: describe_budget(look.client.budget()))
 
     @api.get("/quote", responses=_errors(404, 422))
     def quote(wanted: Annotated[Accuracy, Query()]) -> QuoteShape:
         """What a request would cost and give; nothing is spent."""
-        return _quote(site, wanted)
+        return _quote(site.look(), wanted)
 
     @api.get("/best", responses=_errors(404, 422))
     def best(query: Annotated[str, Query(min_length=1, max_length=2000)]) -> AnswerShape | None:
         """The most accurate answer that is public; null if nobody has asked yet."""
-        return _best(site, query)
+        return _best(site.look(), query)
 
     @api.get("/history", responses=_errors(404, 422))
     def history(
@@ -101,14 +104,15 @@ def router(site: Site) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=MOST_RECORDS)] = 100,
     ) -> HistoryShape:
         """Who asked what, what it cost and what came out: those numbered above ``after``, in order."""
-        found = _after(site, query, after, limit + 1)
-        shown = [describe_record(site.name(record.query), record) for record in found[:limit]]
+        look = site.look()
+        found = _after(look, query, after, limit + 1)
+        shown = [describe_record(look.name(record.query), record) for record in found[:limit]]
         return {"records": shown, "next": shown[-1]["number"] if len(found) > limit else None}
 
     @api.post("/ask", responses=_errors(403, 404, 409, 422))
     def ask(wanted: AskBody) -> AskShape:
         """Answer what is free; for the rest, prepare the transaction that pays for it. Nothing is sent."""
-        return _ask(site, wanted)
+        return _ask(site, site.look(), wanted)
 
     @api.post("/pause", responses=_errors(403, 409, 422))
     def pause(body: PauseBody) -> TransactionShape:
@@ -121,32 +125,29 @@ def router(site: Site) -> APIRouter:
         sent: Annotated[float | None, Query(description="When it was sent, in seconds since 1970.")] = None,
     ) -> ProgressShape:
         """What became of a transaction to this ledger."""
-        return _progress(site, site.follower.follow(site.snapshot, transaction.lower(), sent))
+        look = site.look()
+        return _progress(look, site.follower.follow(look.snapshot, transaction.lower(), sent))
 
     @api.get("/health", responses=_errors())
     def health() -> HealthShape:
         """How the worker and this page are."""
-        watcher = site.watcher
+        look = site.look()
         return {
-            "worker_ok": watcher.health.ok,
-            "worker": watcher.health.sentence,
-            "waiting": len(watcher.snapshot.waiting),
-            "chain_ok": watcher.trouble is None,
-            "block": watcher.snapshot.facts.block,
+            "worker_ok": look.health.ok,
+            "worker": look.health.sentence,
+            "waiting": len(look.snapshot.waiting),
+            "chain_ok": look.trouble is None,
+            "block": look.snapshot.facts.block,
         }
 
     return api
 
 
-def _offers(site: Site) -> list[OfferShape]:
-    return [_offer(site, offer) for offer in site.offers()]
-
-
-def _offer(site: Site, offer: Offer) -> OfferShape:
-    track, best = site.snapshot.track(offer.query), site.snapshot.best(offer.query)
+def _offer(look: Look, offer: Offer) -> OfferShape:
+    track, best = look.snapshot.track(offer.query), look.snapshot.best(offer.query)
     return {
         **describe_query(offer.name, offer.query),
-        "meaning": meaning(offer.query, site.snapshot.population),
+        "meaning": meaning(offer.query, look.snapshot.population),
         "definition": offer.query.canonical,
         "groups": groups(offer.query),
         "dimension": offer.query.dimension,
@@ -160,37 +161,40 @@ def _offer(site: Site, offer: Offer) -> OfferShape:
     }
 
 
-def _best(site: Site, query: str) -> AnswerShape | None:
-    client = site.client
+def _best(look: Look, query: str) -> AnswerShape | None:
+    client = look.client
     best = client.best(query)
-    return None if best is None else describe_answer(site.name(best.query), best)
+    return None if best is None else describe_answer(look.name(best.query), best)
 
 
-def _quote(site: Site, wanted: Accuracy) -> QuoteShape:
-    quote = site.client.quote(wanted.query, **wanted.wish)
+def _quote(look: Look, wanted: Accuracy) -> QuoteShape:
+    quote = look.client.quote(wanted.query, **wanted.wish)
     after = quote.budget.charge(quote.price.cost) if quote.affordable else None
     left: LeftShape | None = None
     if after is not None:
         exact = str(after.remaining)
         left = {"precision": float(after.remaining), "precision_exact": exact, "epsilon": after.epsilon_remaining}
     return {
-        **describe_price(site.name(quote.query), quote),
+        **describe_price(look.name(quote.query), quote),
         "affordable": quote.affordable,
         "left": left,
         "budget": describe_budget(quote.budget),
-        "best": _best(site, quote.query.identifier),
+        "best": _best(look, quote.query.identifier),
     }
 
 
-def _ask(site: Site, wanted: AskBody) -> AskShape:
-    client = site.client
+def _ask(site: Site, look: Look, wanted: AskBody) -> AskShape:
+    client = look.client
     quote = client.quote(wanted.query, **wanted.wish)
     best = client.best(quote.query)
-    shape = _quote(site, wanted)
+    shape = _quote(look, wanted)
     precision = read_request(quote.sensitivity, **wanted.wish).precision
     if best is not None and best.precision >= precision:
         return {"quote": shape, "answer": shape["best"], "transaction": None}
-    prepared = prepare_ask(site.contract, site.snapshot, quote, wanted.wish, wanted.analyst)
+    if not quote.price.cost:
+        # Somebody has paid for it, and the worker is about to answer: nothing is left to buy.
+        return {"quote": shape, "answer": None, "transaction": None}
+    prepared = prepare_ask(site.contract, look.snapshot, quote, wanted.wish, wanted.analyst)
     return {"quote": shape, "answer": None, "transaction": _transaction(prepared)}
 
 
@@ -199,9 +203,9 @@ def _transaction(prepared: Prepared) -> TransactionShape:
     return {"chain_id": prepared.chain_id, "to": prepared.to, "data": prepared.data, "value": "0x0", "gas": gas}
 
 
-def _after(site: Site, query: str | None, after: int, most: int) -> list[Record]:
-    snapshot = site.snapshot
-    wanted = None if query is None else site.client.find(query)
+def _after(look: Look, query: str | None, after: int, most: int) -> list[Record]:
+    snapshot = look.snapshot
+    wanted = None if query is None else look.client.find(query)
     found: list[Record] = []
     for record in snapshot.records(after):
         if wanted in (None, record.query):
@@ -211,13 +215,13 @@ def _after(site: Site, query: str | None, after: int, most: int) -> list[Record]
     return found
 
 
-def _progress(site: Site, progress: Progress) -> ProgressShape:
+def _progress(look: Look, progress: Progress) -> ProgressShape:
     answers = []
     if progress.state is State.ANSWERED:
-        queries = {query.identifier: query for query in site.snapshot.queries()}
+        queries = {query.identifier: query for query in look.snapshot.queries()}
         asked = dict.fromkeys(request.query for request in progress.asked if request.query in queries)
-        found = [site.snapshot.best(queries[identifier]) for identifier in asked]
-        answers = [describe_answer(site.name(answer.query), answer) for answer in found if answer is not None]
+        found = [look.snapshot.best(queries[identifier]) for identifier in asked]
+        answers = [describe_answer(look.name(answer.query), answer) for answer in found if answer is not None]
     reason = progress.reason
     return {
         "transaction": progress.transaction,

@@ -98,7 +98,7 @@ class TransactionShape(TypedDict):
 
 
 class AskShape(TypedDict):
-    """Either the answer, if it is free, or the transaction that pays for it."""
+    """Either the answer, if it is free, or the transaction that pays for it; neither if it is paid for, and on its way."""
 
     quote: QuoteShape
     answer: AnswerShape | None

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from noiseledger.ledger.shapes import describe_record
 from noiseledger.web import charts, views
-from noiseledger.web.site import Site, epsilon_of
+from noiseledger.web.site import Look, Site, epsilon_of
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -31,29 +31,33 @@ def router(site: Site) -> APIRouter:
 
     @files.get("/budget/spending.csv")
     def spending_csv() -> Response:
-        return _csv(site.cached(("spending-rows",), lambda: _spending(site)), "spending.csv")
+        return _csv(_spending(site.look()), "spending.csv")
 
     @files.get("/budget/spending.json")
     def spending_json() -> JSONResponse:
-        return _json({"spending": site.cached(("spending-rows",), lambda: _spending(site))}, "spending.json")
+        return _json({"spending": _spending(site.look())}, "spending.json")
 
     @files.get("/budget/queries.csv")
     def queries_csv() -> Response:
-        return _csv(_by_query(site), "queries.csv")
+        return _csv(_by_query(site.look()), "queries.csv")
 
     @files.get("/budget/queries.json")
     def queries_json() -> JSONResponse:
-        return _json({"queries": _by_query(site)}, "queries.json")
+        return _json({"queries": _by_query(site.look())}, "queries.json")
 
     @files.get("/budget/records.csv")
     def records_csv() -> Response:
-        return _csv(_records(site), "records.csv")
+        return _csv(_records(site.look()), "records.csv")
 
     return files
 
 
-def _spending(site: Site) -> list[dict[str, Any]]:
-    delta = site.snapshot.terms.delta
+def _spending(look: Look) -> list[dict[str, Any]]:
+    return look.cached(("spending-rows",), lambda: _spending_rows(look))
+
+
+def _spending_rows(look: Look) -> list[dict[str, Any]]:
+    delta = look.snapshot.terms.delta
     return [
         {
             "time": step.when.isoformat(),
@@ -61,20 +65,20 @@ def _spending(site: Site) -> list[dict[str, Any]]:
             "epsilon_spent": epsilon_of(step.spent, delta),
             "naive_spent": step.naive,
         }
-        for step in charts.thinned(views.steps(site.snapshot))
+        for step in charts.thinned(views.steps(look.snapshot))
     ]
 
 
-def _by_query(site: Site) -> list[dict[str, Any]]:
+def _by_query(look: Look) -> list[dict[str, Any]]:
     return [
         {"name": bar.name, "spent": bar.spent, "epsilon_spent": bar.epsilon, "naive_spent": bar.naive}
-        for bar in views.bars(site)
+        for bar in views.bars(look)
     ]
 
 
-def _records(site: Site) -> Iterator[dict[str, Any]]:
-    for record in site.snapshot.records():
-        shape = describe_record(site.name(record.query), record)
+def _records(look: Look) -> Iterator[dict[str, Any]]:
+    for record in look.snapshot.records():
+        shape = describe_record(look.name(record.query), record)
         # As JSON, a list is one cell that can be read back: the name of a group may hold any sign.
         yield shape | {"groups": json.dumps(shape["groups"]), "values": json.dumps(shape["values"])}
 

@@ -33,7 +33,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 #: What a request takes from a visitor's allowance; what is not listed takes 1.
-_COSTS = {"/static/": 0.0, "/budget/live": 0.1, "/custodian/live": 0.1}
+_COSTS = {"/static/": 0.0, "/budget/live": 0.1, "/custodian/live": 0.1, "/fresh": 0.1}
 _REMEMBERED = 10_000
 #: The methods that change nothing.
 _SAFE = ("GET", "HEAD", "OPTIONS")

@@ -7,138 +7,160 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
 
 from noiseledger.errors import RequestRefused
 from noiseledger.web import charts, views
 from noiseledger.web.api_shapes import ADDRESS, HASH
 from noiseledger.web.form import read_form
+from noiseledger.web.progress import State
 from noiseledger.web.refusals import is_part
 from noiseledger.web.rendering import render
-from noiseledger.web.site import Site
+from noiseledger.web.site import Look, Site
 from noiseledger.web.words import meaning
 
-#: What a page is made anew for; what has not changed is not sent again.
-_UNCHANGED = Response(status_code=204)
+_PageNumber = Annotated[int, Query(alias="page", ge=1, le=10**9)]
+#: What a page has already: if it is the newest, nothing is sent again.
+_Seen = Annotated[str, Query(max_length=200)]
 
 
 def router(site: Site) -> APIRouter:
     """Return the pages of one ledger."""
     pages = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
-    def page(name: str, **values: Any) -> HTMLResponse:
-        shared = {"site": site, "snapshot": site.snapshot, "watcher": site.watcher}
-        return HTMLResponse(render(name, **shared, **values), headers={"Cache-Control": "no-store"})
+    def page(name: str, look: Look, **values: Any) -> HTMLResponse:
+        return HTMLResponse(render(name, site=site, look=look, **values), headers={"Cache-Control": "no-store"})
 
     @pages.get("/")
     def ask(request: Request) -> HTMLResponse:
-        return page("ask.html", **_ask(site, request))
+        look = site.look()
+        return page("ask.html", look, **_ask(look, request))
 
     @pages.get("/quote")
     def quote(request: Request) -> HTMLResponse:
-        return page("_quote.html", **_ask(site, request))
+        look = site.look()
+        return page("_quote.html", look, **_ask(look, request))
 
     @pages.get("/accuracy")
     def accuracy(request: Request) -> HTMLResponse:
         """Give the rest of the form after another query or another way was chosen."""
-        return page("_accuracy.html", **_ask(site, request))
+        look = site.look()
+        return page("_accuracy.html", look, **_ask(look, request))
+
+    @pages.get("/fresh")
+    def fresh(seen: _Seen = "") -> Response:
+        """Tell a page that there is something new to see, so that it asks for its price again."""
+        look = site.look()
+        if seen == look.version:
+            return _unchanged()
+        reply = page("_fresh.html", look)
+        reply.headers["HX-Trigger"] = "ledger-changed"
+        return reply
 
     @pages.get("/queries/{name}")
     def query(name: Annotated[str, Path(max_length=400)]) -> HTMLResponse:
-        offer = views.find_offer(site, name)
-        words = meaning(offer.query, site.snapshot.population)
-        best, newest = views.best_view(site, offer), views.newest(site, offer)
-        return page("query.html", offer=offer, meaning=words, best=best, newest=newest)
+        look = site.look()
+        offer = views.find_offer(look, name)
+        words = meaning(offer.query, look.snapshot.population)
+        best, newest = views.best_view(look, offer), views.newest(look, offer)
+        return page("query.html", look, offer=offer, meaning=words, best=best, newest=newest)
 
     @pages.get("/transactions/{transaction}")
     def transaction(
-        request: Request,
-        transaction: Annotated[str, Path(pattern=HASH)],
-        sent: float | None = None,
-        seen: Annotated[str, Query(max_length=100)] = "",
+        request: Request, transaction: Annotated[str, Path(pattern=HASH)], sent: float | None = None, seen: _Seen = ""
     ) -> Response:
-        progress = site.follower.follow(site.snapshot, transaction.lower(), sent)
-        state = f"{progress.state}-{progress.is_final}-{progress.block}-{site.watcher.health.ok}"
+        look = site.look()
+        progress = site.follower.follow(look.snapshot, transaction.lower(), sent)
+        state = f"{progress.state}-{progress.is_final}-{progress.block}-{look.health.ok}"
         if seen == state:
-            return _UNCHANGED
-        answers = views.answers_of(site, progress) if progress.state.value == "answered" else []
+            return _unchanged()
+        answers = views.answers_of(look, progress) if progress.state is State.ANSWERED else []
         name = "_progress.html" if is_part(request) else "transaction.html"
-        return page(name, progress=progress, sent=sent, state=state, answers=answers)
+        return page(name, look, progress=progress, sent=sent, state=state, answers=answers)
 
     @pages.get("/accounts/{address}")
     def account(request: Request, address: Annotated[str, Path(pattern=ADDRESS)]) -> HTMLResponse:
-        places = [
-            place
-            for analyst, places in site.snapshot.story.analysts.items()
-            if analyst.lower() == address.lower()
-            for place in places[-views.RECORDS_A_PAGE :]
-        ]
-        newest = views.listed(site, reversed(places))
-        return page("_account.html" if is_part(request) else "account.html", address=address, newest=newest)
+        look = site.look()
+        name = "_account.html" if is_part(request) else "account.html"
+        return page(name, look, address=address, newest=views.newest_of(look, address))
 
     @pages.get("/budget")
-    def budget(number: Annotated[int, Query(alias="page", ge=1, le=10**9)] = 1) -> HTMLResponse:
-        return page("budget.html", **_budget(site, number))
+    def budget(number: _PageNumber = 1) -> HTMLResponse:
+        look = site.look()
+        return page("budget.html", look, live=_live_budget(site, look, number))
 
     @pages.get("/budget/live")
-    def live_budget(
-        number: Annotated[int, Query(alias="page", ge=1, le=10**9)] = 1,
-        seen: Annotated[str, Query(max_length=100)] = "",
-    ) -> Response:
-        if seen == site.watcher.version:
-            return _UNCHANGED
-        return page("_budget.html", **_budget(site, number))
+    def live_budget(number: _PageNumber = 1, seen: _Seen = "") -> Response:
+        look = site.look()
+        return _unchanged() if seen == look.version else HTMLResponse(_live_budget(site, look, number))
 
     @pages.get("/custodian")
     def custodian() -> HTMLResponse:
-        return page("custodian.html", **_custodian(site))
+        look = site.look()
+        return page("custodian.html", look, **_custodian(look))
 
     @pages.get("/custodian/live")
-    def live_custodian(seen: Annotated[str, Query(max_length=100)] = "") -> Response:
-        values = _custodian(site)
-        return _UNCHANGED if seen == values["state"] else page("_custodian.html", **values)
+    def live_custodian(seen: _Seen = "") -> Response:
+        look = site.look()
+        values = _custodian(look)
+        return _unchanged() if seen == values["state"] else page("_custodian.html", look, **values)
 
     @pages.get("/api")
     def api(request: Request) -> HTMLResponse:
-        return page("api.html", paths=request.app.openapi()["paths"])
+        return page("api.html", site.look(), paths=request.app.openapi()["paths"])
 
     return pages
 
 
-def _ask(site: Site, request: Request) -> dict[str, Any]:
+def _unchanged() -> Response:
+    return Response(status_code=204)
+
+
+def _ask(look: Look, request: Request) -> dict[str, Any]:
     given = request.query_params
-    offer = views.find_offer(site, given.get("query"))
-    form = read_form(site.snapshot, offer, given)
-    words = {offer.name: meaning(offer.query, site.snapshot.population) for offer in site.offers()}
-    body = json.dumps(form.request)
-    return {"form": form, "meanings": words, "view": views.quote_view(site, form), "body": body}
+    form = read_form(look.snapshot, views.find_offer(look, given.get("query")), given)
+    words = {offer.name: meaning(offer.query, look.snapshot.population) for offer in look.offers}
+    return {"form": form, "meanings": words, "view": views.quote_view(look, form), "body": json.dumps(form.request)}
 
 
-def _budget(site: Site, number: int) -> dict[str, Any]:
-    """Gather the budget page; what everybody sees alike is worked out once."""
-    snapshot = site.snapshot
+def _live_budget(site: Site, look: Look, number: int) -> Markup:
+    """Return the part that many people watch: drawn once for all of them."""
+    return look.cached(
+        ("budget", number), lambda: render("_budget.html", site=site, look=look, **_budget(look, number))
+    )
+
+
+def _budget(look: Look, number: int) -> dict[str, Any]:
+    snapshot = look.snapshot
     count = len(snapshot.story.entries)
     pages = max(-(-count // views.RECORDS_A_PAGE), 1)
     if number > pages:
         raise RequestRefused(f"There are {pages} pages of records.", 404)
     last = count - (number - 1) * views.RECORDS_A_PAGE
     places = range(last - 1, max(last - views.RECORDS_A_PAGE, 0) - 1, -1)
+    bars = look.cached(("bars",), lambda: views.bars(look))
     return {
-        "version": site.watcher.version,
         "budget": snapshot.budget(),
         "naive": snapshot.story.naive,
-        "spending": site.cached(("spending",), lambda: views.spending_chart(site)),
-        "bars": site.cached(("bars",), lambda: views.bars(site)),
-        "queries_chart": site.cached(("queries",), lambda: charts.queries_chart("by-query", views.bars(site))),
-        "records": site.cached(("records", number), lambda: views.listed(site, places)),
+        "spending": look.cached(("spending",), lambda: views.spending_chart(look)),
+        "bars": bars,
+        "queries_chart": look.cached(("queries",), lambda: charts.queries_chart("by-query", bars)),
+        "records": views.listed(look, places),
         "count": count,
         "page": number,
         "pages": pages,
     }
 
 
-def _custodian(site: Site) -> dict[str, Any]:
-    snapshot, health = site.snapshot, site.watcher.health
-    waiting = [(asked, snapshot.asked_at(asked)) for asked in snapshot.waiting]
-    state = f"{site.watcher.version}-{health.ok}-{snapshot.facts.worker}-{snapshot.facts.custodian}"
-    names = {offer.query.identifier: offer.name for offer in site.offers()}
-    return {"state": state[:100], "health": health, "waiting": waiting, "names": names, "reaches": views.reaches(site)}
+def _custodian(look: Look) -> dict[str, Any]:
+    snapshot = look.snapshot
+    waiting = [(asked, snapshot.asked_at(asked)) for asked in snapshot.waiting[: views.RECORDS_A_PAGE]]
+    names = {offer.query.identifier: offer.name for offer in look.offers}
+    keys = f"{snapshot.facts.worker}-{snapshot.facts.custodian}"
+    return {
+        "state": f"{look.version}-{look.health.ok}-{keys}",
+        "waiting": waiting,
+        "hidden": len(snapshot.waiting) - len(waiting),
+        "names": names,
+        "reaches": look.cached(("reaches",), lambda: views.reaches(look)),
+    }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from noiseledger.core.numbers import readable
 
@@ -15,9 +16,9 @@ _FOLDER = Path(__file__).parent
 STATIC = _FOLDER / "static"
 
 
-def render(name: str, **values: Any) -> str:
+def render(name: str, **values: Any) -> Markup:
     """Return a page, or a part of one."""
-    return _TEMPLATES.get_template(name).render(**values)
+    return Markup(_TEMPLATES.get_template(name).render(**values))  # noqa: S704 - the template has escaped what went in
 
 
 def number(value: float | Fraction, digits: int = 4) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Callable, Mapping
 
 import uvicorn
@@ -15,6 +16,8 @@ from noiseledger.web.site import Site
 
 #: More at once are told to come again, so that those who are here get their answers.
 _MOST_AT_ONCE = 500
+#: A library of the chain's raises Python's own bound a hundredfold, and then deeply nested JSON could end the process.
+_DEEPEST = 1000
 #: What others find in a process's environment as long as it runs, also after it was unset.
 _SECRETS = ("NOISELEDGER_KEY", "NOISELEDGER_PASSWORD")
 
@@ -22,6 +25,7 @@ _SECRETS = ("NOISELEDGER_KEY", "NOISELEDGER_PASSWORD")
 def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told: Callable[[str], None]) -> None:
     """Serve a site; ``told`` hears its address as soon as it listens."""
     _check_no_secrets(os.environ)
+    sys.setrecursionlimit(_DEEPEST)
     with _listening(host, port) as listener:
         config = uvicorn.Config(
             create_app(site),

@@ -10,14 +10,14 @@ from typing import Self, TypeVar
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.rpc import Rpc
 from noiseledger.client.client import Client, Offer
+from noiseledger.client.connect import LedgerFile
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
 from noiseledger.ledger.mirror import Mirror
-from noiseledger.ledger.snapshot import Snapshot
 from noiseledger.web.play import Play
 from noiseledger.web.progress import Follower
 from noiseledger.web.settings import Settings
-from noiseledger.web.watcher import Watcher
+from noiseledger.web.watcher import Health, State, Watcher
 
 #: A visitor does not wait long for a chain that is slow; the page says so instead.
 _RPC_SECONDS, _RPC_ATTEMPTS = 5.0, 2
@@ -45,8 +45,6 @@ class Site:
             self.follower = Follower(self.contract)
             self.watcher = Watcher(mirror, settings.worker_health, settings.seconds)
             stack.pop_all()
-        self._cache: dict[tuple[object, ...], object] = {}
-        self._cached_version = ""
 
     def start(self) -> None:
         """Begin to keep up with the chain."""
@@ -66,34 +64,42 @@ class Site:
         """Let go of the chain."""
         self.close()
 
-    @property
-    def snapshot(self) -> Snapshot:
-        """The newest state."""
-        return self.watcher.snapshot
+    def look(self) -> Look:
+        """Return what is known now; whatever answers one request looks once."""
+        return Look(self.settings.ledger, self.watcher.state, self.watcher.health)
+
+
+class Look:
+    """The ledger at one moment, for one request."""
+
+    def __init__(self, ledger: LedgerFile, state: State, health: Health) -> None:
+        """Look at one state."""
+        self.snapshot = state.snapshot
+        self.trouble = state.trouble
+        self.version = state.version
+        self.health = health
+        #: The analyst's client: the same names, prices and errors as in Python.
+        self.client = Client(state.snapshot, ledger.queries)
+        self._names = {query.identifier: name for name, query in ledger.queries.items()}
+        self._state = state
 
     @property
-    def client(self) -> Client:
-        """The analyst's client on the newest state: the same names, prices and errors as in Python."""
-        return Client(self.snapshot, self.settings.ledger.queries)
+    def offers(self) -> list[Offer]:
+        """What may be asked."""
+        return self.cached(("offers",), self.client.queries)
 
     def name(self, query: Query) -> str:
         """Return what a query is called."""
         return self._names.get(query.identifier, query.identifier[:12])
 
-    def offers(self) -> list[Offer]:
-        """Return what may be asked."""
-        return self.cached(("offers",), self.client.queries)
-
-    @property
-    def _names(self) -> dict[str, str]:
-        return {query.identifier: name for name, query in self.settings.ledger.queries.items()}
-
     def cached(self, key: tuple[object, ...], make: Callable[[], _T]) -> _T:
-        """Return what was made for this state of the ledger before; many watch, and all see the same."""
-        version = self.watcher.version
-        if version != self._cached_version or len(self._cache) > _CACHED:
-            self._cache, self._cached_version = {}, version
-        cache = self._cache
-        if key not in cache:
-            cache[key] = make()
-        return cache[key]  # type: ignore[return-value] # each key has one maker
+        """Return what was made for this state before, or make it: many watch, all see the same, and one makes it."""
+        # A state that lasts may be asked for very many pages.
+        with self._state.lock:
+            cache = self._state.cache
+            if key not in cache:
+                if len(cache) >= _CACHED:
+                    cache.clear()
+                cache[key] = make()
+            found: _T = cache[key]
+            return found

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from markupsafe import Markup
 
+from noiseledger.chain.contract import checksummed
 from noiseledger.client.client import Offer
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.answer import Answer
@@ -19,7 +20,7 @@ from noiseledger.ledger.snapshot import Snapshot
 from noiseledger.web import charts
 from noiseledger.web.form import Form
 from noiseledger.web.progress import Progress
-from noiseledger.web.site import Site, epsilon_of
+from noiseledger.web.site import Look, epsilon_of
 from noiseledger.web.words import CASES, meaning
 
 RECORDS_A_PAGE = 50
@@ -119,21 +120,24 @@ class Reach:
     reachable: float | None
 
 
-def find_offer(site: Site, name: str | None) -> Offer:
+def find_offer(look: Look, name: str | None) -> Offer:
     """Return what is asked about: by name or identifier, or the first."""
-    offers = site.offers()
+    offers = look.offers
     if not offers:
         raise UnknownQuery("This ledger has no query that can be asked yet: its custodian can add one.")
     if not name:
         return offers[0]
-    query = site.client.find(name)
-    return next(offer for offer in offers if offer.query == query)
+    query = look.client.find(name)
+    for offer in offers:
+        if offer.query == query:
+            return offer
+    raise UnknownQuery(f"The query {name!r} is in the ledger file, but not in the ledger: its custodian can add it.")
 
 
-def quote_view(site: Site, form: Form) -> QuoteView:
+def quote_view(look: Look, form: Form) -> QuoteView:
     """Work out what a request would cost and give."""
-    snapshot = site.snapshot
-    best = best_view(site, form.offer)
+    snapshot = look.snapshot
+    best = best_view(look, form.offer)
     try:
         quote = snapshot.quote(form.offer.query, **form.wish)
     except InvalidInput as error:
@@ -148,29 +152,35 @@ def _picture(quote: Quote, best: AnswerView | None) -> Markup:
     return charts.distribution_chart("picture", charts.Curve(quote.deviation, centre, "asked for"), known)
 
 
-def best_view(site: Site, offer: Offer) -> AnswerView | None:
+def best_view(look: Look, offer: Offer) -> AnswerView | None:
     """Return the best public answer to a query."""
-    answer = site.snapshot.best(offer.query)
+    answer = look.snapshot.best(offer.query)
     if answer is None:
         return None
-    return AnswerView(offer.name, answer, meaning(offer.query, site.snapshot.population), newest(site, offer))
+    return AnswerView(offer.name, answer, meaning(offer.query, look.snapshot.population), newest(look, offer))
 
 
-def newest(site: Site, offer: Offer) -> list[Listed]:
+def newest(look: Look, offer: Offer) -> list[Listed]:
     """Return the newest requests for a query, the newest first."""
-    places = site.snapshot.track(offer.query).entries[-SHOWN_HISTORY:]
-    return listed(site, reversed(places))
+    places = look.snapshot.track(offer.query).entries[-SHOWN_HISTORY:]
+    return listed(look, reversed(places))
 
 
-def listed(site: Site, places: Sequence[int] | Iterator[int]) -> list[Listed]:
+def newest_of(look: Look, address: str) -> list[Listed]:
+    """Return the newest requests of an analyst, however the address is written."""
+    places = look.snapshot.story.analysts.get(checksummed(address), [])[-RECORDS_A_PAGE:]
+    return listed(look, reversed(places))
+
+
+def listed(look: Look, places: Sequence[int] | Iterator[int]) -> list[Listed]:
     """Return the requests at some places of the record."""
-    return [Listed(site.name(record.query), record) for record in site.snapshot.picked(places)]
+    return [Listed(look.name(record.query), record) for record in look.snapshot.picked(places)]
 
 
-def answers_of(site: Site, progress: Progress) -> list[AnswerView]:
+def answers_of(look: Look, progress: Progress) -> list[AnswerView]:
     """Return the answers to what was asked in a transaction."""
     asked = {request.query for request in progress.asked}
-    views = [best_view(site, offer) for offer in site.offers() if offer.query.identifier in asked]
+    views = [best_view(look, offer) for offer in look.offers if offer.query.identifier in asked]
     return [view for view in views if view is not None]
 
 
@@ -180,29 +190,29 @@ def steps(snapshot: Snapshot) -> list[charts.Step]:
     return [charts.Step(snapshot.asked_at(e.asked), float(e.spent), float(e.naive)) for e in entries]
 
 
-def spending_chart(site: Site) -> Markup:
+def spending_chart(look: Look) -> Markup:
     """Draw what was spent over time."""
-    terms = site.snapshot.terms
+    terms = look.snapshot.terms
     total = terms.budget
     ticks = [total * number / (_EPSILON_TICKS - 1) for number in range(_EPSILON_TICKS)]
     pairs = [(float(tick), epsilon_of(tick, terms.delta)) for tick in ticks]
-    return charts.spending_chart("spending", steps(site.snapshot), float(total), pairs)
+    return charts.spending_chart("spending", steps(look.snapshot), float(total), pairs)
 
 
-def bars(site: Site) -> list[charts.Bar]:
+def bars(look: Look) -> list[charts.Bar]:
     """Return what was spent on each query."""
-    snapshot, delta = site.snapshot, site.snapshot.terms.delta
+    snapshot, delta = look.snapshot, look.snapshot.terms.delta
     found = []
-    for offer in site.offers():
+    for offer in look.offers:
         track = snapshot.track(offer.query)
         epsilon = epsilon_of(track.bought, delta)
         found.append(charts.Bar(offer.name, float(track.bought), epsilon, float(track.naive)))
     return found
 
 
-def reaches(site: Site) -> list[Reach]:
+def reaches(look: Look) -> list[Reach]:
     """Return what the rest of the budget affords on each query, if all of it went there."""
-    return [_reach(site.snapshot, offer) for offer in site.offers()]
+    return [_reach(look.snapshot, offer) for offer in look.offers]
 
 
 def _reach(snapshot: Snapshot, offer: Offer) -> Reach:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
@@ -18,6 +18,8 @@ _HEALTH_SECONDS = 2.0
 _HEALTH_BYTES = 10_000
 #: The longest name of an error that is believed.
 _NAME_LENGTH = 40
+#: The greatest age that is believed: a hundred years.
+_OLDEST_SECONDS = 3_155_760_000
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,31 @@ UNKNOWN = Health(None, "Whether the worker runs is not known here: nobody told t
 SILENT = Health(False, "The worker does not answer: it is stopped, or its health endpoint cannot be reached from here.")
 
 
+@dataclass(frozen=True)
+class State:
+    """What is known at one moment. It never changes, so whatever is worked out from it fits together."""
+
+    snapshot: Snapshot
+    #: Why the newest look failed; None if it did not.
+    trouble: str | None = None
+    #: What was worked out before: states in which the same can be seen share it.
+    cache: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False)
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+
+    @property
+    def version(self) -> str:
+        """A text that changes whenever there is something new to see."""
+        return f"{self.snapshot.version}-{'stale' if self.trouble else 'fresh'}"
+
+    def next(self, snapshot: Snapshot, trouble: str | None) -> State:
+        """Return the state after this one."""
+        if (snapshot.version, trouble) == (self.snapshot.version, self.trouble):
+            return replace(self, snapshot=snapshot)
+        return State(snapshot, trouble)
+
+
 class Watcher:
-    """Holds the newest state of the ledger, and what is wrong, if anything is."""
+    """Holds the newest state of the ledger, and how the worker is."""
 
     def __init__(self, mirror: Mirror, worker_health: str | None, seconds: float) -> None:
         """Look once now, so that what is wrong from the beginning is said at once."""
@@ -44,10 +69,8 @@ class Watcher:
         self._stop = threading.Event()
         self._http = httpx2.Client(timeout=_HEALTH_SECONDS)
         self._health_due = 0.0
-        self.snapshot: Snapshot = mirror.look()
+        self.state = State(mirror.look())
         self.health = UNKNOWN
-        #: Why the newest look failed; None if it did not.
-        self.trouble: str | None = None
         self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
         self._ask_for_health()
 
@@ -62,28 +85,24 @@ class Watcher:
             self._thread.join()
         self._http.close()
 
-    @property
-    def version(self) -> str:
-        """A text that changes whenever there is something new to see."""
-        return f"{self.snapshot.version}-{'stale' if self.trouble else 'fresh'}"
-
     def _run(self) -> None:
         while not self._stop.wait(self._seconds):
             self.look()
 
     def look(self) -> None:
         """Look once; what fails is noted, and the last state stays."""
+        snapshot, trouble = self.state.snapshot, None
         try:
-            self.snapshot = self._mirror.look()
-            self.trouble = None
+            snapshot = self._mirror.look()
         except ChainUnreachable:
             # Its sentence names the endpoint, which is nobody's business.
-            self.trouble = "The chain does not answer."
+            trouble = "The chain does not answer."
         except NoiseledgerError as error:
-            self.trouble = str(error) if not isinstance(error, ChainError) else "The chain does not show this ledger."
+            trouble = str(error) if not isinstance(error, ChainError) else "The chain does not show this ledger."
         except Exception:
             # A watcher that ended here would leave visitors with an old state, and nobody would tell them.
-            self.trouble = "The chain shows something that is not this ledger."
+            trouble = "The chain shows something that is not this ledger."
+        self.state = self.state.next(snapshot, trouble)
         self._ask_for_health()
 
     def _ask_for_health(self) -> None:
@@ -107,6 +126,8 @@ class Watcher:
 
 def _read_health(report: dict[str, Any]) -> Health:
     age = round(report["last_step_age_seconds"])
+    if age > _OLDEST_SECONDS:
+        return SILENT
     if report["ok"] is True:
         return Health(True, f"The worker is well; it last looked {age:,} seconds ago.")
     error = report["last_error"]

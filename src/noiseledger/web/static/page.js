@@ -152,10 +152,15 @@ document.getElementById("close-wallets").addEventListener("click", () => dialog.
 
 // --- Sending what the site has prepared ----------------------------------------------------------------------------
 
+let sending = false;
+
 async function send(button) {
   if (!connected) return dialog.showModal();
+  // The button may have been drawn anew while the wallet asks.
+  if (sending) return say("Your wallet is waiting for you already: open it, and answer its question.");
   const label = button.textContent;
   button.disabled = true;
+  sending = true;
   try {
     const body = { ...JSON.parse(button.dataset.body), [button.dataset.signer]: connected.address };
     const reply = await post(button.dataset.send, body);
@@ -173,6 +178,7 @@ async function send(button) {
   } catch (error) {
     complain(error);
   } finally {
+    sending = false;
     button.disabled = false;
     button.textContent = label;
   }
@@ -193,6 +199,15 @@ window.addEventListener("popstate", () => location.reload());
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-send]");
   if (button) send(button);
+});
+
+// --- Parts that are drawn anew by themselves -----------------------------------------------------------------------
+
+// Whoever goes through a part by keyboard is not thrown out of it: it is drawn anew once they have left. What has an id gets
+// its focus back.
+document.body.addEventListener("htmx:beforeSwap", (event) => {
+  const focused = document.activeElement;
+  if (event.detail.target.id === "live" && event.detail.target.contains(focused) && !focused.id) event.detail.shouldSwap = false;
 });
 
 // --- Sliders -------------------------------------------------------------------------------------------------------
