@@ -48,7 +48,7 @@ class LedgerFile:
             return cls(*place, queries, str(content.get("catalogue_sha256", "")))
         except OSError as error:
             raise LedgerNotFound(f"The ledger file {file} cannot be read: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             raise InvalidInput(
                 f"{file} is not a ledger file: expected the ledger.json that a custodian hands out, or a local ledger."
             ) from None
