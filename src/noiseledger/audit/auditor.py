@@ -1,0 +1,54 @@
+"""Audit a ledger: its record from the first block on, its state, its code."""
+
+from __future__ import annotations
+
+import os
+
+from noiseledger.audit.chain import Head, Heard, Place, Reader, connect
+from noiseledger.audit.replay import Replay
+from noiseledger.audit.report import Report
+from noiseledger.audit.state import check_code, check_state
+from noiseledger.errors import ChainUnreachable
+
+#: How often an audit begins anew because the chain was reorganised under it.
+_ATTEMPTS = 3
+
+
+def audit(
+    ledger: str | os.PathLike[str],
+    *,
+    rpc: str,
+    from_genesis: bool = False,
+    block: str = "latest",
+    heard: Heard = lambda *_: None,
+) -> Report:
+    """Check a ledger's whole life, and return what was found; nothing is believed but the chain's endpoint.
+
+    Args:
+        ledger: The custodian's ledger file, or the contract's address.
+        rpc: The chain's endpoint.
+        from_genesis: Read from the chain's first block on, instead of the block that the ledger file names.
+        block: Look at the ledger as of this block: "latest", "safe" or "finalized".
+        heard: Called with the number of blocks that were read, and of all.
+    """
+    place = Place.find(os.fspath(ledger))
+    with connect(place, rpc) as endpoint:
+        reader = Reader(endpoint, place.address)
+        for _ in range(_ATTEMPTS):
+            head = reader.head(block)
+            report = Report(place.address, endpoint.chain_id, head.number, head.hash)
+            report.first_block = 0 if from_genesis else place.first_block
+            _check(report, reader, head, place, heard)
+            # A chain that was reorganised meanwhile may have shown parts of two histories.
+            if reader.is_still(head):
+                return report
+        raise ChainUnreachable("The chain is reorganised faster than it can be audited: look at its finalized block.")
+
+
+def _check(report: Report, reader: Reader, head: Head, place: Place, heard: Heard) -> None:
+    check_code(report, reader, head)
+    replay = Replay(report, place.names)
+    for log in reader.logs(report.first_block, head.number, heard):
+        replay.take(log)
+    replay.finish()
+    check_state(report, reader, head, replay)

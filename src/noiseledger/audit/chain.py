@@ -1,0 +1,129 @@
+"""Read a ledger from a chain: logs in portions of a bounded size, state and code at one block."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from noiseledger.audit import wire
+from noiseledger.chain.rpc import Rpc
+from noiseledger.errors import ChainMismatch, ChainUnreachable, InvalidInput, LedgerNotFound, RpcFailed
+
+#: How many logs one reply should have: enough to be quick, few enough to be small.
+_FEW, _MANY = 1_000, 4_000
+_FIRST_SPAN, _LONGEST_SPAN = 256, 2_000
+
+#: Hears how many blocks of how many were read.
+Heard = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a ledger is, and what its file says of it."""
+
+    address: str
+    chain_id: int | None = None
+    first_block: int = 0
+    #: What the file calls its queries, by identifier; None if there is no file.
+    names: dict[str, str] | None = field(default=None)
+
+    @classmethod
+    def find(cls, ledger: str) -> Place:
+        """Read a ledger file, or take an address as it is."""
+        if re.fullmatch(r"0x[0-9a-fA-F]{40}", ledger):
+            return cls(ledger.lower())
+        try:
+            content = json.loads(Path(ledger).read_text(encoding="utf-8"))
+            names = {wire.identifier(str(text)): str(name) for name, text in content["queries"].items()}
+            address, chain_id, block = str(content["address"]).lower(), int(content["chain_id"]), int(content["block"])
+        except OSError as error:
+            raise LedgerNotFound(f"The ledger file {ledger} cannot be read: {error.strerror}.") from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InvalidInput(
+                f"{ledger} is not a ledger file: expected what the custodian hands out, or an address."
+            ) from None
+        return cls(address, chain_id, block, names)
+
+
+@dataclass(frozen=True)
+class Head:
+    """The block at which a ledger is looked at."""
+
+    number: int
+    hash: str
+
+
+class Reader:
+    """Reads one contract's logs, state and code."""
+
+    def __init__(self, rpc: Rpc, address: str) -> None:
+        """Read the contract at an address."""
+        self._rpc = rpc
+        self._address = address
+
+    def head(self, block: str) -> Head:
+        """Return the block of a name such as "latest" or "finalized"."""
+        found = self._rpc.call("eth_getBlockByNumber", block, False)
+        if found is None:
+            raise ChainUnreachable(f"The chain has no {block} block yet.")
+        return Head(int(found["number"], 16), found["hash"])
+
+    def is_still(self, head: Head) -> bool:
+        """Say whether a block is still part of the chain."""
+        found = self._rpc.call("eth_getBlockByNumber", hex(head.number), False)
+        return found is not None and found["hash"] == head.hash
+
+    def logs(self, first: int, last: int, heard: Heard) -> Iterator[wire.Log]:
+        """Yield what happened from one block to another, in portions that fit the memory."""
+        start, span = first, _FIRST_SPAN
+        while start <= last:
+            end = min(start + span - 1, last)
+            try:
+                found = self._portion(start, end)
+            except RpcFailed:
+                if span == 1:
+                    raise
+                span = max(span // 4, 1)  # many nodes refuse long spans or many logs
+                continue
+            for log in found:
+                yield wire.read_log(log)
+            if len(found) > _MANY:
+                span = max(span // 2, 1)
+            elif len(found) < _FEW:
+                span = min(2 * span, _LONGEST_SPAN)
+            start = end + 1
+            heard(start - first, last - first + 1)
+
+    def _portion(self, start: int, end: int) -> list[dict[str, Any]]:
+        wanted = {"address": self._address, "fromBlock": hex(start), "toBlock": hex(end)}
+        found: list[dict[str, Any]] = self._rpc.call("eth_getLogs", wanted)
+        return found
+
+    def code(self, head: Head) -> bytes:
+        """Return the contract's code."""
+        return bytes.fromhex(self._rpc.call("eth_getCode", self._address, _at(head))[2:])
+
+    def read(self, head: Head, *calls: str) -> list[str]:
+        """Return what some calls return; an empty text for one that fails."""
+        wanted = [("eth_call", [{"to": self._address, "data": data}, _at(head)]) for data in calls]
+        replies = self._rpc.batch(wanted)
+        return ["0x" if isinstance(reply, RpcFailed) or reply is None else str(reply) for reply in replies]
+
+
+def connect(place: Place, url: str) -> Rpc:
+    """Connect to the chain of a ledger; refuse another."""
+    rpc = Rpc(url, place.chain_id)
+    if rpc.call("eth_getCode", place.address, "latest") in ("0x", None):
+        rpc.close()
+        raise ChainMismatch(
+            f"There is no contract at {place.address} on chain {rpc.chain_id}: check address and endpoint."
+        )
+    return rpc
+
+
+def _at(head: Head) -> dict[str, Any]:
+    return {"blockHash": head.hash, "requireCanonical": True}

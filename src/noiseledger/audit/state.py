@@ -1,0 +1,63 @@
+"""Compare what a contract tells with what its record adds up to, and its code with the published one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from noiseledger.audit import wire
+from noiseledger.audit.chain import Head, Reader
+from noiseledger.audit.replay import Replay
+from noiseledger.audit.report import Report, Rule
+from noiseledger.contracts import artifact
+
+_QUERIES_AT_ONCE = 200
+
+
+def check_code(report: Report, reader: Reader, head: Head) -> None:
+    """Compare the code: the published one, and behind it the terms, which the compiler writes there."""
+    code = reader.code(head)
+    published = bytes.fromhex(str(artifact()["bytecode_runtime"])[2:])
+    is_ours = code[: len(published)] == published
+    report.check(Rule.BYTECODE, is_ours, "The code at the address is not that of the published contract.")
+    if is_ours:
+        (terms,) = reader.read(head, wire.call("terms()"))
+        is_told = code[len(published) :].hex() == terms[2:]
+        report.check(Rule.BYTECODE, is_told, "The terms in the contract's code are not those that it tells.")
+
+
+def check_state(report: Report, reader: Reader, head: Head, replay: Replay) -> None:
+    """Compare everything that the contract tells with the record."""
+    terms, spent, paused, *roles = reader.read(
+        head, *(wire.call(f"{name}()") for name in ("terms", "spent", "paused", "custodian", "worker", "heir"))
+    )
+    told = wire.Terms.read(bytes.fromhex(terms[2:])) if len(terms) >= 2 + 16 * wire.WORD else None
+    report.check(
+        Rule.TERMS, told == replay.terms, "The terms that the contract tells are not those it was published with."
+    )
+    _compare(report, "what was spent", spent, [replay.spent])
+    _compare(report, "whether selling is stopped", paused, [int(replay.paused)])
+    for name, reply in zip(("custodian", "worker", "heir"), roles, strict=True):
+        _compare(report, f"who is {name}", reply, [int(getattr(replay, name), 16)])
+    queries = list(replay.paths)
+    for first in range(0, len(queries), _QUERIES_AT_ONCE):
+        _check_paths(report, reader, head, replay, queries[first : first + _QUERIES_AT_ONCE])
+
+
+def _check_paths(report: Report, reader: Reader, head: Head, replay: Replay, queries: Sequence[str]) -> None:
+    words = [bytes.fromhex(query) for query in queries]
+    calls = [wire.call(f"{name}(bytes32)", word) for name in ("meter", "ceiling", "point") for word in words]
+    replies = reader.read(head, *calls)
+    meters, ceilings, points = (replies[part * len(words) : (part + 1) * len(words)] for part in range(3))
+    for query, meter, ceiling, point in zip(queries, meters, ceilings, points, strict=True):
+        path = replay.paths[query]
+        _compare(report, f"how far query {query[:12]} is bought", meter, [path.dimension, path.bought, path.revealed])
+        _compare(report, f"the ceiling of query {query[:12]}", ceiling, [path.ceiling])
+        known = path.point or (0,) * path.dimension
+        is_same = wire.signed_list(point) == known
+        sentence = f"The answer to query {query[:12]} that the contract tells is not the sum of what was revealed."
+        report.check(Rule.STATE, is_same, sentence)
+
+
+def _compare(report: Report, what: str, reply: str, expected: list[int]) -> None:
+    sentence = f"The contract tells otherwise than its record {what}."
+    report.check(Rule.STATE, wire.numbers(reply) == expected, sentence)
