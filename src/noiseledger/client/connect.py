@@ -97,6 +97,10 @@ def find_on_chain(ledger: str) -> LedgerFile:
     """Return what is known of a ledger on a chain, from its file or just its address."""
     if ledger.startswith("0x") and len(ledger) == _ADDRESS_LENGTH:
         return LedgerFile(ledger)
+    if _is_local(Path(ledger)):
+        raise InvalidInput(
+            f"{ledger} is a local ledger, and this needs one on a chain: give its ledger.json or address."
+        )
     return LedgerFile.read(Path(ledger))
 
 
