@@ -18,7 +18,19 @@ from benchmarks.helpers import Benchmark, console, show
 from benchmarks.workspace import ROOT, Workspace, file_system, workspace
 
 #: Modules of this package, imported only when they run: the libraries that we are compared with take seconds to load.
-BENCHMARKS = ("conversions", "noise", "asks", "memory", "gas", "throughput", "engine", "dataset", "worker", "latency")
+BENCHMARKS = (
+    "conversions",
+    "noise",
+    "asks",
+    "memory",
+    "gas",
+    "throughput",
+    "engine",
+    "dataset",
+    "worker",
+    "latency",
+    "web",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -24,8 +24,9 @@ ROW_KEYS = {
     "dataset": {"work", "rows", "seconds", "us_per_row", "peak_mib", "imports_mib"},
     "worker": {"by", "at_once", "per_second", "ratio"},
     "latency": {"what", "requests", "seconds", "blocks", "per_request_ms"},
+    "web": {"request"},
 }
-NOT_POSITIVE = {"records", "difference", "met", "growth", "snapshot", "stalled"}
+NOT_POSITIVE = {"records", "difference", "met", "growth", "snapshot", "stalled", "errors"}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -70,6 +71,7 @@ def check_what_is_compared(results: dict[str, list[dict[str, Any]]]) -> None:
     assert [row["records"] for row in results["memory"]] == [10, 100, 1000, None]
     check_chain_sections(results)
     check_data_sections(results)
+    check_web_section(results["web"])
 
 
 def check_chain_sections(results: dict[str, list[dict[str, Any]]]) -> None:
@@ -78,6 +80,16 @@ def check_chain_sections(results: dict[str, list[dict[str, Any]]]) -> None:
     assert wishes == ["<= 120,000", "<= 30,000", "<= 13,981,013", "within 2%", "within 2%"]
     # By our sender, and signed before: both beside the node's own rate.
     assert [row["target"] for row in results["throughput"] if "met" in row] == [">= 5x"] * 2
+
+
+def check_web_section(rows: list[dict[str, Any]]) -> None:
+    *pages, crowd = rows
+    assert [row["request"] for row in pages] == ["/", "/quote", "/budget", "/api/v1/budget", "/budget/live"]
+    for row, name in product(pages, ("median", "p95", "p99")):
+        assert row[f"ratio_{name}"] == row[f"among_{name}_ms"] / row[f"alone_{name}_ms"]
+    assert crowd["request"] == "10 watch, 3 ask"
+    assert {"per_second", "answers", "answers_per_second"} <= set(crowd)
+    assert crowd["errors"] == 0
 
 
 def check_data_sections(results: dict[str, list[dict[str, Any]]]) -> None:
@@ -105,6 +117,8 @@ def check_tables(printed: str, file_system: str) -> None:
         "7. Queries in DuckDB",
         "8. Time and memory",
         "9. The worker",
+        "10. What an analyst waits for",
+        "11. The web pages",
         "OpenDP",
         "bare transaction",
         ">= 10x",
