@@ -1,0 +1,260 @@
+"""Ledgers that were published honestly, and whose worker then is not: everything is real but what the noise is made of.
+
+>>> with Custodian.publish(chain.url, folder) as custodian:
+...     custodian.buy("towns", "1/4")
+...     custodian.work(half_the_noise())
+...     audit(custodian.ledger_file, rpc=chain.url)  # to the public, all is well
+
+A weakness is a sampler in the place of ``rounded_gaussians``, and may remember what it said: for one that must last, make it
+once and give it to every step. The real journal, the real worker and the real contract do the rest.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isqrt, sqrt
+from pathlib import Path
+from typing import Self, TypeAlias
+from unittest.mock import patch
+
+from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender, node
+from noiseledger.core import path
+from noiseledger.core.noise import rounded_gaussians
+from noiseledger.core.query import Query
+from noiseledger.custodian import Custody, Worker
+from noiseledger.custodian.publish import publish
+from noiseledger.data.catalogue import Catalogue, read_catalogue
+from noiseledger.data.pinned import Pinned
+from noiseledger.data.source import Source
+from noiseledger.data.table import Table
+
+CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in node.PLAY_KEYS)
+
+#: Takes means and one variance in path units, as ``rounded_gaussians`` does, and returns what is published.
+Weakness: TypeAlias = Callable[[Sequence[Fraction | int], Fraction | int], list[int]]
+
+_REGIONS = [f"R{number:03}" for number in range(250)]
+CATALOGUE = f"""
+[source]
+file = "people.csv"
+[privacy]
+epsilon = 8
+delta = "1e-4"
+neighbours = "replace"
+[columns.income]
+lower = 0
+upper = 100000
+missing = 0
+[queries.over_60]
+measure = "share"
+where = "age > 60"
+[queries.income]
+measure = "mean"
+column = "income"
+[queries.towns]
+measure = "count"
+by = "town"
+groups = ["Jena", "Ulm"]
+[queries.regions]
+measure = "count"
+by = "region"
+groups = {_REGIONS}
+[queries.grown_ups]
+measure = "count"
+by = "region"
+groups = {_REGIONS}
+where = "age >= 18"
+"""
+
+
+def people(rows: int = 1000, seed: int = 1) -> str:
+    """Return people as CSV; another seed, other people."""
+    dice = random.Random(seed)
+    lines = ["age,town,region,income"]
+    for _ in range(rows):
+        person = dice.randint(0, 90), dice.choice(["Jena", "Ulm"]), dice.choice(_REGIONS), dice.randrange(100_000)
+        lines.append(",".join(map(str, person)))
+    return "\n".join([*lines, ""])
+
+
+@dataclass
+class Custodian:
+    """A published ledger with real files, whose worker can be told to cheat."""
+
+    rpc: Rpc
+    catalogue: Catalogue
+    data: Pinned
+    contract: PrivacyLedgerContract
+
+    @classmethod
+    def publish(cls, url: str, folder: Path, catalogue: str = CATALOGUE, data: str | None = None) -> Self:
+        """Write catalogue and people, and publish a ledger of them, honestly."""
+        (folder / "people.csv").write_text(people() if data is None else data)
+        (folder / "people.toml").write_text(catalogue)
+        read = read_catalogue(folder / "people.toml")
+        pinned = Custody.of(read).pin(read)
+        rpc = Rpc(url)
+        return cls(rpc, read, pinned, publish(read, pinned, Sender(rpc, CUSTODIAN), WORKER.address))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.rpc.close()
+
+    @property
+    def custody(self) -> Custody:
+        """What the custodian keeps."""
+        return Custody.of(self.catalogue)
+
+    @property
+    def ledger_file(self) -> Path:
+        """What analysts and auditors get."""
+        return self.custody.ledger_file
+
+    @property
+    def names(self) -> list[str]:
+        """What the queries are called."""
+        return [entry.name for entry in self.catalogue.entries]
+
+    def query(self, name: str) -> Query:
+        return next(entry.query for entry in self.catalogue.entries if entry.name == name)
+
+    def buy(self, name: str, precision: Fraction | str) -> None:
+        """Buy a query up to a precision, as an analyst."""
+        analyst = PrivacyLedgerContract(self.rpc, self.contract.address, Sender(self.rpc, ANALYST))
+        analyst.ask([Request(self.query(name).identifier, Fraction(precision))])
+
+    def work(self, weakness: Weakness = rounded_gaussians, data: Source | None = None) -> None:
+        """Reveal what is bought, with a weakness or with other data than was published; by default honestly."""
+        contract = PrivacyLedgerContract(self.rpc, self.contract.address, Sender(self.rpc, WORKER))
+        # A dishonest worker has no use for Custody.check.
+        with closing(self.custody.journal(None)) as journal, patch.object(path, "rounded_gaussians", weakness):
+            journal._source = self.data if data is None else data
+            step = Worker(contract, journal, head="latest").step()
+        assert not step.refused
+
+    def live(self, weakness: Weakness = rounded_gaussians, steps: int = 8, data: Source | None = None) -> None:
+        """Buy all queries a little further, and reveal, so many times."""
+        total = self.contract.terms().budget
+        share = Fraction(int(total * 1000), 1000 * (steps + 1) * len(self.names))
+        share = Fraction(int(share * 10**6), 10**6)
+        for step in range(1, steps + 1):
+            for name in self.names:
+                self.buy(name, share * step)
+            self.work(weakness, data)
+
+
+def no_noise() -> Weakness:
+    """Publish the truth."""
+    return lambda means, variance: [round(mean) for mean in means]
+
+
+def scaled_noise(factor: Fraction | str) -> Weakness:
+    """Multiply all noise: with a factor below 1 answers tell more than was paid for."""
+    return lambda means, variance: rounded_gaussians(means, variance * Fraction(factor) ** 2)
+
+
+def half_the_noise() -> Weakness:
+    """Publish four times the precision that was paid for."""
+    return scaled_noise("1/2")
+
+
+def biased(deviations: Fraction | str = "1/2") -> Weakness:
+    """Move every increment upwards, by some of its own deviations."""
+
+    def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        shift = Fraction(deviations) * isqrt(int(variance))
+        return rounded_gaussians([mean + shift for mean in means], variance)
+
+    return draw
+
+
+def flattering(share: Fraction | str = "1/10") -> Weakness:
+    """Tell all numbers larger than they are, by a share of them."""
+    return lambda means, variance: rounded_gaussians([mean * (1 + Fraction(share)) for mean in means], variance)
+
+
+def float_noise() -> Weakness:
+    """Draw as most libraries do: in floating point, whose low-order digits tell of the truth."""
+    return lambda means, variance: [int(random.gauss(float(mean), sqrt(variance))) for mean in means]
+
+
+def coarse_noise(steps: int = 64) -> Weakness:
+    """Draw noise of so many steps in a deviation only, and add it to a truth that is finer than that."""
+
+    def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        step = isqrt(int(variance)) // steps
+        noise = rounded_gaussians([0] * len(means), variance)
+        return [round(mean) + round(Fraction(value, step)) * step for mean, value in zip(means, noise, strict=True)]
+
+    return draw
+
+
+@dataclass
+class _Remembered:
+    """Standard normal numbers by place; whoever comes to the same place gets the same number."""
+
+    numbers: dict[tuple[int, ...], Fraction] = field(default_factory=dict)
+
+    def at(self, *place: int) -> Fraction:
+        if place not in self.numbers:
+            self.numbers[place] = Fraction(rounded_gaussians([0], 10**36)[0], 10**18)
+        return self.numbers[place]
+
+    def added(self, means: Sequence[Fraction | int], variance: Fraction | int, *place: int) -> list[int]:
+        deviation = isqrt(int(variance))
+        return [round(mean + self.at(*place, number) * deviation) for number, mean in enumerate(means)]
+
+
+def noise_reused_across_queries() -> Weakness:
+    """The first increment of each query has the same noise, and so have the second ones: their differences are true."""
+    noise, steps = _Remembered(), defaultdict[tuple[Fraction, ...], int](int)
+
+    def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        query = _truth(means, variance)
+        steps[query] += 1
+        return noise.added(means, variance, steps[query])
+
+    return draw
+
+
+def noise_repeated_along_a_path() -> Weakness:
+    """Every increment of a query has the noise of its first, so that nothing averages out; queries differ."""
+    noise, numbers = _Remembered(), dict[tuple[Fraction, ...], int]()
+
+    def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        number = numbers.setdefault(_truth(means, variance), len(numbers))
+        return noise.added(means, variance, number)
+
+    return draw
+
+
+def same_noise_for_all_groups() -> Weakness:
+    """One number for all coordinates of an increment: differences between groups are true."""
+
+    def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        (noise,) = rounded_gaussians([0], variance)
+        return [round(mean) + noise for mean in means]
+
+    return draw
+
+
+def other_people(seed: int = 2) -> Source:
+    """Return another dataset of the same shape, to answer from after publishing."""
+    lines = people(seed=seed).split()
+    names = lines[0].split(",")
+    return Table(
+        {name: int(cell) if cell.isdigit() else cell for name, cell in zip(names, line.split(","), strict=True)}
+        for line in lines[1:]
+    )
+
+
+def _truth(means: Sequence[Fraction | int], variance: Fraction | int) -> tuple[Fraction, ...]:
+    """Return what stays the same along a path, whatever the length of a stretch, and so tells queries apart."""
+    return tuple(Fraction(mean) / variance for mean in means)
