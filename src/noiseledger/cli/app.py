@@ -11,6 +11,7 @@ import typer
 
 from noiseledger.cli import (
     ask,
+    audit,
     budget,
     chain,
     check,
@@ -18,8 +19,10 @@ from noiseledger.cli import (
     doctor,
     example,
     history,
+    included,
     init,
     privacy,
+    prove,
     publish,
     queries,
     quote,
@@ -46,13 +49,16 @@ app.command("check")(check.check)
 app.command("publish")(publish.publish)
 app.command("work")(work.work)
 app.command("recover")(recover.recover)
+app.command("prove")(prove.prove)
+app.command("web", rich_help_panel="For everyone")(web.web)
+app.command("audit", rich_help_panel="For everyone")(audit.audit)
+app.command("included", rich_help_panel="For everyone")(included.included)
 app.command("queries", rich_help_panel="For analysts")(queries.queries)
 app.command("quote", rich_help_panel="For analysts")(quote.quote)
 app.command("ask", rich_help_panel="For analysts")(ask.ask)
 app.command("budget", rich_help_panel="For analysts")(budget.budget)
 app.command("history", rich_help_panel="For analysts")(history.history)
 app.command("watch", rich_help_panel="For analysts")(watch.watch)
-app.command("web", rich_help_panel="For analysts")(web.web)
 app.command("doctor", rich_help_panel="For analysts")(doctor.doctor)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from noiseledger.data.catalogue import Catalogue
-from noiseledger.data.commitment import new_secret, read_secret
+from noiseledger.data.commitment import bind, new_secret, read_secret
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import DataMismatch, InvalidInput, JournalLost
 from noiseledger.ledger.local import LocalLedger
@@ -130,13 +130,12 @@ class Custody:
 
 def commitment(data: Pinned, journal: LocalLedger) -> bytes:
     """Return what is published: a commitment to the data and to the journal."""
-    return bind(data.root, journal.identity)
+    return bind(data.root, journal_digest(journal.identity))
 
 
-def bind(root: bytes, journal: str) -> bytes:
-    """Return the commitment to a Merkle root and a journal; the journal's own name stays private."""
-    name = hashlib.sha256(bytes.fromhex(journal)).digest()
-    return hashlib.sha256(b"noiseledger/commitment/1" + root + name).digest()
+def journal_digest(identity: str) -> bytes:
+    """Return the hash of a journal's name: the name itself stays private."""
+    return hashlib.sha256(bytes.fromhex(identity)).digest()
 
 
 def write_durably(file: Path, text: str, mode: int = 0o644) -> None:

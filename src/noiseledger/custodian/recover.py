@@ -21,7 +21,8 @@ from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
-from noiseledger.custodian.custody import Custody, bind, sync_folder
+from noiseledger.custodian.custody import Custody, journal_digest, sync_folder
+from noiseledger.data.commitment import bind
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import read_secret
 from noiseledger.data.pinned import Pinned
@@ -74,7 +75,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: Block = "latest"
     identity = _identity(custody)
     newest = rpc.call("eth_getBlockByNumber", "latest", False)
     terms = contract.terms(newest["hash"])
-    if bind(data.root, identity) != terms.commitment:
+    if bind(data.root, journal_digest(identity)) != terms.commitment:
         raise DataMismatch(
             f"The ledger was published with other data, another secret or another name than in {custody.identity_file}."
         )

@@ -41,6 +41,7 @@ SECRET_BYTES = 32
 # What is hashed says what it is, so that none can be passed off as another; nodes begin with a 2.
 _RECORD, _LEAF, _ROOT = b"\x00", b"\x01", b"\x03"
 _SALT = b"noiseledger salt"
+_PUBLISHED = b"noiseledger/commitment/1"
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,11 @@ class Commitment:
         salt = self._salts.copy()
         salt.update(_bytes(occurrence) + record)
         return salt.digest()
+
+
+def bind(root: bytes, journal: bytes) -> bytes:
+    """Return what is published: a hash of the data's root and of the hash of the journal's name, which stays private."""
+    return sha256(_PUBLISHED + root + journal).digest()
 
 
 def new_secret(file: str | os.PathLike[str]) -> bytes:

@@ -1,0 +1,69 @@
+"""An audit's report as JSON and as a page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from noiseledger.audit.compose import Composed
+from noiseledger.audit.report import Report, Rule
+
+
+def describe_report(report: Report) -> dict[str, Any]:
+    """Describe a report for machines."""
+    return {
+        "verdict": report.verdict,
+        "well": report.is_well,
+        "address": report.address,
+        "chain_id": report.chain_id,
+        "first_block": report.first_block,
+        "block": report.block,
+        "block_hash": report.block_hash,
+        "epsilon": float(report.epsilon),
+        "delta": float(report.delta),
+        "budget": float(report.budget),
+        "budget_exact": str(report.budget),
+        "spent": float(report.spent),
+        "spent_exact": str(report.spent),
+        "epsilon_spent": report.epsilon_spent,
+        "queries": report.queries,
+        "requests": report.requests,
+        "reveals": report.reveals,
+        "rules": [
+            {"rule": rule.value, "says": rule.sentence, "checked": checked, "broken": broken}
+            for rule, checked, broken in rules(report)
+        ],
+        "findings": [
+            {"rule": f.rule.value, "message": f.sentence, "block": f.block, "transaction": f.transaction}
+            for f in report.findings
+        ],
+        "notes": list(report.notes),
+        "p_values": dict(report.p_values),
+    }
+
+
+def describe_composed(composed: Composed) -> dict[str, Any]:
+    """Describe what several ledgers promise together."""
+    return {
+        "neighbours": composed.neighbours,
+        "delta": float(composed.delta),
+        "budget": float(composed.budget),
+        "epsilon": composed.epsilon,
+        "spent": float(composed.spent),
+        "epsilon_spent": composed.epsilon_spent,
+    }
+
+
+def rules(report: Report) -> list[tuple[Rule, int, int]]:
+    """Return what was checked how often, and how often it was broken; what was not checked is left out."""
+    return [(rule, report.checked[rule], report.broken[rule]) for rule in Rule if report.checked[rule]]
+
+
+def html_report(reports: Sequence[Report], composed: Composed | None) -> str:
+    """Return a page for people, to be kept or printed."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - only for this
+
+    folder = Path(__file__).parent / "templates"
+    pages = Environment(loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return pages.get_template("report.html").render(reports=reports, composed=composed, rules=rules)

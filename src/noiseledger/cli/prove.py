@@ -1,0 +1,90 @@
+"""``noiseledger prove ROW CATALOGUE``: what one person needs to find their record under the published commitment."""
+
+from __future__ import annotations
+
+import json as json_text
+import os
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from noiseledger.cli.output import JsonOption, print_json
+from noiseledger.data.catalogue import read_catalogue
+from noiseledger.data.record import record_text
+from noiseledger.errors import DataMismatch, InvalidInput
+
+if TYPE_CHECKING:
+    from noiseledger.audit.inclusion import Inclusion
+    from noiseledger.data.commitment import Commitment, Proof
+    from noiseledger.data.source import Source
+
+
+def prove(
+    row: Annotated[str, typer.Argument(help="The number of the record, from 1, or the record as a JSON object.")],
+    catalogue: Annotated[Path, typer.Argument(help="The catalogue, a TOML file.", metavar="CATALOGUE")],
+    out: Annotated[Path | None, typer.Option(help="Write the proof here; default: proof-ROW.json.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Write the proof that a record is in the data, for the person whose record it is, and nobody else."""
+    found = _inclusion(row, catalogue)
+    if json:
+        print_json(found.dump())
+        return
+    name = row if row.isdigit() else "record"
+    file = out or Path(f"proof-{name}.json")
+    _write(file, json_text.dumps(found.dump(), indent=1) + "\n")
+    print(f"Written to {file}. It holds one person's record: hand it to them, and to nobody else.")
+
+
+def _inclusion(row: str, catalogue: Path) -> Inclusion:
+    from noiseledger.audit.inclusion import Inclusion  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.custody import Custody, journal_digest  # noqa: PLC0415 - likewise
+    from noiseledger.data.commitment import Commitment, read_secret  # noqa: PLC0415 - likewise
+
+    read = read_catalogue(catalogue)
+    custody = Custody.of(read)
+    try:
+        identity = custody.identity_file.read_text(encoding="ascii").strip()
+    except OSError:
+        raise InvalidInput(f"{catalogue} has no ledger yet, so there is nothing to be included in.") from None
+    secret = read_secret(custody.secret_file)
+    with closing(read.source.open()) as source:
+        tree = Commitment(source.records(), secret)
+        return Inclusion(_proof(tree, source, row), journal_digest(identity))
+
+
+def _proof(tree: Commitment, source: Source, row: str) -> Proof:
+    """Return the proof of a record; of several equal ones each has its own, by their order."""
+    if not row.isdigit():
+        return tree.proof(_record(row))
+    number = int(row)
+    if not 1 <= number <= source.rows:
+        raise DataMismatch(f"There is no record {row}: the data has {source.rows:,}, counted from 1.")
+    wanted = next(islice(source.records(), number - 1, None))
+    text = record_text(wanted)
+    equal = sum(record_text(record) == text for record in islice(source.records(), number - 1))
+    return tree.proof(wanted, equal)
+
+
+def _record(text: str) -> dict[str, object]:
+    try:
+        record = json_text.loads(text)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        raise InvalidInput(
+            f"{text!r} is neither the number of a record nor a JSON object such as " + "'{\"age\": 61}'."
+        )
+    return record
+
+
+def _write(file: Path, text: str) -> None:
+    """Write for the owner's eyes only."""
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise InvalidInput(f"The proof cannot be written to {file}: {error.strerror}; choose another --out.") from None

@@ -1,0 +1,180 @@
+"""The commands for everyone: audit, prove, included."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from command import Run, Runner, bare_environment
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.client import connect
+from noiseledger.core.privacy import epsilon_for, precision_for
+from noiseledger.core.query import Query
+from noiseledger.experiments.stage import Stage, census_stage
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Stage]:
+    with census_stage() as running:
+        with connect(running.ledger_file, rpc=running.url, key=Key.from_hex(node.PLAY_ANALYSTS[0])) as client:
+            client.ask("over_60", within="0.01")
+            client.ask("ages", within=20)
+        yield running
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, stage: Stage) -> Run:
+    bare_environment(monkeypatch, tmp_path)
+    monkeypatch.setenv("NOISELEDGER_RPC", stage.url)
+    return Runner(monkeypatch, capsys)
+
+
+def test_an_honest_ledger_in_one_line_then_a_table(run: Run, stage: Stage) -> None:
+    done = run("audit", stage.ledger_file)
+    assert done.code == 0
+    first, *rest = done.out.splitlines()
+    assert first == "All is well: 2 requests, 2 reveals, every rule kept."
+    assert any("sensitivity" in line for line in rest)
+    again = run("audit", stage.ledger_file, "--json").json["ledgers"][0]
+    assert again["well"]
+    assert again["findings"] == []
+    assert {rule["rule"] for rule in again["rules"]} >= {"bytecode", "price", "state"}
+    assert run("audit", stage.ledger_file, "--from-genesis", "--json").json["ledgers"][0]["first_block"] == 0
+    address = json.loads(stage.ledger_file.read_text())["address"]
+    assert run("audit", address, "--json").json["ledgers"][0]["spent_exact"] == again["spent_exact"]
+
+
+@pytest.fixture
+def hidden_query(stage: Stage) -> Iterator[str]:
+    """A query that the ledger has and its file does not name; return the transaction that added it."""
+    with Rpc(stage.url) as rpc:
+        before = rpc.call("evm_snapshot")
+        address = json.loads(stage.ledger_file.read_text())["address"]
+        contract = PrivacyLedgerContract(rpc, address, Sender(rpc, Key.from_hex(node.PLAY_KEYS[0])))
+        with connect(stage.ledger_file, rpc=stage.url) as client:
+            (unit,) = {offer.sensitivity for offer in client.queries() if offer.name == "over_60"}
+        receipt = contract.register(Query.share("age > 61"), unit)
+        yield receipt.transaction
+        rpc.call("evm_revert", before)
+
+
+def test_what_is_wrong_is_named_with_its_transaction(run: Run, stage: Stage, hidden_query: str, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = run("audit", stage.ledger_file, "--html", page)
+    assert done.code == 1
+    assert done.out.startswith("NOT WELL: 1 thing is wrong. First: catalogue: The ledger has a query")
+    assert hidden_query in done.out
+    assert hidden_query in page.read_text()
+    found = run("audit", stage.ledger_file, "--json")
+    assert found.code == 1
+    assert found.json["ledgers"][0]["findings"][0]["transaction"] == hidden_query
+
+
+def test_the_report_is_a_page_that_needs_nothing_else(run: Run, stage: Stage, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert run("audit", stage.ledger_file, "--html", page).code == 0
+    asked: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            asked.extend(name for name, _ in attrs if name in ("src", "href") or name.startswith("on"))
+            assert tag not in ("script", "iframe", "object", "embed")
+
+    Reader().feed(page.read_text())
+    assert asked == []
+    assert "All is well" in page.read_text()
+    assert run("audit", stage.ledger_file, "--html", tmp_path / "no" / "folder.html", "--json").error == "InvalidInput"
+
+
+def test_two_ledgers_compose(run: Run, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("acs12.csv", "acs12.toml"):
+        shutil.copy(stage.folder / name, tmp_path)
+    monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+    assert run("publish", tmp_path / "acs12.toml", "--yes").code == 0
+    other = tmp_path / "acs12.custody" / "ledger.json"
+    done = run("audit", stage.ledger_file, other, "--json")
+    together = done.json["together"]
+    assert together["epsilon"] == epsilon_for(2 * precision_for(8, "1e-4"), "1e-4")
+    assert together["spent"] == done.json["ledgers"][0]["spent"]
+    shown = run("audit", stage.ledger_file, other, "--html", tmp_path / "two.html")
+    assert f"epsilon {together['epsilon']:.4g} at delta 0.0001 is promised together" in shown.out
+    assert f"{together['epsilon']:.4g}" in (tmp_path / "two.html").read_text()
+    assert run("audit", stage.ledger_file, stage.ledger_file, "--json").error == "InvalidInput"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--block", "yesterday"), ("--secret", "s"), ("--data", "d"), ("--html", "/no/folder/at/all.html")],
+)
+def test_bad_options_are_one_sentence(run: Run, stage: Stage, options: tuple[str, ...]) -> None:
+    assert run("audit", stage.ledger_file, *options, "--json").error == "InvalidInput"
+
+
+def test_bad_ledgers_are_one_sentence(run: Run, stage: Stage, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text("[]")
+    assert run("audit", wrong, "--json").error == "InvalidInput"
+    assert run("audit", tmp_path / "none.json", "--json").error == "LedgerNotFound"
+    assert run("audit", "0x" + "0" * 39 + "1", "--json").error == "ChainMismatch"
+    assert run("audit", "--json").error == "InvalidInput"
+    elsewhere = json.loads(stage.ledger_file.read_text()) | {"chain_id": 1}
+    wrong.write_text(json.dumps(elsewhere))
+    assert run("audit", wrong, "--json").error == "ChainMismatch"
+
+
+def test_a_person_finds_their_record(run: Run, stage: Stage, tmp_path: Path) -> None:
+    proof = tmp_path / "proof.json"
+    assert run("prove", "17", stage.folder / "acs12.toml", "--out", proof).code == 0
+    assert stat.S_IMODE(proof.stat().st_mode) == 0o600
+    done = run("included", proof, stage.ledger_file)
+    assert done.code == 0
+    assert "one of the 2,000" in done.out
+    header, *rows = (stage.folder / "acs12.csv").read_text().splitlines()
+    mine = dict(zip(header.split(","), rows[16].split(","), strict=True))
+    found = run("included", proof, stage.ledger_file, "--json").json
+    assert found["included"]
+    assert json.loads(found["record"])["age"][1] == mine["age"]
+    assert run("prove", "17", stage.folder / "acs12.toml", "--out", proof, "--json").code == 0
+    assert run("prove", "18", stage.folder / "acs12.toml", "--out", proof).code == 2  # never overwrites
+
+
+def test_a_changed_record_is_not_included(run: Run, stage: Stage, tmp_path: Path) -> None:
+    found = run("prove", "17", stage.folder / "acs12.toml", "--json").json
+    for change in ({"record": found["record"].replace("age", "Age")}, {"rows": 1999}, {"journal": "00" * 32}):
+        proof = tmp_path / "changed.json"
+        proof.write_text(json.dumps(found | change))
+        done = run("included", proof, stage.ledger_file)
+        assert done.code == 1
+        assert done.out.startswith("NOT INCLUDED")
+
+
+def test_equal_records_have_proofs_of_their_own(run: Run, stage: Stage, tmp_path: Path) -> None:
+    rows = (stage.folder / "acs12.csv").read_text().splitlines()[1:]
+    first = next(number for number, row in enumerate(rows) if row in rows[:number])
+    twin = rows.index(rows[first])
+    proofs = [run("prove", str(number + 1), stage.folder / "acs12.toml", "--json").json for number in (twin, first)]
+    assert proofs[0]["record"] == proofs[1]["record"]
+    assert proofs[0]["salt"] != proofs[1]["salt"]
+    for number, content in enumerate(proofs):
+        file = tmp_path / f"{number}.json"
+        file.write_text(json.dumps(content))
+        assert run("included", file, stage.ledger_file).code == 0
+
+
+@pytest.mark.parametrize("row", ["0", "2001", "x", "[1]", '{"age": 61}', "-1"])
+def test_rows_that_are_none(run: Run, stage: Stage, row: str) -> None:
+    assert run("prove", "--json", "--", row, stage.folder / "acs12.toml").error in ("DataMismatch", "InvalidInput")
+
+
+def test_proofs_that_are_none(run: Run, stage: Stage, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.json"
+    for content in ("", "[]", "{}", '{"record": "x"}'):
+        wrong.write_text(content)
+        assert run("included", wrong, stage.ledger_file, "--json").error == "InvalidInput"
+    assert run("included", tmp_path / "none", stage.ledger_file, "--json").error == "InvalidInput"
