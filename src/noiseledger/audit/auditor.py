@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Protocol
 
+from noiseledger.audit import wire
 from noiseledger.audit.chain import Head, Heard, Place, Reader, connect
 from noiseledger.audit.replay import Replay
 from noiseledger.audit.report import Report
@@ -12,6 +15,16 @@ from noiseledger.errors import ChainUnreachable
 
 #: How often an audit begins anew because the chain was reorganised under it.
 _ATTEMPTS = 3
+
+
+class Witness(Protocol):
+    """Looks on while a ledger's life is lived again, and may know more than the chain does."""
+
+    def take(self, log: wire.Log) -> None:
+        """Take in what happened next."""
+
+    def finish(self, report: Report) -> None:
+        """Report what was seen."""
 
 
 def audit(
@@ -31,6 +44,19 @@ def audit(
         block: Look at the ledger as of this block: "latest", "safe" or "finalized".
         heard: Called with the number of blocks that were read, and of all.
     """
+    return audit_with(None, ledger, rpc=rpc, from_genesis=from_genesis, block=block, heard=heard)
+
+
+def audit_with(
+    witness: Callable[[], Witness] | None,
+    ledger: str | os.PathLike[str],
+    *,
+    rpc: str,
+    from_genesis: bool,
+    block: str,
+    heard: Heard,
+) -> Report:
+    """Audit while a witness looks on: a new one for each attempt, since a reorganised chain is another story."""
     place = Place.find(os.fspath(ledger))
     with connect(place, rpc) as endpoint:
         reader = Reader(endpoint, place.address)
@@ -38,17 +64,21 @@ def audit(
             head = reader.head(block)
             report = Report(place.address, endpoint.chain_id, head.number, head.hash)
             report.first_block = 0 if from_genesis else place.first_block
-            _check(report, reader, head, place, heard)
+            _check(report, reader, head, place, heard, witness() if witness else None)
             # A chain that was reorganised meanwhile may have shown parts of two histories.
             if reader.is_still(head):
                 return report
         raise ChainUnreachable("The chain is reorganised faster than it can be audited: look at its finalized block.")
 
 
-def _check(report: Report, reader: Reader, head: Head, place: Place, heard: Heard) -> None:
+def _check(report: Report, reader: Reader, head: Head, place: Place, heard: Heard, witness: Witness | None) -> None:
     check_code(report, reader, head)
     replay = Replay(report, place.names)
     for log in reader.logs(report.first_block, head.number, heard):
         replay.take(log)
+        if witness is not None:
+            witness.take(log)
     replay.finish()
     check_state(report, reader, head, replay)
+    if witness is not None:
+        witness.finish(report)
