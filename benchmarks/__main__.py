@@ -30,6 +30,7 @@ BENCHMARKS = (
     "worker",
     "latency",
     "web",
+    "audit",
 )
 
 

@@ -62,11 +62,11 @@ def _free_port() -> int:
 class Shop:
     """A fresh ledger with its custodian, its worker and one analyst."""
 
-    def __init__(self, rpc: Rpc, *, invites: bool = False) -> None:
-        """Publish the ledger."""
+    def __init__(self, rpc: Rpc, *, invites: bool = False, terms: Terms | None = None) -> None:
+        """Publish the ledger; without ``terms``, one that never runs out."""
         self._custodian = Sender(rpc, CUSTODIAN)
         self.sender = Sender(rpc, ANALYST)
-        terms = Terms(
+        terms = terms or Terms(
             sha256(b"data").digest(),
             Population.replace(_ROWS),
             _BUDGET,
@@ -85,9 +85,13 @@ class Shop:
         """Add so many queries of one dimension to the catalogue; return their identifiers, which look random."""
         names = [f"query {self._registered + i} of {dimension} numbers" for i in range(count)]
         self._registered += count
-        calls = [abi.encode_call("register", name, dimension, 1, _ROWS, 0) for name in names]
+        return self.register_all(names, dimension, _ROWS)
+
+    def register_all(self, definitions: Sequence[str], dimension: int, rows: int) -> list[str]:
+        """Add queries by their definitions, each with a sensitivity of one record among so many; return identifiers."""
+        calls = [abi.encode_call("register", definition, dimension, 1, rows, 0) for definition in definitions]
         self._send_as_one_block(self._custodian, calls, _REGISTER_GAS)
-        return [sha256(name.encode()).hexdigest() for name in names]
+        return [sha256(definition.encode()).hexdigest() for definition in definitions]
 
     def ask(self, requests: Sequence[Request]) -> int:
         """Buy; return the gas."""

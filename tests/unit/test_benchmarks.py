@@ -25,6 +25,7 @@ ROW_KEYS = {
     "worker": {"by", "at_once", "per_second", "ratio"},
     "latency": {"what", "requests", "seconds", "blocks", "per_request_ms"},
     "web": {"request"},
+    "audit": {"records", "seconds", "us_per_record", "peak_mib", "imports_mib"},
 }
 NOT_POSITIVE = {"records", "difference", "met", "growth", "snapshot", "stalled", "errors"}
 
@@ -119,6 +120,7 @@ def check_tables(printed: str, file_system: str) -> None:
         "9. The worker",
         "10. What an analyst waits for",
         "11. The web pages",
+        "12. An audit",
         "OpenDP",
         "bare transaction",
         ">= 10x",

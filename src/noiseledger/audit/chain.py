@@ -14,8 +14,8 @@ from noiseledger.chain.rpc import Rpc
 from noiseledger.errors import ChainMismatch, ChainUnreachable, InvalidInput, LedgerNotFound, RpcFailed
 
 #: How many logs one reply should have: enough to be quick, few enough to be small.
-_FEW, _MANY = 1_000, 4_000
-_FIRST_SPAN, _LONGEST_SPAN = 256, 2_000
+_FEW, _MANY = 300, 1_200
+_FIRST_SPAN, _LONGEST_SPAN = 64, 2_000
 
 #: Hears how many blocks of how many were read.
 Heard = Callable[[int, int], None]

@@ -148,12 +148,13 @@ class Replay:
             return
         case, cost = _price(path.bought, log.precision, reuses=self.terms.reuses)
         in_range = 0 < log.precision <= MAX_PRECISION * UNITS
+        told, is_case = _CASES.get(log.case, str(log.case)), _CASES[case]
         self._check(
             Rule.PRICE,
             in_range and (log.case, log.cost) == (case, cost),
-            f"A request for precision {_shown(log.precision)} after {_shown(path.bought)} was recorded as case "
-            f"{_CASES.get(log.case, log.case)} for {_shown(log.cost)}; it is case {_CASES[case]} for {_shown(cost)}.",
+            "A request for precision {} after {} was recorded as case {} for {}; it is case {} for {}.",
             log,
+            *(log.precision, path.bought, told, log.cost, is_case, cost),
         )
         path.bought += log.cost
         self._charge(log, path, self.terms)
@@ -161,15 +162,15 @@ class Replay:
 
     def _charge(self, log: wire.Asked, path: Path, terms: wire.Terms) -> None:
         self.spent += log.cost
-        sentence = f"What was spent, {_shown(self.spent)}, is more than the budget of {_shown(terms.budget)}."
-        self._check(Rule.BUDGET, self.spent <= terms.budget, sentence, log)
+        sentence = "What was spent, {}, is more than the budget of {}."
+        self._check(Rule.BUDGET, self.spent <= terms.budget, sentence, log, self.spent, terms.budget)
         if path.ceiling:
-            sentence = f"A query was bought up to {_shown(path.bought)}, beyond its ceiling of {_shown(path.ceiling)}."
-            self._check(Rule.CEILING, path.bought <= path.ceiling, sentence, log)
+            sentence = "A query was bought up to {}, beyond its ceiling of {}."
+            self._check(Rule.CEILING, path.bought <= path.ceiling, sentence, log, path.bought, path.ceiling)
         if terms.invites:
             left = self._allowances.get(log.analyst, 0) - log.cost
-            sentence = f"{log.analyst} bought for {_shown(log.cost)}, {_shown(-left)} more than was allowed."
-            self._check(Rule.ALLOWANCE, left >= 0, sentence, log)
+            sentence = "{} bought for {}, {} more than was allowed."
+            self._check(Rule.ALLOWANCE, left >= 0, sentence, log, log.analyst, log.cost, -left)
             self._allowances[log.analyst] = left
 
     def _check_promise(self, log: wire.Asked) -> None:
@@ -191,18 +192,16 @@ class Replay:
         if path is None:
             return
         if log.start < path.revealed:
-            sentence = (
-                f"A stretch was revealed a second time: from {_shown(log.start)}, known up to {_shown(path.revealed)}."
-            )
+            sentence = "A stretch was revealed a second time: from {}, where the path was known up to {}."
         else:
-            sentence = f"A path was left at {_shown(path.revealed)} and goes on at {_shown(log.start)}."
-        self._check(Rule.REVEAL, log.start == path.revealed, sentence, log)
-        sentence = f"A path was revealed from {_shown(log.start)} to {_shown(log.end)}, which is not forward."
-        self._check(Rule.REVEAL, log.start < log.end, sentence, log)
-        sentence = f"A path was revealed up to {_shown(log.end)}, and bought up to {_shown(path.bought)} only."
-        self._check(Rule.REVEAL, log.end <= path.bought, sentence, log)
-        sentence = f"{len(log.increments)} numbers were revealed where the query has {path.dimension}."
-        self._check(Rule.REVEAL, len(log.increments) == path.dimension, sentence, log)
+            sentence = "A path goes on at {}, and was left at {}."
+        self._check(Rule.REVEAL, log.start == path.revealed, sentence, log, log.start, path.revealed)
+        sentence = "A path was revealed from {} to {}, which is not forward."
+        self._check(Rule.REVEAL, log.start < log.end, sentence, log, log.start, log.end)
+        sentence = "A path was revealed up to {}, and bought up to {} only."
+        self._check(Rule.REVEAL, log.end <= path.bought, sentence, log, log.end, path.bought)
+        sizes = str(len(log.increments)), str(path.dimension)
+        self._check(Rule.REVEAL, sizes[0] == sizes[1], "{} numbers were revealed where the query has {}.", log, *sizes)
         before = path.point or (0,) * len(log.increments)
         path.point = tuple(a + b for a, b in zip(before, log.increments, strict=False))
         path.revealed = log.end
@@ -217,7 +216,10 @@ class Replay:
             self._check(Rule.ROLES, is_heir, f"{log.who} became {log.role}, and it was not offered to them.", log)
             self.custodian, self.heir = log.who, NOBODY
 
-    def _check(self, rule: Rule, holds: bool, sentence: str, log: wire.Log) -> bool:
+    def _check(self, rule: Rule, holds: bool, sentence: str, log: wire.Log, *gaps: int | str) -> bool:
+        """Note that a rule was checked; the gaps of a sentence, precisions and words, are filled in only where it is needed."""
+        if gaps and not holds:
+            sentence = sentence.format(*(gap if isinstance(gap, str) else _shown(gap) for gap in gaps))
         return self.report.check(rule, holds, sentence, log.block, log.transaction)
 
 

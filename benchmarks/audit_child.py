@@ -1,0 +1,24 @@
+"""The process whose time and memory are measured: audit a ledger, print what it took."""
+
+from __future__ import annotations
+
+import json
+import sys
+from time import perf_counter
+
+from benchmarks.peak import forget_peak, peak
+from noiseledger.audit import audit
+
+
+def main() -> None:
+    """Audit what the command line says: an endpoint and an address."""
+    url, address = sys.argv[1:]
+    forget_peak()
+    before, start = peak(), perf_counter()
+    report = audit(address, rpc=url)
+    facts = {"seconds": perf_counter() - start, "imports_kib": before, "peak_kib": peak()}
+    print(json.dumps(facts | {"requests": report.requests, "well": report.is_well}))
+
+
+if __name__ == "__main__":
+    main()
