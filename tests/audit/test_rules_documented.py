@@ -1,0 +1,15 @@
+"""The audit's rules stand in the guide word for word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from noiseledger.audit import Rule
+
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "audit-a-ledger.md"
+
+
+def test_every_rule_is_in_the_guide() -> None:
+    text = GUIDE.read_text()
+    for rule in Rule:
+        assert f"| `{rule.value}` | {rule.sentence}" in text
