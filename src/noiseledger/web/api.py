@@ -44,6 +44,8 @@ from noiseledger.web.progress import Progress, State
 from noiseledger.web.site import Look, Site
 from noiseledger.web.words import meaning
 
+_WHICH = "Name, text or identifier of a query."
+
 
 def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorShape} for status in (*statuses, 400, 413, 414, 415, 421, 429, 431, 500, 503)}
@@ -93,17 +95,17 @@ def router(site: Site) -> APIRouter:
         return _quote(site.look(), wanted)
 
     @api.get("/best", responses=_errors(404, 422))
-    def best(query: Annotated[str, Query(min_length=1, max_length=2000)]) -> AnswerShape | None:
+    def best(query: Annotated[str, Query(min_length=1, max_length=2000, description=_WHICH)]) -> AnswerShape | None:
         """The most accurate answer that is public; null if nobody has asked yet."""
         return _best(site.look(), query)
 
     @api.get("/history", responses=_errors(404, 422))
     def history(
-        query: Annotated[str | None, Query(min_length=1, max_length=2000)] = None,
-        after: Annotated[int, Query(ge=0, le=2**63)] = 0,
-        limit: Annotated[int, Query(ge=1, le=MOST_RECORDS)] = 100,
+        query: Annotated[str | None, Query(min_length=1, max_length=2000, description=_WHICH)] = None,
+        after: Annotated[int, Query(ge=0, le=2**63, description="Only those with a higher number.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=MOST_RECORDS, description="So many at most.")] = 100,
     ) -> HistoryShape:
-        """Who asked what, what it cost and what came out: those numbered above ``after``, in order."""
+        """Who asked what, what it cost and what came out: those above a number, in order."""
         look = site.look()
         found = _after(look, query, after, limit + 1)
         shown = [describe_record(look.name(record.query), record) for record in found[:limit]]
@@ -121,7 +123,7 @@ def router(site: Site) -> APIRouter:
 
     @api.get("/transactions/{transaction}", responses=_errors(404, 422))
     def transaction(
-        transaction: Annotated[str, Path(pattern=HASH)],
+        transaction: Annotated[str, Path(pattern=HASH, description="Its hash.")],
         sent: Annotated[float | None, Query(description="When it was sent, in seconds since 1970.")] = None,
     ) -> ProgressShape:
         """What became of a transaction to this ledger."""

@@ -152,12 +152,12 @@ class Accuracy(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     query: Annotated[str, Field(min_length=1, max_length=2000, description="Name, text or identifier of a query.")]
-    epsilon: _Positive | None = None
-    delta: _Positive | None = None
-    within: _Positive | None = None
-    confidence: _Positive | None = None
-    sigma: _Positive | None = None
-    precision: _Positive | None = None
+    epsilon: Annotated[_Positive | None, Field(description="With delta: the promise of this answer alone.")] = None
+    delta: Annotated[_Positive | None, Field(description="The probability that epsilon fails.")] = None
+    within: Annotated[_Positive | None, Field(description="So close to the truth, in the query's units.")] = None
+    confidence: Annotated[_Positive | None, Field(description="With within; 0.95 if left out.")] = None
+    sigma: Annotated[_Positive | None, Field(description="The noise's standard deviation.")] = None
+    precision: Annotated[_Positive | None, Field(description="Sensitivity squared over deviation squared.")] = None
 
     @property
     def wish(self) -> Wish:

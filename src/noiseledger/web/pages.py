@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from noiseledger.errors import RequestRefused
 from noiseledger.web import charts, views
+from noiseledger.web.api_page import operations
 from noiseledger.web.api_shapes import ADDRESS, HASH
 from noiseledger.web.form import read_form
 from noiseledger.web.progress import State
@@ -107,7 +108,7 @@ def router(site: Site) -> APIRouter:
 
     @pages.get("/api")
     def api(request: Request) -> HTMLResponse:
-        return page("api.html", site.look(), paths=request.app.openapi()["paths"])
+        return page("api.html", site.look(), operations=operations(request.app.openapi()))
 
     return pages
 
