@@ -1,0 +1,44 @@
+"""What a contract may say to confuse who listens: events and replies that are malformed, huge, or no text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eth_utils.crypto import keccak
+
+TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256)"
+#: All events of the published contract, with how many of their fields are topics.
+EVENTS = {
+    f"Published({TERMS},address,address)": 0,
+    "Registered(bytes32,uint256,uint256,uint256,uint256,string)": 1,
+    "Asked(bytes32,address,uint256,uint256,uint256,uint256,uint256)": 2,
+    "Revealed(bytes32,uint256,uint256,int256[])": 1,
+    "Allowed(address,uint256)": 1,
+    "Paused(bool)": 0,
+    "Appointed(string,address)": 0,
+}
+TOPICS = [keccak(text=signature) for signature in EVENTS]
+MOST = 2**256 - 1
+
+
+def words(*numbers: int) -> bytes:
+    return b"".join(number.to_bytes(32) for number in numbers)
+
+
+def unreadable_logs() -> Iterator[tuple[list[bytes], bytes]]:
+    """Yield topics and data of events that bear a known name, and cannot be read."""
+    some = words(7)
+    for topic in TOPICS:
+        yield [topic], b""
+        yield [topic, some], b"\x01"
+    published, registered, _, revealed, *_, appointed = TOPICS
+    yield [published], words(*range(9))
+    yield [registered, some], words(1, 1, 1, 0, MOST)  # a text far beyond the end
+    yield [registered, some], words(1, 1, 1, 0, 160, MOST)  # a text of any length
+    yield [registered, some], words(1, 1, 1, 0, 160, 1000) + b"\xff" * 32
+    yield [revealed, some], words(0, 1, MOST)
+    yield [revealed, some], words(0, 1, 96, MOST)
+    yield [revealed, some], words(0, 1, 96, 2**62)
+    yield [revealed, some], words(0, 1, 97, 1, 1)  # begins between two words
+    yield [appointed], words(64, 0, 2**40) + b"\xff" * 32
+    yield [bytes(32)], b""
