@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
@@ -21,6 +22,7 @@ ACTIVE = {
     "video",
     "audio",
 }
+_NAME = re.compile(r"[a-z][a-z0-9:-]*")
 _ADDRESSES = ("href", "src", "action", "formaction", "xlink:href", "hx-get", "data-send")
 
 
@@ -85,6 +87,8 @@ class Page(HTMLParser):
         """Refuse what our content policy forbids and no page of ours has: scripts and styles inside, handlers, other sites."""
         assert not self.others
         for element in self.elements:
+            # A value that has left its quotes turns into attributes with strange names.
+            assert all(_NAME.fullmatch(name) for name in (element.tag, *element.attributes)), element
             assert not [name for name in element.attributes if name.startswith("on") or name == "style"], element
             if element.tag == "script":
                 assert element.attributes["src"].startswith("/static/"), element

@@ -9,6 +9,8 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +23,7 @@ import noiseledger as nl
 from noiseledger.chain import PrivacyLedgerContract, abi
 from noiseledger.client.connect import LedgerFile
 from noiseledger.core.query import Column, Query
+from noiseledger.core.sensitivity import sensitivity
 from noiseledger.errors import InvalidInput
 from noiseledger.experiments.stage import Stage
 from noiseledger.experiments.stage import stage as set_on_stage
@@ -63,12 +66,14 @@ DEFINITIONS: tuple[str | bytes, ...] = (
     json.dumps({"measure": SCRIPT, "noiseledger": 1}),
     json.dumps({"measure": "count", "where": SCRIPT, "noiseledger": 1}),
     json.dumps({"measure": "mean", "column": {"name": SCRIPT, "lower": IMAGE}, "noiseledger": 1}),
-    # Halves of characters, which no page could be encoded with.
-    '{"groups":{"column":"\\ud800","values":["\\udfff","b"]},"measure":"count","noiseledger":1}',
     f"\0{SCRIPT}",
     b"\xff\xfe" + SCRIPT.encode(),
 )
+#: Halves of characters, which no page could be encoded with; all else is as it should be.
+HALVES = '{"groups":{"column":"\\ud800","values":["\\udbff","\\udfff"]},"measure":"count","noiseledger":1}'
+WHOLE = Query.counts_by("x", ["a", "b"])
 WRONG_SENSITIVITY = Query.share(f"x = '{SCRIPT}'")
+UNREADABLE = len(DEFINITIONS) + 2
 
 
 def quoted(text: str) -> str:
@@ -109,15 +114,19 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
             for definition in DEFINITIONS:
                 register(contract, definition)
             register(contract, WRONG_SENSITIVITY.canonical)
+            register(contract, HALVES, WHOLE.dimension, sensitivity(WHOLE, contract.terms().population))
         yield stage
 
 
-def register(contract: PrivacyLedgerContract, definition: str | bytes) -> None:
-    """Register anything at all, with a sensitivity that fits nothing."""
+def register(
+    contract: PrivacyLedgerContract, definition: str | bytes, dimension: int = 1, unit: Fraction = Fraction(1, 7)
+) -> None:
+    """Register anything at all, by default with a sensitivity that fits nothing."""
     selector = abi.encode_call("register", "", 1, 1, 1, 0)[:10]
     raw = definition if isinstance(definition, bytes) else definition.encode()
     # On a chain, a text is bytes that somebody calls a text.
-    data = selector + encode(["bytes", "uint256", "uint256", "uint256", "uint256"], [raw, 1, 1, 7, 0]).hex()
+    kinds = ["bytes", "uint256", "uint256", "uint256", "uint256"]
+    data = selector + encode(kinds, [raw, dimension, unit.numerator, unit.denominator, 0]).hex()
     assert contract.sender.wait(contract.sender.send(contract.address, data)).succeeded
 
 
@@ -207,10 +216,11 @@ def test_the_api_has_them_as_they_are(visitor: TestClient, stage: Stage) -> None
 
 def test_what_is_no_query_is_named_and_left_out(visitor: TestClient, stage: Stage) -> None:
     unreadable = visitor.get("/api/v1/ledger").json()["unreadable"]
-    assert len(unreadable) == len(DEFINITIONS) + 1
+    assert len(unreadable) == UNREADABLE
+    assert "Unicode" in unreadable[sha256(HALVES.encode()).hexdigest()]
     assert "sensitivity" in unreadable[WRONG_SENSITIVITY.identifier]
     assert len(visitor.get("/api/v1/queries").json()) == len(names(stage))
-    assert f"{len(DEFINITIONS) + 1} of the registered queries cannot be read" in visitor.get("/budget").text
+    assert f"{UNREADABLE} of the registered queries cannot be read" in visitor.get("/budget").text
 
 
 def test_good_queries_still_work(visitor: TestClient) -> None:
