@@ -42,19 +42,19 @@ _EDGES = [NormalDist().inv_cdf(cell / _CELLS) for cell in range(1, _CELLS)]
 
 
 class Test(StrEnum):
-    """One question to the noise."""
+    """One question to the noise; what points to a cause comes first."""
 
     __test__ = False  # pytest takes the name for its own
 
-    MEAN = "mean"
+    FORGOTTEN = "forgotten"
+    GRID = "grid"
+    REPEATS = "repeats"
     ANSWERS = "answers"
     SIZE = "size"
-    FORGOTTEN = "forgotten"
+    MEAN = "mean"
     OUTLIERS = "outliers"
-    SHAPE = "shape"
     INDEPENDENCE = "independence"
-    REPEATS = "repeats"
-    GRID = "grid"
+    SHAPE = "shape"
 
 
 @dataclass(frozen=True)
@@ -167,15 +167,15 @@ class Plausibility:
         if not self.count:
             return {}
         return {
-            Test.MEAN: tails.normal_two_sided(self._sum / sqrt(self.count)),
+            Test.FORGOTTEN: tails.best_of(self._nearest, self.count),
+            Test.GRID: tails.any_of(digits.p_value() for digits in (self._published, self._noise)),
+            Test.REPEATS: tails.any_of(r.p_value() for r in (self._same_normal, self._same_noise, self._same_number)),
             Test.ANSWERS: tails.any_of(self._of_queries(Test.ANSWERS)),
             Test.SIZE: tails.any_of(self._of_queries(Test.SIZE)),
-            Test.FORGOTTEN: tails.best_of(self._nearest, self.count),
+            Test.MEAN: tails.normal_two_sided(self._sum / sqrt(self.count)),
             Test.OUTLIERS: tails.best_of(self._farthest, self.count),
-            Test.SHAPE: tails.evenly_filled(self._cells),
             Test.INDEPENDENCE: tails.any_of(o.p_value() for o in (self._along, self._across, self._after)),
-            Test.REPEATS: tails.any_of(r.p_value() for r in (self._same_normal, self._same_noise, self._same_number)),
-            Test.GRID: tails.any_of(digits.p_value() for digits in (self._published, self._noise)),
+            Test.SHAPE: tails.evenly_filled(self._cells),
         }
 
     def _take_digits(self, increment: int, noise: int, normal: int, deviation: float) -> None:
@@ -222,11 +222,13 @@ class Plausibility:
         query, path = self._worst(test)
         together, *alone = self._of_queries(test)
         stands_out = bool(alone) and alone[0] < together
-        where = f" in the answers to '{query}'" if stands_out else ""
+        paths = [path] if stands_out else list(self._paths.values())
+        where = f" to '{query}'" if stands_out else ""
         if test is Test.ANSWERS:
-            return _WRONG[test] + where
-        is_less = path.squares < path.count if stands_out else self._squares < self.count
-        return f"There is {'less' if is_less else 'more'} noise{where} than there should be"
+            is_near = sum(path.distance() for path in paths) < sum(len(path.sums) for path in paths)
+            return f"The answers{where} are {'nearer to' if is_near else 'further from'} the truth than noise leads"
+        is_less = sum(path.squares for path in paths) < sum(path.count for path in paths)
+        return f"There is {'less' if is_less else 'more'} noise in the answers{where} than there should be"
 
     def _of_queries(self, test: Test) -> list[float]:
         """Return how likely all queries together are, and, if there are several, the one that stands out most."""
@@ -246,14 +248,13 @@ class Plausibility:
 
 _ODD = {Test.ANSWERS: _Path.odd_answer, Test.SIZE: _Path.odd_size}
 _WRONG = {
-    Test.MEAN: "The noise leans to one side",
-    Test.ANSWERS: "The answers are not those of the data: too far from them, or too near",
     Test.FORGOTTEN: "Noise was forgotten: something was published that is the truth, or all but",
-    Test.OUTLIERS: "Something was published that is further from the truth than noise goes",
-    Test.SHAPE: "The noise is not Gaussian",
-    Test.INDEPENDENCE: "The noise is not new each time: it depends on that before it",
-    Test.REPEATS: "The same noise, or the same number, was used twice",
     Test.GRID: "The noise was drawn on a coarse grid or in floating point: its low-order digits are not random",
+    Test.REPEATS: "The same noise, or the same number, was used twice",
+    Test.MEAN: "The noise leans to one side",
+    Test.OUTLIERS: "Something was published that is further from the truth than noise goes",
+    Test.INDEPENDENCE: "The noise is not new each time: it depends on that before it",
+    Test.SHAPE: "The noise is not Gaussian",
 }
 
 
