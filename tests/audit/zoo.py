@@ -261,7 +261,7 @@ def budget_is_more_than_promised(cage: Cage) -> str:
     return cage.published
 
 
-@beast(Rule.CONVERSION, "means a budget of 3.39058767 or less, and the budget is 3.39160")
+@beast(Rule.CONVERSION, "means a budget of 3.39062975 or less, and the budget is 3.392172")
 def budget_by_the_classic_formula(cage: Cage) -> str:
     """The paper's own numbers and formula, which keeps a little less than it promises."""
     cage.with_terms(budget=classic_precision_for(8, "1e-4"))
@@ -422,7 +422,7 @@ def registers_a_query_anew(cage: Cage) -> str:
     return cage.register(OVER_60)
 
 
-@beast(Rule.SENSITIVITY, "The sensitivity of 'share where age > 60' is 0.0005, and 0.00025 was registered")
+@beast(Rule.SENSITIVITY, "The sensitivity of 'share of rows where age > 60' is 0.0005, and 0.00025 was registered")
 def halves_the_sensitivity(cage: Cage) -> str:
     cage.publish()
     cage.register(TOWNS)
@@ -463,8 +463,8 @@ def registers_a_dimension_that_fits_no_memory(cage: Cage) -> str:
 @beast(Rule.SENSITIVITY, "is unknown")
 def has_no_rows(cage: Cage) -> str:
     """A share of no rows has no sensitivity that anybody knows."""
-    none = "    none: Terms = terms\n    none.rows = 0\n    TERMS = none\n"
-    cage.publish([("    TERMS = terms\n", none), (_PUBLISHED, _PUBLISHED.replace("terms=terms", "terms=none"))])
+    none = "    empty_: Terms = terms\n    empty_.rows = 0\n    TERMS = empty_\n"
+    cage.publish([("    TERMS = terms\n", none), (_PUBLISHED, _PUBLISHED.replace("terms=terms", "terms=empty_"))])
     cage.named = {"over_60": OVER_60.canonical}
     return cage.register(OVER_60)
 
@@ -564,7 +564,7 @@ _ANYWHERE = "        self._meters[queries[i]] = (meter & ~(MAX_PRECISION << 112)
 _CARELESS = [(_START, ""), (_END, ""), (_MOVED, _ANYWHERE)]
 
 
-@beast(Rule.REVEAL, "a second time: from 0, known up to 0.25", changes=_CARELESS)
+@beast(Rule.REVEAL, "a second time: from 0, where the path was known up to 0.25", changes=_CARELESS)
 def answers_twice(cage: Cage) -> str:
     """Two answers to one question, with noise that averages out, for the price of one."""
     cage.register(OVER_60, TOWNS)
@@ -594,7 +594,7 @@ def reveals_backwards(cage: Cage) -> str:
     return cage.reveal(OVER_60, "1/4", "1/8")
 
 
-@beast(Rule.REVEAL, "left at 0.25 and goes on at 0.5", changes=_CARELESS)
+@beast(Rule.REVEAL, "goes on at 0.5, and was left at 0.25", changes=_CARELESS)
 def skips_a_stretch(cage: Cage) -> str:
     cage.register(OVER_60, TOWNS)
     cage.ask((OVER_60, 1))
@@ -700,7 +700,7 @@ def custody_is_given_up(cage: Cage) -> str:
 
 @beast(
     Rule.ROLES,
-    "became janitor",
+    "the role 'janitor', which there is not",
     changes=[('log Appointed(role="worker", who=worker)', 'log Appointed(role="janitor", who=worker)')],
 )
 def appoints_to_an_unknown_role(cage: Cage) -> str:

@@ -11,7 +11,7 @@ from noiseledger.audit.chain import Head, Heard, Place, Reader, connect
 from noiseledger.audit.replay import Replay
 from noiseledger.audit.report import Report
 from noiseledger.audit.state import check_code, check_state
-from noiseledger.errors import ChainUnreachable
+from noiseledger.errors import ChainUnreachable, RpcFailed
 
 #: How often an audit begins anew because the chain was reorganised under it.
 _ATTEMPTS = 3
@@ -64,7 +64,13 @@ def audit_with(
             head = reader.head(block)
             report = Report(place.address, endpoint.chain_id, head.number, head.hash)
             report.first_block = 0 if from_genesis else place.first_block
-            _check(report, reader, head, place, heard, witness() if witness else None)
+            try:
+                _check(report, reader, head, place, heard, witness() if witness else None)
+            except RpcFailed:
+                # A node does not speak of blocks that it has dropped; that is no fault of the ledger.
+                if reader.is_still(head):
+                    raise
+                continue
             # A chain that was reorganised meanwhile may have shown parts of two histories.
             if reader.is_still(head):
                 return report

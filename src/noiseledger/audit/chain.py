@@ -17,6 +17,8 @@ from noiseledger.errors import ChainMismatch, ChainUnreachable, InvalidInput, Le
 _FEW, _MANY = 300, 1_200
 _FIRST_SPAN, _LONGEST_SPAN = 64, 2_000
 
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+
 #: Hears how many blocks of how many were read.
 Heard = Callable[[int, int], None]
 
@@ -34,7 +36,7 @@ class Place:
     @classmethod
     def find(cls, ledger: str) -> Place:
         """Read a ledger file, or take an address as it is."""
-        if re.fullmatch(r"0x[0-9a-fA-F]{40}", ledger):
+        if _ADDRESS.fullmatch(ledger):
             return cls(ledger.lower())
         try:
             content = json.loads(Path(ledger).read_text(encoding="utf-8"))
@@ -42,10 +44,10 @@ class Place:
             address, chain_id, block = str(content["address"]).lower(), int(content["chain_id"]), int(content["block"])
         except OSError as error:
             raise LedgerNotFound(f"The ledger file {ledger} cannot be read: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise InvalidInput(
-                f"{ledger} is not a ledger file: expected what the custodian hands out, or an address."
-            ) from None
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            raise _not_a_ledger_file(ledger) from None
+        if not _ADDRESS.fullmatch(address) or block < 0:
+            raise _not_a_ledger_file(ledger)
         return cls(address, chain_id, block, names)
 
 
@@ -104,14 +106,23 @@ class Reader:
         return found
 
     def code(self, head: Head) -> bytes:
-        """Return the contract's code."""
-        return bytes.fromhex(self._rpc.call("eth_getCode", self._address, _at(head))[2:])
+        """Return the contract's code; refuse a block in which there is none."""
+        code = bytes.fromhex(self._rpc.call("eth_getCode", self._address, _at(head))[2:])
+        if not code:
+            raise ChainMismatch(
+                f"There is no contract at {self._address} in block {head.number} yet: wait, or look at a newer block."
+            )
+        return code
 
     def read(self, head: Head, *calls: str) -> list[str]:
         """Return what some calls return; an empty text for one that fails."""
         wanted = [("eth_call", [{"to": self._address, "data": data}, _at(head)]) for data in calls]
         replies = self._rpc.batch(wanted)
         return ["0x" if isinstance(reply, RpcFailed) or reply is None else str(reply) for reply in replies]
+
+
+def _not_a_ledger_file(file: str) -> InvalidInput:
+    return InvalidInput(f"{file} is not a ledger file: expected what the custodian hands out, or an address.")
 
 
 def connect(place: Place, url: str) -> Rpc:

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from noiseledger.audit import wire
 from noiseledger.audit.report import Report, Rule
-from noiseledger.core.privacy import MAX_PRECISION, UNITS, precision_for
+from noiseledger.core.privacy import UNITS, precision_for
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.errors import NoiseledgerError
@@ -23,6 +23,10 @@ from noiseledger.errors import NoiseledgerError
 PROMISE_UNITS = 10**36
 NOBODY = wire.address(0)
 _NEW, _KNOWN, _EXTEND, _BRIDGE = 1, 2, 3, 4
+#: The contract counts no further.
+_MOST_PRECISION = 2**112 - 1
+#: As much of a role's name as is shown: an altered contract may write anything there.
+_SHOWN_ROLE = 20
 #: Conversions take milliseconds, and a record may hold very many different promises: so many of them are checked.
 _MOST_PROMISES = 1000
 
@@ -50,8 +54,9 @@ class Replay:
         self.custodian = self.worker = self.heir = NOBODY
         self.paused = False
         self.spent = 0
+        #: What analysts may still buy, of those who were ever allowed anything or bought something on invitation.
+        self.allowances: dict[str, int] = {}
         self._names = names
-        self._allowances: dict[str, int] = {}
         self._last = (-1, -1)
         self._promises: dict[tuple[int, int], int | None] = {}
         self._odd_promises = 0
@@ -74,7 +79,7 @@ class Replay:
             case wire.Revealed():
                 self._reveal(log)
             case wire.Allowed():
-                self._allowances[log.analyst] = log.allowance
+                self.allowances[log.analyst] = log.allowance
             case wire.Paused():
                 self.paused = log.paused
             case wire.Appointed():
@@ -133,6 +138,8 @@ class Replay:
     def _check_sensitivity(self, log: wire.Registered, query: Query) -> None:
         sentence = f"The dimension of '{query}' is {query.dimension}, and {log.dimension} was registered."
         self._check(Rule.SENSITIVITY, log.dimension == query.dimension, sentence, log)
+        if self.terms is None:
+            return  # that is said elsewhere, and nobody knows how many rows there are
         expected = _sensitivity(query, self.terms)
         told = "unknown" if expected is None else f"{float(expected):.9g}"
         given = "none" if log.sensitivity is None else f"{float(log.sensitivity):.9g}"
@@ -145,9 +152,10 @@ class Replay:
         path = self.paths.get(log.query)
         self._check(Rule.RECORD, path is not None, "A request for a query that is not registered.", log)
         if path is None or self.terms is None:
+            self.spent += log.cost
             return
         case, cost = _price(path.bought, log.precision, reuses=self.terms.reuses)
-        in_range = 0 < log.precision <= MAX_PRECISION * UNITS
+        in_range = 0 < log.precision <= _MOST_PRECISION
         told, is_case = _CASES.get(log.case, str(log.case)), _CASES[case]
         self._check(
             Rule.PRICE,
@@ -168,10 +176,11 @@ class Replay:
             sentence = "A query was bought up to {}, beyond its ceiling of {}."
             self._check(Rule.CEILING, path.bought <= path.ceiling, sentence, log, path.bought, path.ceiling)
         if terms.invites:
-            left = self._allowances.get(log.analyst, 0) - log.cost
+            left = self.allowances.get(log.analyst, 0) - log.cost
             sentence = "{} bought for {}, {} more than was allowed."
             self._check(Rule.ALLOWANCE, left >= 0, sentence, log, log.analyst, log.cost, -left)
-            self._allowances[log.analyst] = left
+            if log.cost:  # what is free is free for anyone, and anyone may come in any number
+                self.allowances[log.analyst] = left
 
     def _check_promise(self, log: wire.Asked) -> None:
         """Count requests whose recorded (epsilon, delta) is not that of their precision; no rule: analysts write it."""
@@ -211,10 +220,13 @@ class Replay:
             self.heir = log.who
         elif log.role == "worker":
             self.worker = log.who
-        else:
-            is_heir = log.role == "custodian" and log.who == self.heir
-            self._check(Rule.ROLES, is_heir, f"{log.who} became {log.role}, and it was not offered to them.", log)
+        elif log.role == "custodian":
+            is_heir = log.who == self.heir != NOBODY
+            self._check(Rule.ROLES, is_heir, f"{log.who} became custodian, and it was not offered to them.", log)
             self.custodian, self.heir = log.who, NOBODY
+        else:
+            sentence = f"{log.who} got the role {log.role[:_SHOWN_ROLE]!r}, which there is not."
+            self._check(Rule.ROLES, False, sentence, log)
 
     def _check(self, rule: Rule, holds: bool, sentence: str, log: wire.Log, *gaps: int | str) -> bool:
         """Note that a rule was checked; the gaps of a sentence, precisions and words, are filled in only where it is needed."""
@@ -256,9 +268,7 @@ def _parsed(definition: bytes) -> Query | None:
         return None
 
 
-def _sensitivity(query: Query, terms: wire.Terms | None) -> Fraction | None:
-    if terms is None:
-        return None
+def _sensitivity(query: Query, terms: wire.Terms) -> Fraction | None:
     try:
         population = Population.replace(terms.rows) if terms.replaces else Population.add_remove()
         return sensitivity(query, population)

@@ -6,8 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from math import inf
 
 from noiseledger.core.privacy import epsilon_for
+from noiseledger.errors import NoiseledgerError
 
 #: So many findings are kept; all are counted.
 KEPT_FINDINGS = 100
@@ -115,7 +117,10 @@ class Report:
     @property
     def epsilon_spent(self) -> float:
         """What was spent, as an epsilon at the budget's delta."""
-        return epsilon_for(min(self.spent, self.budget), self.delta) if self.delta else 0.0
+        try:
+            return epsilon_for(min(self.spent, self.budget), self.delta) if self.delta else 0.0
+        except NoiseledgerError:
+            return inf  # a delta that means nothing bounds nothing
 
     @property
     def verdict(self) -> str:

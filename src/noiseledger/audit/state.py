@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from noiseledger.audit import wire
 from noiseledger.audit.chain import Head, Reader
-from noiseledger.audit.replay import Replay
+from noiseledger.audit.replay import Path, Replay
 from noiseledger.audit.report import Report, Rule
 from noiseledger.contracts import artifact
 
-_QUERIES_AT_ONCE = 200
+_AT_ONCE = 200
+_TERMS_WORDS = 8
 
 
 def check_code(report: Report, reader: Reader, head: Head) -> None:
@@ -30,17 +31,35 @@ def check_state(report: Report, reader: Reader, head: Head, replay: Replay) -> N
     terms, spent, paused, *roles = reader.read(
         head, *(wire.call(f"{name}()") for name in ("terms", "spent", "paused", "custodian", "worker", "heir"))
     )
-    told = wire.Terms.read(bytes.fromhex(terms[2:])) if len(terms) >= 2 + 16 * wire.WORD else None
     report.check(
-        Rule.TERMS, told == replay.terms, "The terms that the contract tells are not those it was published with."
+        Rule.TERMS,
+        _read_terms(terms) == replay.terms,
+        "The terms that the contract tells are not those it was published with.",
     )
     _compare(report, "what was spent", spent, [replay.spent])
     _compare(report, "whether selling is stopped", paused, [int(replay.paused)])
     for name, reply in zip(("custodian", "worker", "heir"), roles, strict=True):
         _compare(report, f"who is {name}", reply, [int(getattr(replay, name), 16)])
-    queries = list(replay.paths)
-    for first in range(0, len(queries), _QUERIES_AT_ONCE):
-        _check_paths(report, reader, head, replay, queries[first : first + _QUERIES_AT_ONCE])
+    for queries in _portions(list(replay.paths)):
+        _check_paths(report, reader, head, replay, queries)
+    for analysts in _portions(list(replay.allowances)):
+        calls = [wire.call("allowance(address)", int(analyst, 16).to_bytes(wire.WORD)) for analyst in analysts]
+        for analyst, reply in zip(analysts, reader.read(head, *calls), strict=True):
+            _compare(report, f"how much {analyst} may buy", reply, [replay.allowances[analyst]])
+
+
+def _portions(things: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Cut a list into parts that can be asked for at once."""
+    return (things[first : first + _AT_ONCE] for first in range(0, len(things), _AT_ONCE))
+
+
+def _read_terms(reply: str) -> wire.Terms | None:
+    """Return the terms in a reply; None if it has none, or anything else."""
+    data = bytes.fromhex(reply[2:])
+    try:
+        return wire.Terms.read(data) if len(data) == _TERMS_WORDS * wire.WORD else None
+    except ValueError:
+        return None
 
 
 def _check_paths(report: Report, reader: Reader, head: Head, replay: Replay, queries: Sequence[str]) -> None:
@@ -52,10 +71,16 @@ def _check_paths(report: Report, reader: Reader, head: Head, replay: Replay, que
         path = replay.paths[query]
         _compare(report, f"how far query {query[:12]} is bought", meter, [path.dimension, path.bought, path.revealed])
         _compare(report, f"the ceiling of query {query[:12]}", ceiling, [path.ceiling])
-        known = path.point or (0,) * path.dimension
-        is_same = wire.signed_list(point) == known
+        is_same = _is_same(wire.signed_list(point), path)
         sentence = f"The answer to query {query[:12]} that the contract tells is not the sum of what was revealed."
         report.check(Rule.STATE, is_same, sentence)
+
+
+def _is_same(told: tuple[int, ...] | None, path: Path) -> bool:
+    """Compare a path's end with what was told; a dimension may be registered that fits no memory."""
+    if path.point or told is None:
+        return told == path.point
+    return len(told) == path.dimension and not any(told)
 
 
 def _compare(report: Report, what: str, reply: str, expected: list[int]) -> None:

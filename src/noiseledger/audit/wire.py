@@ -15,6 +15,7 @@ from eth_utils.crypto import keccak
 
 WORD = 32
 _SIGNED = 2**255
+_ADDRESSES = 2**160
 
 _TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256)"
 
@@ -35,8 +36,8 @@ class Terms:
     @classmethod
     def read(cls, data: bytes) -> Terms:
         """Read eight words."""
-        words = [_number(data, place) for place in range(1, 8)]
-        return cls(data[:WORD], words[0], bool(words[1]), bool(words[2]), bool(words[3]), *words[4:])
+        flags = (_flag(data, place) for place in (2, 3, 4))
+        return cls(_word(data, 0), _number(data, 1), *flags, *(_number(data, place) for place in (5, 6, 7)))
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,12 @@ def read_log(log: dict[str, Any]) -> Log:
     """Read one log; what cannot be read is unknown."""
     where = int(log["blockNumber"], 16), int(log["logIndex"], 16), str(log["transactionHash"])
     topics = [bytes.fromhex(topic[2:]) for topic in log["topics"]]
-    reader = _READERS.get(topics[0] if topics else b"")
+    reader, fields = _READERS.get(topics[0] if topics else b"", (None, 0))
+    # With other topics it is another event under the same name, and others may read it otherwise.
+    if reader is None or len(topics) != 1 + fields:
+        return Unknown(*where)
     try:
-        return Unknown(*where) if reader is None else reader(where, topics, bytes.fromhex(log["data"][2:]))
+        return reader(where, topics, bytes.fromhex(log["data"][2:]))
     except (IndexError, ValueError):
         return Unknown(*where)
 
@@ -136,7 +140,7 @@ def call(signature: str, *words: bytes) -> str:
 
 
 def numbers(reply: str) -> list[int]:
-    """Return a reply as whole numbers."""
+    """Return a reply as whole numbers; what is behind the last whole word is left out."""
     data = bytes.fromhex(reply[2:])
     return [_number(data, place) for place in range(len(data) // WORD)]
 
@@ -145,7 +149,7 @@ def signed_list(reply: str) -> tuple[int, ...] | None:
     """Return a reply that is one list of signed numbers; None if it is something else."""
     try:
         return _signed_list(bytes.fromhex(reply[2:]), 0)
-    except IndexError:
+    except (IndexError, ValueError):
         return None
 
 
@@ -168,9 +172,7 @@ def _registered(where: _Where, topics: list[bytes], data: bytes) -> Log:
 
 
 def _asked(where: _Where, topics: list[bytes], data: bytes) -> Log:
-    return Asked(
-        *where, topics[1].hex(), address(int.from_bytes(topics[2])), *(_number(data, place) for place in range(5))
-    )
+    return Asked(*where, topics[1].hex(), _address(topics[2], 0), *(_number(data, place) for place in range(5)))
 
 
 def _revealed(where: _Where, topics: list[bytes], data: bytes) -> Log:
@@ -178,11 +180,11 @@ def _revealed(where: _Where, topics: list[bytes], data: bytes) -> Log:
 
 
 def _allowed(where: _Where, topics: list[bytes], data: bytes) -> Log:
-    return Allowed(*where, address(int.from_bytes(topics[1])), _number(data, 0))
+    return Allowed(*where, _address(topics[1], 0), _number(data, 0))
 
 
 def _paused(where: _Where, topics: list[bytes], data: bytes) -> Log:
-    return Paused(*where, bool(_number(data, 0)))
+    return Paused(*where, _flag(data, 0))
 
 
 def _appointed(where: _Where, topics: list[bytes], data: bytes) -> Log:
@@ -190,16 +192,17 @@ def _appointed(where: _Where, topics: list[bytes], data: bytes) -> Log:
 
 
 _Reader: TypeAlias = Callable[[_Where, list[bytes], bytes], Log]
-_READERS: dict[bytes, _Reader] = {
-    keccak(text=signature): reader
-    for signature, reader in (
-        (f"Published({_TERMS},address,address)", _published),
-        ("Registered(bytes32,uint256,uint256,uint256,uint256,string)", _registered),
-        ("Asked(bytes32,address,uint256,uint256,uint256,uint256,uint256)", _asked),
-        ("Revealed(bytes32,uint256,uint256,int256[])", _revealed),
-        ("Allowed(address,uint256)", _allowed),
-        ("Paused(bool)", _paused),
-        ("Appointed(string,address)", _appointed),
+#: How each event is read, and how many of its fields are topics.
+_READERS: dict[bytes, tuple[_Reader, int]] = {
+    keccak(text=signature): (reader, fields)
+    for signature, reader, fields in (
+        (f"Published({_TERMS},address,address)", _published, 0),
+        ("Registered(bytes32,uint256,uint256,uint256,uint256,string)", _registered, 1),
+        ("Asked(bytes32,address,uint256,uint256,uint256,uint256,uint256)", _asked, 2),
+        ("Revealed(bytes32,uint256,uint256,int256[])", _revealed, 1),
+        ("Allowed(address,uint256)", _allowed, 1),
+        ("Paused(bool)", _paused, 0),
+        ("Appointed(string,address)", _appointed, 0),
     )
 }
 
@@ -215,23 +218,42 @@ def _number(data: bytes, place: int) -> int:
     return int.from_bytes(_word(data, place))
 
 
+def _flag(data: bytes, place: int) -> bool:
+    number = _number(data, place)
+    if number > 1:
+        raise ValueError(number)
+    return bool(number)
+
+
 def _address(data: bytes, place: int) -> str:
-    return address(_number(data, place))
+    number = _number(data, place)
+    if number >= _ADDRESSES:
+        raise ValueError(number)
+    return address(number)
+
+
+def _target(data: bytes, place: int) -> int:
+    """Return which word another one points to; what points between two words points nowhere."""
+    start = _number(data, place)
+    if start % WORD:
+        raise ValueError(start)
+    return start // WORD
 
 
 def _bytes(data: bytes, place: int) -> bytes:
     """Return what stands where a word points to: a length, and so many bytes."""
-    start = _number(data, place)
-    length = int.from_bytes(data[start : start + WORD])
-    found = data[start + WORD : start + WORD + length]
+    start = _target(data, place)
+    length = _number(data, start)
+    found = data[(start + 1) * WORD :][:length]
     if len(found) < length:
         raise IndexError(start)
     return found
 
 
 def _signed_list(data: bytes, place: int) -> tuple[int, ...]:
-    start = _number(data, place) // WORD
+    start = _target(data, place)
     length = _number(data, start)
+    # A list that is said to be longer than all there is must not be waited for.
     if length > len(data) // WORD:
         raise IndexError(length)
     found = (_number(data, start + 1 + item) for item in range(length))
