@@ -14,8 +14,8 @@ from noiseledger.chain.rpc import Rpc
 from noiseledger.errors import ChainMismatch, ChainUnreachable, InvalidInput, LedgerNotFound, RpcFailed
 
 #: How many logs one reply should have: enough to be quick, few enough to be small.
-_FEW, _MANY = 300, 1_200
-_FIRST_SPAN, _LONGEST_SPAN = 64, 2_000
+_FEW, _MANY = 200, 800
+_FIRST_SPAN, _LONGEST_SPAN = 4, 2_000
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
