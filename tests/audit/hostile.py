@@ -6,18 +6,17 @@ from collections.abc import Iterator
 
 from eth_utils.crypto import keccak
 
-TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256)"
-#: All events of the published contract, with how many of their fields are topics.
-EVENTS = {
-    f"Published({TERMS},address,address)": 0,
-    "Registered(bytes32,uint256,uint256,uint256,uint256,string)": 1,
-    "Asked(bytes32,address,uint256,uint256,uint256,uint256,uint256)": 2,
-    "Revealed(bytes32,uint256,uint256,int256[])": 1,
-    "Allowed(address,uint256)": 1,
-    "Paused(bool)": 0,
-    "Appointed(string,address)": 0,
-}
-TOPICS = [keccak(text=signature) for signature in EVENTS]
+TERMS_TYPE = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256)"
+_EVENTS = (
+    f"Published({TERMS_TYPE},address,address)",
+    "Registered(bytes32,uint256,uint256,uint256,uint256,string)",
+    "Asked(bytes32,address,uint256,uint256,uint256,uint256,uint256)",
+    "Revealed(bytes32,uint256,uint256,int256[])",
+    "Allowed(address,uint256)",
+    "Paused(bool)",
+    "Appointed(string,address)",
+)
+TOPICS = [keccak(text=signature) for signature in _EVENTS]
 MOST = 2**256 - 1
 
 

@@ -17,6 +17,8 @@ from noiseledger.errors import ChainMismatch, ChainUnreachable, InvalidInput, Le
 _FEW, _MANY = 200, 800
 _FIRST_SPAN, _LONGEST_SPAN = 4, 2_000
 
+#: Nothing in a ledger file nests deeper.
+_DEEPEST = 10
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 #: Hears how many blocks of how many were read.
@@ -39,12 +41,12 @@ class Place:
         if _ADDRESS.fullmatch(ledger):
             return cls(ledger.lower())
         try:
-            content = json.loads(Path(ledger).read_text(encoding="utf-8"))
+            content = _read_json(Path(ledger).read_text(encoding="utf-8"))
             names = {wire.identifier(str(text)): str(name) for name, text in content["queries"].items()}
             address, chain_id, block = str(content["address"]).lower(), int(content["chain_id"]), int(content["block"])
         except OSError as error:
             raise LedgerNotFound(f"The ledger file {ledger} cannot be read: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             raise _not_a_ledger_file(ledger) from None
         if not _ADDRESS.fullmatch(address) or block < 0:
             raise _not_a_ledger_file(ledger)
@@ -119,6 +121,27 @@ class Reader:
         wanted = [("eth_call", [{"to": self._address, "data": data}, _at(head)]) for data in calls]
         replies = self._rpc.batch(wanted)
         return ["0x" if isinstance(reply, RpcFailed) or reply is None else str(reply) for reply in replies]
+
+
+def _read_json(text: str) -> Any:
+    """Read what a stranger wrote.
+
+    A library of the chain's raises Python's bound on recursion a hundredfold, and then what nests deeper than the stack would
+    end the process.
+    """
+    depth, quoted, escaped = 0, False, False
+    for character in text:
+        if escaped or (quoted and character == "\\"):
+            escaped = not escaped
+        elif character == '"':
+            quoted = not quoted
+        elif not quoted and character in "[{":
+            depth += 1
+        elif not quoted and character in "]}":
+            depth -= 1
+        if depth > _DEEPEST:
+            raise ValueError(depth)
+    return json.loads(text)
 
 
 def _not_a_ledger_file(file: str) -> InvalidInput:

@@ -25,6 +25,8 @@ NOBODY = wire.address(0)
 _NEW, _KNOWN, _EXTEND, _BRIDGE = 1, 2, 3, 4
 #: The contract counts no further.
 _MOST_PRECISION = 2**112 - 1
+#: Nor does it take a longer definition; one that an altered contract writes could nest so deep that reading it is the end.
+_LONGEST_DEFINITION = 24576
 #: As much of a role's name as is shown: an altered contract may write anything there.
 _SHOWN_ROLE = 20
 #: Conversions take milliseconds, and a record may hold very many different promises: so many of them are checked.
@@ -262,6 +264,8 @@ _converted = lru_cache(maxsize=1024)(precision_for)
 
 
 def _parsed(definition: bytes) -> Query | None:
+    if len(definition) > _LONGEST_DEFINITION:
+        return None
     try:
         return Query.parse(definition.decode())
     except (NoiseledgerError, UnicodeDecodeError, RecursionError):

@@ -1,0 +1,216 @@
+"""Whatever a contract writes or answers, whatever a file says: an audit reports it, or refuses in a sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.cage import ANALYST, NAMES, OVER_60, TERMS, WORKER, Cage
+from audit.hostile import MOST, TERMS_TYPE, TOPICS, unreadable_logs, words
+from noiseledger.audit import Report, Rule, audit, wire
+from noiseledger.audit.chain import Head, Place, Reader
+from noiseledger.audit.replay import Replay
+from noiseledger.audit.state import check_state
+from noiseledger.chain import Request
+from noiseledger.errors import ChainMismatch, InvalidInput, NoiseledgerError
+
+PUBLISHED, REGISTERED, ASKED, REVEALED, ALLOWED, PAUSED, APPOINTED = TOPICS
+ADDRESS = "0x" + "ab" * 20
+#: What tends to be trouble: bounds, offsets into the data and beyond, and anything.
+NUMBERS = st.one_of(
+    st.sampled_from([0, 1, 2, 31, 32, 33, 64, 96, 97, 128, 160, 512, 2**62, 2**63, 2**160, 2**255 - 1, 2**255, MOST]),
+    st.integers(0, MOST),
+)
+WORDS = st.lists(NUMBERS, max_size=14).map(lambda numbers: words(*numbers))
+DATA = st.one_of(WORDS, st.binary(max_size=700), st.tuples(WORDS, st.binary(max_size=70)).map(b"".join))
+LOGS = st.tuples(st.lists(st.one_of(st.sampled_from(TOPICS), st.binary(min_size=32, max_size=32)), max_size=4), DATA)
+REPLIES = st.one_of(st.just("0x"), DATA.map(lambda data: "0x" + data.hex()))
+
+
+def log(topics: Sequence[bytes], data: bytes, block: int = 1, index: int = 0) -> dict[str, Any]:
+    """Return a log as a node tells it."""
+    return {
+        "topics": ["0x" + topic.hex() for topic in topics],
+        "data": "0x" + data.hex(),
+        "blockNumber": hex(block),
+        "logIndex": hex(index),
+        "transactionHash": "0x" + "cd" * 32,
+    }
+
+
+def published(**changed: Any) -> dict[str, Any]:
+    return log(
+        [PUBLISHED], encode([TERMS_TYPE, "address", "address"], [TERMS.encode(), ADDRESS, WORKER.address]), **changed
+    )
+
+
+class AnswersAnything(Reader):
+    """A contract that answers what it likes."""
+
+    def __init__(self, replies: Sequence[str]) -> None:
+        self._replies = replies
+
+    def read(self, head: Head, *calls: str) -> list[str]:
+        return [self._replies[number % len(self._replies)] for number in range(len(calls))]
+
+
+@given(LOGS)
+def test_any_log_is_read_or_unknown(any_log: tuple[list[bytes], bytes]) -> None:
+    assert isinstance(wire.read_log(log(*any_log)), wire.Log)
+
+
+@given(REPLIES)
+def test_any_reply_is_read(reply: str) -> None:
+    assert all(0 <= number <= MOST for number in wire.numbers(reply))
+    found = wire.signed_list(reply)
+    assert found is None or all(-(2**255) <= number < 2**255 for number in found)
+
+
+@given(st.lists(LOGS, max_size=8), st.lists(REPLIES, min_size=1, max_size=5), st.booleans())
+def test_any_life_is_told(logs: list[tuple[list[bytes], bytes]], replies: list[str], is_published: bool) -> None:
+    """Whatever it wrote and answers, there is a report, and it is not well."""
+    report = Report(ADDRESS, 1)
+    replay = Replay(report, {OVER_60.identifier: "over_60"})
+    life = [published()] if is_published else []
+    life += [log(*each, index=number) for number, each in enumerate(logs, 1)]
+    for each in life:
+        replay.take(wire.read_log(each))
+    replay.finish()
+    check_state(report, AnswersAnything(replies), Head(1, "0x"), replay)
+    assert not report.is_well
+    assert report.verdict.startswith("NOT WELL")
+    assert report.epsilon_spent >= 0
+
+
+@pytest.mark.parametrize("unreadable", list(unreadable_logs()))
+def test_malformed_events_are_unknown(unreadable: tuple[list[bytes], bytes]) -> None:
+    assert type(wire.read_log(log(*unreadable))) is wire.Unknown
+
+
+@given(st.binary(max_size=200), NUMBERS, st.lists(st.integers(-(2**255), 2**255 - 1), max_size=20))
+def test_well_formed_events_are_read(text: bytes, number: int, increments: list[int]) -> None:
+    query, who, topic = bytes(range(32)), "0x" + "00" * 19 + "07", words(7)
+    where = 1, 0, "0x" + "cd" * 32
+    read = [
+        (
+            log([REGISTERED, query], encode(["uint256"] * 4 + ["bytes"], [number, 2, 4, 5, text])),
+            wire.Registered(*where, query.hex(), number, Fraction(1, 2), 5, text),
+        ),
+        (
+            log([ASKED, query, topic], words(number, 1, 2, 3, 4)),
+            wire.Asked(*where, query.hex(), who, number, 1, 2, 3, 4),
+        ),
+        (
+            log([REVEALED, query], encode(["uint256", "uint256", "int256[]"], [0, number, increments])),
+            wire.Revealed(*where, query.hex(), 0, number, tuple(increments)),
+        ),
+        (log([ALLOWED, topic], words(number)), wire.Allowed(*where, who, number)),
+        (log([PAUSED], words(1)), wire.Paused(*where, True)),
+        (log([APPOINTED], encode(["string", "address"], ["heir", who])), wire.Appointed(*where, "heir", who)),
+    ]
+    for raw, expected in read:
+        assert wire.read_log(raw) == expected
+    assert wire.signed_list("0x" + encode(["int256[]"], [increments]).hex()) == tuple(increments)
+
+
+@pytest.mark.parametrize("places", [[(1, 0), (1, 0)], [(2, 0), (1, 0)], [(1, 1), (1, 0)]])
+def test_a_record_out_of_order_is_noticed(places: list[tuple[int, int]]) -> None:
+    """No contract can do that, but a node or a reorganised chain can."""
+    report = Report(ADDRESS, 1)
+    replay = Replay(report)
+    replay.take(wire.read_log(published(block=0)))
+    assert report.is_well
+    for block, index in places:
+        replay.take(wire.read_log(log([PAUSED], words(0), block, index)))
+    assert list(report.broken) == [Rule.RECORD]
+
+
+def test_a_definition_that_nests_too_deep_is_no_definition() -> None:
+    report = Report(ADDRESS, 1)
+    replay = Replay(report)
+    replay.take(wire.read_log(published(block=0)))
+    for number, text in enumerate(
+        ("[" * 24_000, "[" * 90_000, '{"where":' * 2_000, "9" * 10_000, "1e999999999", "NaN")
+    ):
+        definition = text.encode()
+        data = encode(["uint256"] * 4 + ["bytes"], [1, 1, 1, 0, definition])
+        replay.take(wire.read_log(log([REGISTERED, sha256(definition).digest()], data, index=number)))
+    assert report.broken == {Rule.CATALOGUE: 6}
+
+
+def test_what_analysts_write_cannot_make_a_ledger_look_dishonest(cage: Cage) -> None:
+    """The (epsilon, delta) beside a request is the analyst's own: a false one is worth a note, and breaks no rule."""
+    cage.publish()
+    cage.register(*NAMES.values())
+    odd = [Fraction(0), Fraction(1, 10**36), Fraction(8), Fraction(MOST, 10**36)]
+    requests = [Request(OVER_60.identifier, Fraction(1, 4), epsilon, delta) for epsilon in odd for delta in odd]
+    cage.as_(ANALYST).ask(requests)
+    report = audit(cage.ledger_file, rpc=cage.rpc.url)
+    assert report.is_well, report.verdict
+    (note,) = report.notes
+    assert note.startswith("15 requests are recorded with an (epsilon, delta) that is not that of their precision.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "[" * 90_000,
+        "{}",
+        '{"address": "", "chain_id": 1, "block": 0, "queries": {}}',
+        '{"address": "0x12", "chain_id": 1, "block": 0, "queries": {}}',
+        '{"address": "ADDRESS", "chain_id": 1, "block": -1, "queries": {}}',
+        '{"address": "ADDRESS", "chain_id": Infinity, "block": 0, "queries": {}}',
+        '{"address": "ADDRESS", "chain_id": 1, "block": 1e999, "queries": {}}',
+        '{"address": "ADDRESS", "chain_id": 1, "block": 0, "queries": []}',
+        '{"address": "ADDRESS", "chain_id": 1, "block": 0, "queries": {"a": "\\ud800"}}',
+        "\x00",
+    ],
+)
+def test_what_is_no_ledger_file_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "ledger.json").write_text(text.replace("ADDRESS", ADDRESS))
+    with pytest.raises(InvalidInput, match=r"is not a ledger file"):
+        Place.find(str(tmp_path / "ledger.json"))
+
+
+def test_a_ledger_file_may_have_brackets_and_quotes_in_its_texts(tmp_path: Path) -> None:
+    """Here every definition has many, and none of them nests."""
+    odd = '[{"\\' * 1000
+    content = {"address": ADDRESS, "chain_id": 1, "block": 7, "queries": {odd: odd, "over_60": OVER_60.canonical}}
+    (tmp_path / "ledger.json").write_text(json.dumps(content))
+    place = Place.find(str(tmp_path / "ledger.json"))
+    assert place.names == {wire.identifier(odd): odd, OVER_60.identifier: "over_60"}
+    assert (place.address, place.first_block) == (ADDRESS, 7)
+
+
+@given(st.text(max_size=30))
+def test_any_name_of_a_ledger_is_refused_in_a_sentence(name: str) -> None:
+    with suppress(NoiseledgerError):
+        Place.find(name)
+
+
+def test_a_ledger_that_is_not_yet_final_is_not_called_dishonest(cage: Cage) -> None:
+    cage.publish()
+    cage.live()
+    with pytest.raises(ChainMismatch, match=r"There is no contract at .* in block 0 yet"):
+        audit(cage.ledger_file, rpc=cage.rpc.url, block="finalized")
+
+
+def test_a_beginning_that_the_file_hides_is_found_from_the_first_block_on(cage: Cage) -> None:
+    cage.publish()
+    cage.live()
+    cage.first_block = int(cage.rpc.call("eth_blockNumber"), 16)
+    assert not audit(cage.ledger_file, rpc=cage.rpc.url).is_well
+    assert audit(cage.ledger_file, rpc=cage.rpc.url, from_genesis=True).is_well
+    assert audit(cage.address, rpc=cage.rpc.url).is_well
