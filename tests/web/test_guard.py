@@ -277,8 +277,8 @@ class TestAllowance:
         assert allowance.take("ada", 1, now=0) is False
 
     def test_whoever_asks_too_much_is_told_when_to_come_again(self, stage: Stage) -> None:
-        with visiting_site(settings_of(stage, rate=2)) as visitor:
-            replies = [visitor.get("/api/v1/budget") for _ in range(12)]
+        with visiting_site(settings_of(stage, rate=1)) as visitor:
+            replies = [visitor.get("/api/v1/budget") for _ in range(30)]
             refused = [reply for reply in replies if reply.status_code == 429]
             assert refused
             assert {reply.headers["retry-after"] for reply in refused} == {"1"}

@@ -89,7 +89,7 @@ def watched(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     log = folder / "log"
     with ExitStack() as stack:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PYTHONPATH", str(folder))
+            patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
             patch.setenv("WEB_TEST_LOG", str(log))
             patch.setenv("NOISELEDGER_KEY", _KEY)
             patch.setenv("NOISELEDGER_PASSWORD", "open sesame")
