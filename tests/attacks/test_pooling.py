@@ -6,7 +6,6 @@ at the better neighbour only, and gives way.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,22 +14,13 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from attacks.combining import RUNS_TO_SEE_A_GAIN, Errors, best_combination, check_no_gain
+from attacks.weakened_paths import PaperPath
 from calibrated import check_deviation
-from noiseledger.core.path import Path, Point, Price
+from noiseledger.core.path import Path
 
 TRUTH = Fraction(1000)
 #: Deviation 1 goes to a third analyst; then one of the two who pool buys 2.5, the other 2.
 SOLD = [Fraction(1), Fraction(4, 25), Fraction(1, 4)]
-
-
-class PaperPath(Path):
-    """Weakened, as in the paper: case 2C is the nearest better answer plus fresh noise, whatever else was sold.
-
-    That is a bridge from 0, forgetting the lower neighbour: S(r)/r + Normal(0, 1/p - 1/r).
-    """
-
-    def _bridge(self, price: Price) -> Point:
-        return super()._bridge(replace(price, sources=price.sources[:1]))
 
 
 def pool(kind: type[Path], sold: list[Fraction], runs: int, left_out: int = 1) -> Errors:

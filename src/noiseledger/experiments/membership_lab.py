@@ -1,0 +1,206 @@
+"""Where many ledgers live and end, one after the other: a chain, a folder in memory, and real people's parts.
+
+Everything a ledger consists of is real: the contract on anvil, ``publish``, the worker with its journal, the analyst's
+side. Only the pipe to the chain is a leaner one, and the worker takes its steps when something was bought.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain.contract import event
+from noiseledger.chain.values import CASES, Request, from_units
+from noiseledger.core.path import Case, Point
+from noiseledger.core.query import Query
+from noiseledger.core.request import Wish
+from noiseledger.custodian import Custody
+from noiseledger.custodian.publish import publish
+from noiseledger.custodian.worker import Worker
+from noiseledger.data import Table
+from noiseledger.data.catalogue import Catalogue, read_catalogue
+from noiseledger.data.pinned import Pinned
+from noiseledger.experiments.membership_attacks import Seen, Transcript
+from noiseledger.ledger.chain import ChainLedger
+from noiseledger.ledger.history import points_of
+from noiseledger.ledger.local import LocalLedger
+
+CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in node.PLAY_KEYS)
+
+_MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
+_ROWS = 4
+_MOST = 1000
+_PRIVACY = """
+source = {{ file = "people.csv" }}
+privacy = {{ epsilon = {epsilon}, delta = {delta}, neighbours = "{neighbours}" }}
+columns.income = {{ lower = 0, upper = {most} }}
+"""
+_ONE_PERSON = """
+queries.ill = { measure = "count", where = "ill = TRUE" }
+queries.mean_income = { measure = "mean", column = "income" }
+"""
+_MANY_CELLS = """
+queries.people = {{ measure = "count", by = "cell", groups = {cells} }}
+queries.income = {{ measure = "sum", column = "income", by = "cell", groups = {cells} }}
+"""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Two neighbouring datasets, and what is promised about them.
+
+    With one cell, a ledger is one trial: in the neighbour one of the records is replaced, by a person who is ill and earns
+    the most. With more, a ledger is as many trials: each cell is empty or holds one such person, and its noise is its own.
+    """
+
+    epsilon: float
+    delta: float
+    cells: int = 1
+
+    @property
+    def text(self) -> str:
+        """The catalogue."""
+        neighbours = "replace" if self.cells == 1 else "add-remove"
+        queries = _ONE_PERSON if self.cells == 1 else _MANY_CELLS.format(cells=list(range(self.cells)))
+        return _PRIVACY.format(epsilon=self.epsilon, delta=self.delta, neighbours=neighbours, most=_MOST) + queries
+
+    @cached_property
+    def tables(self) -> tuple[Table, Table]:
+        """The dataset and its neighbour."""
+        if self.cells == 1:
+            others, target = [{"ill": False, "income": 0}] * (_ROWS - 1), {"ill": True, "income": _MOST}
+            return Table([*others, others[0]]), Table([*others, target])
+        present = [{"cell": cell, "income": _MOST} for cell in range(self.cells)]
+        return Table([], columns=["cell", "income"]), Table(present)
+
+
+class Pipe(Rpc):
+    """The same calls through Python's own HTTP client, in a third of the time: a trial makes over sixty."""
+
+    _connection: http.client.HTTPConnection | None = None
+
+    def _post(self, body: Any) -> Any:
+        if self._connection is None:
+            self._connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=60)
+        self._connection.request("POST", "/", json.dumps(body), {"Content-Type": "application/json"})
+        return json.loads(self._connection.getresponse().read())
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._connection is not None:
+            self._connection.close()
+        super().close()
+
+
+class Life:
+    """One ledger, from its publication to the attack."""
+
+    def __init__(self, contract: PrivacyLedgerContract, worker: Worker, queries: Sequence[Query], first: int) -> None:
+        """See a contract as an analyst does, with the worker at hand; nothing of it is in blocks before ``first``."""
+        self.queries = queries
+        self._contract = contract
+        self._worker = worker
+        self._first = first
+        self._ledger = ChainLedger(contract, first_block=first)
+        self._drawn: dict[Query, dict[Fraction, Point]] = {query: {} for query in queries}
+        #: The cases of all answers so far.
+        self.cases: list[Case] = []
+
+    @property
+    def budget(self) -> Fraction:
+        """All the precision there is."""
+        return self._ledger.terms.budget
+
+    @property
+    def spent(self) -> Fraction:
+        """What the chain says was spent."""
+        return self._contract.spent()
+
+    def buy(self, *requests: tuple[Query, Fraction]) -> None:
+        """Buy answers in one transaction, and let the worker reveal them."""
+        receipt = self._contract.ask([Request(query.identifier, precision) for query, precision in requests])
+        self.cases += [CASES[event(log).fields["case"]] for log in receipt.logs]
+        for error in self._worker.step().refused.values():
+            raise error
+
+    def ask_free(self, query: Query, *precisions: Fraction) -> None:
+        """Ask for what costs nothing: known answers, and such as the analyst draws between known ones."""
+        for answer in self._ledger.ask_many([(query, Wish(precision=precision)) for precision in precisions]):
+            self.cases.append(answer.case)
+            self._drawn[query][answer.precision] = answer.reveal.point
+
+    @contextmanager
+    def forgotten(self) -> Iterator[None]:
+        """Let the chain forget what happens in this block, and the analysts lose it; the journal has it for ever."""
+        before = self._contract.rpc.call("evm_snapshot")
+        yield
+        self._contract.rpc.call("evm_revert", before)
+        self._drawn = {query: {} for query in self.queries}
+
+    def transcript(self) -> Transcript:
+        """Return everything that an attacker can have."""
+        return Transcript(self.budget, tuple(self._seen(query) for query in self.queries))
+
+    def _seen(self, query: Query) -> Seen:
+        events = list(self._contract.events(["Revealed"], query.identifier, self._first))
+        stretches = [(from_units(e.fields["end"] - e.fields["start"]), tuple(e.fields["increments"])) for e in events]
+        return Seen(tuple(stretches), self._drawn[query] | points_of(events, query.dimension))
+
+
+class Lab:
+    """One chain and one folder."""
+
+    def __init__(self, rpc: Rpc, folder: Path) -> None:
+        """Use ``open_lab`` instead."""
+        self._rpc = rpc
+        self._folder = folder
+        self._custodian, self._worker, self._analyst = (Sender(rpc, key) for key in (CUSTODIAN, WORKER, ANALYST))
+
+    @contextmanager
+    def life(self, setting: Setting, journal: type[LocalLedger], *, neighbour: bool) -> Iterator[Life]:
+        """Publish a ledger over one of two neighbouring datasets, with this kind of journal; forget it in the end."""
+        home = Path(tempfile.mkdtemp(dir=self._folder))
+        catalogue = replace(_catalogue(setting), file=home / "people.toml")
+        catalogue.file.write_text(setting.text, encoding="utf-8")
+        custody = Custody.of(catalogue)
+        custody.folder.mkdir()
+        queries = [entry.query for entry in catalogue.entries]
+        data = Pinned(setting.tables[neighbour], queries, secrets.token_bytes(32))
+        first = int(self._rpc.call("eth_blockNumber"), 16)
+        address = publish(catalogue, data, self._custodian, WORKER.address).address
+        with closing(journal.open(custody.journal_file, data)) as opened:
+            # This chain has nobody to wait for, so what is in the newest block is final.
+            worker = Worker(PrivacyLedgerContract(self._rpc, address, self._worker), opened, "latest")
+            yield Life(PrivacyLedgerContract(self._rpc, address, self._analyst), worker, queries, first)
+        shutil.rmtree(home)
+
+
+@contextmanager
+def open_lab() -> Iterator[Lab]:
+    """Start a chain of its own, for the length of a block."""
+    memory = _MEMORY if _MEMORY.is_dir() else None
+    with (
+        tempfile.TemporaryDirectory(prefix="noiseledger-", dir=memory) as folder,
+        node.running() as chain,
+        Pipe(chain.url) as rpc,
+    ):
+        yield Lab(rpc, Path(folder))
+
+
+@cache
+def _catalogue(setting: Setting) -> Catalogue:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "people.toml"
+        file.write_text(setting.text, encoding="utf-8")
+        return read_catalogue(file)
