@@ -48,13 +48,11 @@ def audit(
 
     places = ledgers or [find_ledger(None)]
     _check_options(places, block, catalogue, secret, data)
-    inside = {"catalogue": catalogue, "secret": secret, "data": data} if catalogue else {}
     reports = []
     for place in places:
         with _progress(place) as heard:
-            reports.append(
-                _audit(place, inside, rpc=find_rpc(rpc), from_genesis=from_genesis, block=block, heard=heard)
-            )
+            options = {"rpc": find_rpc(rpc), "from_genesis": from_genesis, "block": block, "heard": heard}
+            reports.append(_audit(place, catalogue, secret, data, options))
     composed = compose(reports) if len(reports) > 1 else None
     if html is not None:
         _write(html, html_report(reports, composed))
@@ -78,14 +76,16 @@ def _check_options(
         raise InvalidInput("A catalogue belongs to one ledger: audit that one alone with --catalogue.")
 
 
-def _audit(place: str, inside: dict[str, Path | None], **options: Any) -> Report:
+def _audit(
+    place: str, catalogue: Path | None, secret: Path | None, data: Path | None, options: dict[str, Any]
+) -> Report:
     from noiseledger.audit import audit as audit_ledger  # noqa: PLC0415 - takes a second
 
-    if not inside:
+    if catalogue is None:
         return audit_ledger(place, **options)
     from noiseledger.audit.inside import audit_inside  # noqa: PLC0415 - likewise
 
-    return audit_inside(place, **inside, **options)
+    return audit_inside(place, catalogue=catalogue, secret=secret, data=data, **options)
 
 
 def _show(reports: list[Report], composed: Composed | None) -> None:
