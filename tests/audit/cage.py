@@ -76,12 +76,12 @@ class Cage:
         assert receipt.succeeded
         return receipt.transaction
 
-    def register(self, *queries: Query, ceiling: Amount = 0) -> str:
+    def register(self, *queries: Query, ceiling: Amount = 0, key: Key = CUSTODIAN) -> str:
         """Register queries; return the last transaction."""
         transaction = ""
         for query in queries:
             found = sensitivity(query, self.terms.population)
-            transaction = self.as_(CUSTODIAN).register(query, found, Fraction(ceiling)).transaction
+            transaction = self.as_(key).register(query, found, Fraction(ceiling)).transaction
         return transaction
 
     def register_as(self, definition: str, dimension: int, fraction: tuple[int, int], ceiling: int = 0) -> str:
