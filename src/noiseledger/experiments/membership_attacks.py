@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
+from math import inf, ulp
 from typing import TypeAlias
 
 from noiseledger.core.path import PATH_UNITS, Point
@@ -61,8 +61,9 @@ def by_last_bits(seen: Seen, coordinate: int, budget: Fraction) -> float:
     """Look for numbers that floating-point arithmetic reaches from one truth only; else go by the likelihood."""
     floats = [(cost, as_float(increment[coordinate])) for cost, increment in seen.increments]
     # Where one number is none that floating point makes, no floating point was at work, and reach means nothing.
-    for cost, value in floats if all(value is not None for _, value in floats) else ():
-        reached = [value is not None and is_in_reach(value, float(cost * truth)) for truth in (0, 1)]
+    certain = [(cost, value) for cost, value in floats if value is not None and ulp(value) * PATH_UNITS > 1]
+    for cost, value in certain if all(value is not None for _, value in floats) else ():
+        reached = [is_in_reach(value, float(cost * truth)) for truth in (0, 1)]
         if reached == [True, False]:
             return -inf
         if reached == [False, True]:
@@ -81,7 +82,10 @@ def pooled(answers: Mapping[Fraction, float], best: Fraction) -> tuple[float, fl
 
 
 def as_float(published: int) -> float | None:
-    """Return the floating-point number that gives this integer on the grid of paths; most integers have none."""
+    """Return a floating-point number that gives this integer on the grid of paths; most integers have none.
+
+    It is the only one, unless it is so small that these numbers lie closer together than the points of the grid.
+    """
     value = published / PATH_UNITS
     return value if round(Fraction(value) * PATH_UNITS) == published else None
 
