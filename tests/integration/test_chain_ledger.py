@@ -7,7 +7,9 @@ from fractions import Fraction
 import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, WORKER, as_seen_by
-from noiseledger.chain import PrivacyLedgerContract, Request, Reveal
+from noiseledger.chain import PrivacyLedgerContract, Request, Reveal, Rpc
+from noiseledger.chain.abi import encode_call
+from noiseledger.client import connect
 from noiseledger.core.path import PATH_UNITS, Case
 from noiseledger.errors import AnswerPending, BudgetExceeded, NotAllowed
 from noiseledger.ledger.chain import ChainLedger
@@ -77,3 +79,11 @@ def test_a_refusal_sends_nothing(contract: PrivacyLedgerContract) -> None:
     with pytest.raises(BudgetExceeded):
         ChainLedger(contract).ask(OVER_60, precision=4)
     assert height(contract) == before
+
+
+def test_a_definition_that_nobody_can_read_stops_no_one(rpc: Rpc, contract: PrivacyLedgerContract) -> None:
+    for definition in ("<script>", '{"measure":"share"}'):
+        contract.sender.wait(contract.sender.send(contract.address, encode_call("register", definition, 1, 1, 2000, 0)))
+    with connect(contract.address, rpc=rpc.url) as client:
+        assert [offer.query for offer in client.queries()] == [OVER_60]
+        assert client.history() == []

@@ -188,7 +188,7 @@ def test_a_budget_that_is_gone_and_other_refusals(run: Runner, ledger: Path, tmp
 
 
 def test_mistyped_words_get_a_hint(run: Runner, ledger: Path) -> None:
-    assert "Did you mean 'budget'?" in run("budgt").err
+    assert "Did you mean 'history'?" in run("histry").err
     assert "--epsilon" in run("quote", "x", ledger, "--epsilo", "1").err
     wrong = run("quote", "x", ledger, "--epsilo", "1", "--json")
     assert (wrong.code, wrong.error, wrong.err) == (2, "InvalidInput", "")

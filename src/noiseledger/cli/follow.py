@@ -72,16 +72,21 @@ class ChainFollower:
             self._offers = {offer.query.identifier: offer for offer in self._client.queries()}
         self._block = max(newest, self._block)
         for event in events:
-            yield self._take(event)
+            happening = self._take(event)
+            if happening is not None:
+                yield happening
 
-    def _take(self, event: Event) -> dict[str, Any]:
+    def _take(self, event: Event) -> dict[str, Any] | None:
+        """Take in what happened; of a query that cannot be read there is nothing to tell, but what it cost counts."""
         from noiseledger.chain.values import from_units  # noqa: PLC0415 - takes a second
 
-        offer = self._offers[event.fields["query"].hex()]
+        offer = self._offers.get(event.fields["query"].hex())
         if event.name == "Asked":
             asked = self._replay.take(event)
             self._spent += asked.cost
-            return _asked(offer, asked, self._ledger.terms.budget - self._spent)
+            return None if offer is None else _asked(offer, asked, self._ledger.terms.budget - self._spent)
+        if offer is None:
+            return None
         if event.name == "Revealed":
             before = self._points.get(offer.query.identifier, (0,) * offer.query.dimension)
             point = tuple(a + b for a, b in zip(before, event.fields["increments"], strict=True))

@@ -24,7 +24,7 @@ from noiseledger.core.path import Case, Path, Point, Price, Reveal, natural_valu
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request, Wish, read_request
 from noiseledger.core.sensitivity import Population, sensitivity
-from noiseledger.errors import AnswerPending, UnknownQuery
+from noiseledger.errors import AnswerPending, InvalidInput, UnknownQuery
 from noiseledger.ledger.history import Asked, points_of, replay
 from noiseledger.ledger.interface import Ledger, Quote, Record
 
@@ -88,7 +88,9 @@ class ChainLedger(Ledger):
         return self._budget(self.contract.spent())
 
     def queries(self) -> list[Query]:
-        return [Query.parse(event.fields["definition"]) for event in self._events(["Registered"])]
+        """Return the queries that may be asked; what a custodian wrote and nobody can read is none."""
+        found = (_readable(event.fields["definition"], self.population) for event in self._events(["Registered"]))
+        return [query for query in found if query is not None]
 
     def add(self, *queries: Query) -> None:
         catalogue = [(query, sensitivity(query, self.population)) for query in queries]
@@ -134,7 +136,7 @@ class ChainLedger(Ledger):
         spent, times = Fraction(0), dict[int, datetime]()
         for asked in replay(self._events(["Asked"]), reuses=self.terms.reuses):
             spent += asked.cost
-            if asked.number > after:
+            if asked.number > after and asked.query in queries:
                 query = queries[asked.query]
                 yield self._record(asked, query, paths[asked.query], spent, self._time(asked.block, times))
 
@@ -260,6 +262,15 @@ class ChainLedger(Ledger):
             found = self.contract.rpc.call("eth_getBlockByNumber", hex(block), False)
             known[block] = datetime.fromtimestamp(int(found["timestamp"], 16), UTC)
         return known[block]
+
+
+def _readable(definition: str, population: Population) -> Query | None:
+    try:
+        query = Query.parse(definition)
+        sensitivity(query, population)
+    except InvalidInput:
+        return None
+    return query
 
 
 def _no_truth() -> list[Fraction]:

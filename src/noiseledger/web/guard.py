@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from ipaddress import ip_network
 
 from fastapi import Request, Response
 from starlette.datastructures import Headers, MutableHeaders
@@ -109,12 +110,21 @@ class Guard:
         if scope["method"] not in _SAFE:
             _check_origin(headers)
         cost = next((cost for path, cost in _COSTS.items() if scope["path"].startswith(path)), 1.0)
-        if not self._allowance.take((scope.get("client") or ("", 0))[0], cost):
+        if not self._allowance.take(_visitor((scope.get("client") or ("", 0))[0]), cost):
             raise RequestRefused("Too many requests from your address: wait a second, then go on.", 429)
 
 
 def _told(scope: Scope, refusal: RequestRefused) -> Response:
     return respond(scope["path"], refusal, is_part=is_part(Request(scope)))
+
+
+def _visitor(address: str) -> str:
+    """Return whom an address counts for: in IPv6 one visitor has a whole network of them.
+
+    >>> _visitor("2001:db8:1:2:3:4:5:6"), _visitor("127.0.0.1")
+    ('2001:db8:1:2::/64', '127.0.0.1')
+    """
+    return str(ip_network(f"{address.partition('%')[0]}/64", strict=False)) if ":" in address else address
 
 
 def _host_name(host: str) -> str:
