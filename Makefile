@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # One file, one process: the examples of a document build on each other.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
 
-.PHONY: demo test check bench mutants faults screenshots setup lock format clean
+.PHONY: demo test check bench mutants faults membership screenshots setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
@@ -28,6 +28,9 @@ mutants: setup ## change the contract line by line; every change must fail a tes
 
 faults: setup ## play 500 random schedules of faults against real workers and a real chain
 	@NOISELEDGER_FAULT_SCHEDULES=500 $(BIN)/python -m pytest -q -n 4 --dist worksteal tests/faults/worker
+
+membership: setup ## attack the whole system, and weakened copies of it: the epsilon that is proved, next to the promise
+	@$(BIN)/python scripts/membership.py
 
 screenshots: setup ## take a picture of every web page, light and dark, phone and desk, into build/screenshots
 	@$(BIN)/python scripts/screenshots.py
