@@ -389,6 +389,25 @@ def test_a_late_first_block_is_noticed(rpc: Rpc) -> None:
     assert Mirror(life.contract, published).look().budget().spent == QUARTER
 
 
+def test_a_purchase_that_is_left_out_is_noticed(rpc: Rpc, monkeypatch: pytest.MonkeyPatch) -> None:
+    life = Life.begin(rpc)
+    life.ask((OVER_60, QUARTER))
+    life.ask((AGES, HALF))
+    mirror, batch = mirror_of(life), rpc.batch
+
+    def leave_out(calls: Sequence[Call]) -> list[Any]:
+        return [
+            reply[:-1] if method == "eth_getLogs" else reply
+            for (method, _), reply in zip(calls, batch(calls), strict=True)
+        ]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rpc, "batch", leave_out)
+        with pytest.raises(ChainMismatch, match="the endpoint keeps old events"):
+            mirror.look()
+    assert mirror.look().budget().spent == QUARTER + HALF
+
+
 # A chain that changes its mind between two looks.
 
 
@@ -607,6 +626,34 @@ def test_two_histories_are_never_mixed(chain: Rpc, head: Block, monkeypatch: pyt
                     patch.setattr(chain, "batch", batch)
                     assert essence(mirror.look()) == whole[which]
         assert shown == {0, 1}
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("way", [cut, reorganise])
+def test_a_chain_that_changes_its_mind_once_is_read_again_at_once(
+    chain: Rpc, head: Block, way: Callable[[Rpc, int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life = Life.begin(chain)
+    mirror, batch = mirror_of(life, head), chain.batch
+    for which in range(5):
+        mirror.look()
+        life.ask((OVER_60, life.contract.meter(OVER_60.identifier).bought + STEP))
+        life.reveal_all()
+        before, numbers = essence_but_final(mirror_of(life, head).look()), count()
+
+        def change_at(calls: Sequence[Call], numbers: Iterator[int] = numbers, which: int = which) -> list[Any]:
+            if next(numbers) == which:
+                with monkeypatch.context() as undone:
+                    undone.setattr(chain, "batch", batch)
+                    way(chain, 1)
+            return batch(calls)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(chain, "batch", change_at)
+            found = essence_but_final(mirror.look())  # and does not raise
+        after = essence_but_final(mirror_of(life, head).look())
+        assert found in (before, after)
+        assert essence_but_final(mirror.look()) == after
 
 
 class Lagging:

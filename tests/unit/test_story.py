@@ -264,6 +264,16 @@ def test_whether_the_beginning_was_seen() -> None:
     assert not told(events[1:]).has_beginning
 
 
+@pytest.fixture
+def usual_stack() -> Iterator[None]:
+    """Restore Python's own limit, which a library that signs with curves lifts for the whole process."""
+    lifted = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(lifted)
+
+
+@pytest.mark.usefixtures("usual_stack")
 @pytest.mark.parametrize("definition", ["drop table people", "[" * 24_000, '{"measure":"mean"}', "1", ""])
 def test_what_cannot_be_read_is_told_and_left_out(definition: str) -> None:
     writer = Writer()
