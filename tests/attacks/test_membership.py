@@ -112,6 +112,14 @@ def test_what_the_chain_forgot_is_in_no_transcript(lab: Lab) -> None:
     assert not untouched.increments
 
 
+def test_nor_is_what_was_drawn_from_it(lab: Lab) -> None:
+    with lab.life(Setting(EPSILON, DELTA), LocalLedger, neighbour=False) as life:
+        with life.forgotten():
+            membership.spend_in_public(life)
+        assert life.spent == 0
+        assert not any(seen.answers or seen.increments for seen in life.transcript().queries)
+
+
 def test_a_promise_is_only_compared_with_what_was_paid_for(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(membership, "PROMISED", PROMISED / 2)
     with pytest.raises(NoiseledgerError, match="was spent"):
