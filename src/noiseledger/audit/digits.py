@@ -13,20 +13,20 @@ from math import gcd, inf, log
 
 from noiseledger.audit import tails
 
-#: The last digits that are counted in full, for each base: twelve binary ones and four decimal ones.
-_LAST = {2: 2**12, 10: 10**4}
+#: The last digits that are counted in full, for each base: twelve binary ones and three decimal ones.
+_LAST = {2: 2**12, 10: 10**3}
 #: Those of them that are compared one by one.
 _FEW = {2: 16, 10: 10}
 
 
 class Digits:
-    """Keeps what the digits tell: sums and at most 14,096 counts, however many numbers there were."""
+    """Keeps what the digits tell: sums and at most 5,096 counts, however many numbers there were."""
 
-    def __init__(self) -> None:
-        """Begin without numbers."""
+    def __init__(self, *bases: int) -> None:
+        """Begin without numbers; look at them in base 2, in base 10, or in both."""
         self._numbers = 0
-        self._zeros = dict.fromkeys(_LAST, 0)
-        self._ends: dict[int, Counter[int]] = {base: Counter() for base in _LAST}
+        self._zeros = dict.fromkeys(bases, 0)
+        self._ends: dict[int, Counter[int]] = {base: Counter() for base in bases}
         self._divisor = 0
         self._narrowest = inf
 
@@ -35,9 +35,10 @@ class Digits:
         self._numbers += 1
         self._narrowest = min(self._narrowest, deviation)
         self._divisor = gcd(self._divisor, number)
-        for base, last in _LAST.items():
+        for base, ends in self._ends.items():
             self._zeros[base] += _final_zeros(number, base, deviation)
-            self._ends[base][number % last] += 1
+            if deviation >= 2 * _LAST[base]:
+                ends[number % _LAST[base]] += 1
 
     def p_value(self) -> float:
         """Return how likely digits are that are as little random."""
@@ -45,7 +46,7 @@ class Digits:
 
     def _p_values(self) -> Iterator[float]:
         yield self._common_divisor()
-        for base in _LAST:
+        for base in self._ends:
             yield self._final_zeros(base)
             yield self._crowd(base)
             yield self._evenness(base)
@@ -57,8 +58,9 @@ class Digits:
 
     def _crowd(self, base: int) -> float:
         """The last digits that came most often; any could have been it."""
-        most = max(self._ends[base].values())
-        return min(_LAST[base] * tails.binomial_at_least(most, self._numbers, 1 / _LAST[base]), 1.0)
+        ends = self._ends[base]
+        most = max(ends.values(), default=0)
+        return min(_LAST[base] * tails.binomial_at_least(most, ends.total(), 1 / _LAST[base]), 1.0)
 
     def _evenness(self, base: int) -> float:
         counts = [0] * _FEW[base]

@@ -15,11 +15,12 @@ test that fails, which an honest worker sees once in a million audits; and never
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from math import ceil, isqrt, log10, pi, sqrt
+from hashlib import sha256
+from math import ceil, isqrt, log, log10, pi, sqrt
 from statistics import NormalDist
 
 from noiseledger.audit import tails
@@ -37,6 +38,7 @@ _PATH_UNITS = 10**18
 #: Twenty digits more than a whole root has.
 _DIGITS = 10**20
 
+_DITHER_BITS = 32
 _CELLS = 16
 _EDGES = [NormalDist().inv_cdf(cell / _CELLS) for cell in range(1, _CELLS)]
 
@@ -126,7 +128,9 @@ class Plausibility:
         self._along, self._across, self._after = _Order(), _Order(), _Order()
         self._last_sign = 0.0
         self._last_signs: list[float] = []
-        self._published, self._noise = Digits(), Digits()
+        self._published, self._noise = Digits(2, 10), Digits(2, 10)
+        #: The noise in units of its own deviation, as binary and as decimal fractions.
+        self._fractions = {2: Digits(2), 10: Digits(10)}
         self._same_normal, self._same_noise, self._same_number = Repeats(2**34), Repeats(2**4), Repeats(2**4)
 
     def take(self, query: str, precision: int, truth: Sequence[Fraction], increments: Sequence[int]) -> None:
@@ -140,6 +144,7 @@ class Plausibility:
         """
         deviation = sqrt(precision) * _PATH_UNITS / _PRECISION_ROOT
         root = isqrt(precision * _DIGITS**2)
+        scales = {base: base ** int(log(deviation / 4, base)) for base in self._fractions}
         noise = []
         for value, increment in zip(truth, increments, strict=True):
             # What is beyond the truth, exactly: excess / unit, in path units.
@@ -148,6 +153,10 @@ class Plausibility:
             noise.append(excess / unit / deviation)
             normal = abs(excess) * _PRECISION_ROOT * _DIGITS // (unit * root)
             self._take_digits(increment, (2 * excess + unit) // (2 * unit), normal, deviation)
+            dithered = (excess << _DITHER_BITS) + _dither(increment) * unit
+            self._take_fractions(
+                dithered * _PRECISION_ROOT * _DIGITS, (unit << _DITHER_BITS) * root * _PATH_UNITS, scales
+            )
         self._take_path(self._paths.setdefault(query, _Path()), precision, noise)
         for number in noise:
             self._take_normal(number, 0.5 / deviation)
@@ -168,7 +177,9 @@ class Plausibility:
             return {}
         return {
             Test.FORGOTTEN: tails.best_of(self._nearest, self.count),
-            Test.GRID: tails.any_of(digits.p_value() for digits in (self._published, self._noise)),
+            Test.GRID: tails.any_of(
+                digits.p_value() for digits in (self._published, self._noise, *self._fractions.values())
+            ),
             Test.REPEATS: tails.any_of(r.p_value() for r in (self._same_normal, self._same_noise, self._same_number)),
             Test.ANSWERS: tails.any_of(self._of_queries(Test.ANSWERS)),
             Test.SIZE: tails.any_of(self._of_queries(Test.SIZE)),
@@ -186,6 +197,15 @@ class Plausibility:
         self._same_number.take(increment, 0.5, chance)
         self._same_noise.take(abs(noise), 0.5, 2 * chance)
         self._same_normal.take(normal, 1 + _PATH_UNITS / deviation, 1 / (sqrt(pi) * _PATH_UNITS))
+
+    def _take_fractions(self, top: int, bottom: int, scales: Mapping[int, int]) -> None:
+        """Take in the digits of a standard normal number, as far as they are known: it, too, may come from a coarse grid.
+
+        What is published is a rounding already, and a second rounding of that would not be even: so the first is made up
+        for by something between -1/2 and 1/2 that was added to the noise.
+        """
+        for base, digits in self._fractions.items():
+            digits.take((2 * top * scales[base] + bottom) // (2 * bottom), scales[base])
 
     def _take_path(self, path: _Path, precision: int, noise: Sequence[float]) -> None:
         path.squares += sum(number * number for number in noise)
@@ -256,6 +276,11 @@ _WRONG = {
     Test.INDEPENDENCE: "The noise is not new each time: it depends on that before it",
     Test.SHAPE: "The noise is not Gaussian",
 }
+
+
+def _dither(number: int) -> int:
+    """Return something between -1/2 and 1/2 that is as good as random, and the same in each audit; shifted by its bits."""
+    return int.from_bytes(sha256(str(number).encode()).digest()[: _DITHER_BITS // 8]) - (1 << (_DITHER_BITS - 1))
 
 
 def _sign(number: float) -> float:

@@ -1,0 +1,392 @@
+"""The tests of the noise: they leave honest workers alone at the stated rate, and catch each kind of dishonest one.
+
+Each statistical check here has a false-alarm rate of 1e-9, see calibrated.py.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import isqrt, log10
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from audit.dishonest_workers import (
+    Weakness,
+    biased,
+    coarse_noise,
+    flattering,
+    float_noise,
+    half_the_noise,
+    no_noise,
+    noise_repeated_along_a_path,
+    noise_reused_across_queries,
+    same_noise_for_all_groups,
+    scaled_noise,
+)
+from calibrated import FALSE_ALARM
+from noiseledger.audit import plausible, tails
+from noiseledger.audit.digits import Digits
+from noiseledger.audit.plausible import ENOUGH_TO_TELL, Plausibility, Test
+from noiseledger.audit.repeats import Repeats
+from noiseledger.core.noise import rounded_gaussian, rounded_gaussians
+from noiseledger.core.path import PATH_UNITS
+from noiseledger.core.privacy import UNITS
+
+#: From one unit of precision, where rounding shows most, to more than any budget.
+PRECISIONS = (1, 12_345, UNITS // 10**6, UNITS // 7, 3 * UNITS)
+PLENTY = 300
+
+
+def draw(law: Weakness, precision: int, truth: Sequence[Fraction]) -> list[int]:
+    """Return what a worker publishes, by the mathematics as they are told and not as they are tested."""
+    stretch = Fraction(precision, UNITS)
+    return law([stretch * PATH_UNITS * value for value in truth], stretch * PATH_UNITS**2)
+
+
+def truths(queries: int, dimension: int = 1) -> dict[str, list[Fraction]]:
+    return {
+        f"q{number}": [Fraction(random.randrange(10**6), 777) for _ in range(dimension)] for number in range(queries)
+    }
+
+
+def live(
+    law: Weakness = rounded_gaussians,
+    steps: int = 1,
+    queries: int = 1,
+    dimension: int = 1,
+    precisions: Sequence[int] = PRECISIONS,
+    noise: Plausibility | None = None,
+) -> Plausibility:
+    """Let a worker reveal every query so many times, over stretches of any length."""
+    noise = noise or Plausibility()
+    known = truths(queries, dimension)
+    for _ in range(steps):
+        for query, truth in known.items():
+            precision = random.choice(precisions)
+            noise.take(query, precision, truth, draw(law, precision, truth))
+    return noise
+
+
+def failing(noise: Plausibility) -> set[Test]:
+    return {outcome.test for outcome in noise.outcomes() if not outcome.holds}
+
+
+# The probabilities.
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 7, 100, 10_000, 1_000_000])
+def test_chi_square_tails_are_those_of_scipy(degrees: int) -> None:
+    for level in (1e-200, 1e-20, 1e-6, 0.1, 0.5):
+        low, high = float(stats.chi2.ppf(level, degrees)), float(stats.chi2.isf(level, degrees))
+        if low > 1e-280:
+            assert tails.chi_square_tails(low, degrees)[0] == pytest.approx(level, rel=1e-6)
+        assert tails.chi_square_tails(high, degrees)[1] == pytest.approx(level, rel=1e-6)
+
+
+@pytest.mark.parametrize("chance", [1 / 4096, 0.1, 0.5, 0.9])
+def test_binomial_tails_are_those_of_scipy_or_larger(chance: float) -> None:
+    for trials in (1, 2, 30, 1000, 10**6):
+        for level in (1e-30, 1e-9, 0.01, 0.4):
+            successes = int(stats.binom.isf(level, trials, chance))
+            expected = float(stats.binom.sf(successes - 1, trials, chance))
+            found = tails.binomial_at_least(successes, trials, chance)
+            assert found == (pytest.approx(expected, rel=1e-6) if successes > trials * chance else 1)
+
+
+# Honest workers.
+
+#: Where the law of the p-value is uniform, and not only above it.
+UNIFORM = (Test.MEAN, Test.ANSWERS, Test.SIZE, Test.FORGOTTEN, Test.OUTLIERS)
+
+
+@pytest.mark.parametrize(("increments", "lives"), [(1, 1500), (2, 1000), (5, 600), (30, 200)])
+def test_p_values_of_honest_workers_are_uniform_or_larger(increments: int, lives: int) -> None:
+    found: dict[Test, list[float]] = {test: [] for test in Test}
+    for _ in range(lives):
+        # A stretch of a single unit would blur the smallest numbers by 6e-5: too large a p-value, and not a uniform one.
+        for test, p_value in live(steps=increments, precisions=PRECISIONS[2:]).p_values().items():
+            found[test].append(p_value)
+    for test in UNIFORM:
+        assert stats.kstest(found[test], "uniform").pvalue > FALSE_ALARM, test
+    check_not_too_small(found)
+
+
+@pytest.mark.parametrize(("shape", "lives"), [((1, 3, 1), 800), ((3, 2, 4), 300), ((4, 10, 2), 100)])
+def test_p_values_of_several_queries_and_groups_are_not_too_small(shape: tuple[int, int, int], lives: int) -> None:
+    found: dict[Test, list[float]] = {test: [] for test in Test}
+    for _ in range(lives):
+        for test, p_value in live(rounded_gaussians, *shape).p_values().items():
+            found[test].append(p_value)
+    check_not_too_small(found)
+
+
+def check_not_too_small(found: Mapping[Test, Sequence[float]]) -> None:
+    for test, p_values in found.items():
+        for level in (0.1, 0.03, 0.01, 0.001):
+            below = sum(p_value <= level for p_value in p_values)
+            assert stats.binomtest(below, len(p_values), level, alternative="greater").pvalue > FALSE_ALARM, test
+
+
+def test_all_tests_together_keep_the_false_alarm_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plausible, "FALSE_ALARM", 0.1)
+    accused = sum(bool(failing(live(steps=4, queries=2))) for _ in range(400))
+    assert stats.binomtest(accused, 400, 0.1, alternative="greater").pvalue > FALSE_ALARM
+    # The level is used up, not just kept: or else what follows could not be caught.
+    assert stats.binomtest(accused, 400, 0.02, alternative="less").pvalue > FALSE_ALARM
+
+
+def test_cells_are_compared_exactly_with_few_counts_and_closely_with_many() -> None:
+    dice = np.random.default_rng()
+    for counts, slack in ((1, 0.0), (5, 0.0), (40, 0.0), (5000, 0.5)):
+        p_values = [tails.evenly_filled(row) for row in dice.multinomial(counts, [1 / 16] * 16, 1500).tolist()]
+        below = sum(p_value <= 0.1 for p_value in p_values)
+        assert stats.binomtest(below, 1500, 0.1, alternative="greater").pvalue > FALSE_ALARM
+        assert stats.binomtest(below, 1500, 0.1 * slack, alternative="less").pvalue > FALSE_ALARM
+
+
+def test_the_stated_rate_is_one_in_a_million() -> None:
+    assert plausible.FALSE_ALARM == 1e-6
+
+
+# Dishonest workers.
+
+
+@pytest.mark.parametrize("precision", PRECISIONS[2:])
+def test_forgotten_noise_is_caught_with_one_increment(precision: int) -> None:
+    assert Test.FORGOTTEN in failing(live(no_noise(), precisions=[precision]))
+
+
+def test_forgotten_noise_is_caught_once_in_a_long_honest_life() -> None:
+    noise = live(steps=PLENTY)
+    noise.take("forgotten", UNITS, [Fraction(1, 3)], [PATH_UNITS // 3])
+    assert Test.FORGOTTEN in failing(noise)
+
+
+@pytest.mark.parametrize(
+    ("law", "test", "words"),
+    [
+        (half_the_noise(), Test.SIZE, "less noise"),
+        (scaled_noise("2"), Test.SIZE, "more noise"),
+        (biased(), Test.MEAN, "leans to one side"),
+        (flattering(), Test.ANSWERS, "further from the truth"),
+        (float_noise(), Test.GRID, "low-order digits"),
+        (coarse_noise(), Test.GRID, "coarse grid"),
+        (coarse_noise(), Test.REPEATS, "used twice"),
+        (noise_repeated_along_a_path(), Test.REPEATS, "used twice"),
+    ],
+)
+def test_weak_noise_is_caught(law: Weakness, test: Test, words: str) -> None:
+    outcomes = {o.test: o for o in live(law, PLENTY, precisions=[UNITS // 7]).outcomes()}
+    assert not outcomes[test].holds
+    assert words in outcomes[test].sentence
+    assert f"over {PLENTY} increments" in outcomes[test].sentence
+
+
+def test_half_the_noise_is_caught_with_a_hundred_increments() -> None:
+    # 99% of such workers are caught with 82; this fails once in a thousand million runs.
+    assert Test.SIZE in failing(live(half_the_noise(), 130, precisions=[UNITS]))
+
+
+def test_a_single_query_with_half_the_noise_is_named() -> None:
+    noise = live(steps=PLENTY, queries=10)
+    for _ in range(PLENTY):
+        noise.take("the other", UNITS, [Fraction(5)], draw(half_the_noise(), UNITS, [Fraction(5)]))
+    (wrong,) = (o.sentence for o in noise.outcomes() if o.test is Test.SIZE)
+    assert "less noise in the answers to 'the other'" in wrong
+
+
+def test_other_data_is_caught_in_the_answers() -> None:
+    noise = Plausibility()
+    for query, truth in truths(20).items():
+        published = draw(rounded_gaussians, UNITS, [value + 5 for value in truth])
+        noise.take(query, UNITS, truth, published)
+    assert Test.ANSWERS in failing(noise)
+
+
+def test_noise_that_takes_itself_back_is_caught_in_the_answers() -> None:
+    noise, truth = Plausibility(), [Fraction(7, 3)] * 40
+    first = draw(rounded_gaussians, UNITS, truth)
+    noise.take("q", UNITS, truth, first)
+    # What is left of it is a tenth.
+    mean = 2 * PATH_UNITS * Fraction(7, 3)
+    noise.take(
+        "q",
+        UNITS,
+        truth,
+        [round(mean - a + (a - mean / 2) / 10) + rounded_gaussian(Fraction(0), Fraction(99**2)) for a in first],
+    )
+    wrong = {o.test: o.sentence for o in noise.outcomes() if not o.holds}
+    assert "nearer to the truth" in wrong[Test.ANSWERS]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "sign"), [(UNITS, UNITS, 1), (UNITS, UNITS, -1), (UNITS // 11, UNITS // 3, -1)]
+)
+def test_noise_that_is_used_twice_is_caught_once_in_a_long_honest_life(first: int, second: int, sign: int) -> None:
+    noise = live(steps=PLENTY)
+    normal = Fraction(rounded_gaussian(Fraction(0), Fraction(10**50)), 10**25)
+    for query, precision, times in (("a", first, 1), ("b", second, sign)):
+        noise.take(query, precision, [Fraction(2, 7)], draw(with_noise(times * normal), precision, [Fraction(2, 7)]))
+    assert failing(noise) == {Test.REPEATS}
+
+
+def with_noise(normal: Fraction) -> Weakness:
+    def law(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        deviation = Fraction(isqrt(int(variance * 10**40)), 10**20)
+        return [round(mean + normal * deviation) for mean in means]
+
+    return law
+
+
+def test_a_number_that_is_published_twice_is_caught_also_where_it_means_two_things() -> None:
+    noise = live(steps=PLENTY)
+    (published,) = draw(rounded_gaussians, UNITS, [Fraction(1, 2)])
+    noise.take("a", UNITS, [Fraction(1, 2)], [published])
+    noise.take("b", UNITS // 2, [Fraction(3, 2)], [published])
+    assert failing(noise) == {Test.REPEATS}
+
+
+def test_noise_that_is_copied_without_fitting_it_to_the_stretch_is_caught() -> None:
+    noise = live(steps=PLENTY)
+    (copied,) = draw(rounded_gaussians, UNITS, [Fraction(0)])
+    for precision in (UNITS, UNITS // 2):
+        noise.take("a", precision, [Fraction(3)], [3 * PATH_UNITS * precision // UNITS + copied])
+    assert failing(noise) == {Test.REPEATS}
+
+
+@pytest.mark.parametrize(
+    ("law", "queries", "groups"), [(noise_reused_across_queries(), 2, 1), (same_noise_for_all_groups(), 1, 2)]
+)
+def test_noise_that_is_shared_is_caught_with_two_increments(law: Weakness, queries: int, groups: int) -> None:
+    noise = live(law, queries=queries, dimension=groups, precisions=[UNITS // 3])
+    assert noise.count == 2
+    assert Test.REPEATS in failing(noise)
+
+
+def test_noise_that_follows_the_noise_before_is_caught() -> None:
+    last = [0]
+
+    def law(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        fresh = rounded_gaussians([0] * len(means), Fraction(variance) * 3 / 4)
+        last[0] = last[0] // 2 + fresh[0]
+        return [round(means[0]) + last[0]]
+
+    assert Test.INDEPENDENCE in failing(live(law, 600, precisions=[UNITS]))
+
+
+def test_noise_that_is_not_gaussian_is_caught() -> None:
+    def even(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        width = isqrt(int(3 * variance))
+        return [round(mean) + random.randint(-width, width) for mean in means]
+
+    assert Test.SHAPE in failing(live(even, 1500))
+
+
+def test_one_increment_out_of_place_is_caught_among_many() -> None:
+    noise = live(steps=PLENTY)
+    noise.take("odd", UNITS, [Fraction(0)], draw(rounded_gaussians, UNITS, [Fraction(15)]))
+    assert Test.OUTLIERS in failing(noise)
+
+
+@pytest.mark.parametrize("grid", [2**20, 10**9, 7**11 + 2])
+def test_a_grid_of_any_kind_is_caught_with_two_increments(grid: int) -> None:
+    def law(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        return [round(Fraction(number, grid)) * grid for number in rounded_gaussians(means, variance)]
+
+    assert Test.GRID in failing(live(law, 2, precisions=[UNITS]))
+
+
+def float_normals(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+    """Draw standard normal numbers in floating point, and be exact from there on."""
+    return [round(mean + Fraction(random.gauss()) * isqrt(int(variance))) for mean in means]
+
+
+def binary_normals(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+    """Draw standard normal numbers with thirty binary digits behind the point."""
+    return [round(mean + Fraction(round(random.gauss() * 2**30), 2**30) * isqrt(int(variance))) for mean in means]
+
+
+def decimal_normals(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+    """Draw standard normal numbers with nine digits behind the point."""
+    return [round(mean + Fraction(f"{random.gauss():.9f}") * isqrt(int(variance))) for mean in means]
+
+
+@pytest.mark.parametrize(("law", "increments"), [(binary_normals, 4), (decimal_normals, 4), (float_normals, PLENTY)])
+def test_coarse_noise_is_caught_also_where_no_two_stretches_are_alike(law: Weakness, increments: int) -> None:
+    precisions = [UNITS // 40 + random.randrange(UNITS // 100) for _ in range(1000)]
+    assert Test.GRID in failing(live(law, increments, precisions=precisions))
+
+
+def test_digits_that_are_always_the_same_are_caught() -> None:
+    digits = Digits(2, 10)
+    for _ in range(5):
+        digits.take(random.randrange(10**14) * 2**12 + 1234, 1e17)
+    assert digits.p_value() < FALSE_ALARM
+
+
+def test_a_last_digit_that_comes_too_often_is_caught() -> None:
+    digits = Digits(2, 10)
+    for _ in range(3000):
+        digits.take(random.randrange(10**16) * 10 + random.choice((*range(10), 3)), 1e17)
+    assert digits.p_value() < 1e-4
+
+
+# Many increments, and extreme ones.
+
+
+def test_repeats_are_found_with_little_memory() -> None:
+    repeats = Repeats(cell=2**34, limit=500)
+    values = [random.getrandbits(62) for _ in range(5000)]
+    for value in values:
+        repeats.take(value, 2, 2**-62)
+    assert repeats.p_value() > FALSE_ALARM
+    for value in values:
+        repeats.take(value + 1, 2, 2**-62)
+        assert len(repeats._values) <= 500
+    assert repeats.p_value() < 1e-20
+
+
+def test_one_number_over_and_over_needs_no_memory_and_is_remembered() -> None:
+    repeats = Repeats(cell=2**4, limit=100)
+    for _ in range(1000):
+        repeats.take(0, 0.5, 1e-17)
+    assert len(repeats._values) <= 100
+    assert repeats.p_value() < 1e-9
+
+
+@pytest.mark.parametrize("increment", [2**255 - 1, -(2**255), 0])
+def test_any_number_can_be_published(increment: int) -> None:
+    noise = Plausibility()
+    noise.take("q", 1, [Fraction(10**30, 7)], [increment])
+    noise.take("q", 2**128 - 1, [Fraction(10**30, 7)], [increment])
+    assert failing(noise)
+
+
+# What is told.
+
+
+def test_p_values_are_told_as_powers_of_ten_that_are_no_smaller() -> None:
+    noise = live(steps=ENOUGH_TO_TELL)
+    exact = noise.p_values()
+    for outcome in noise.outcomes():
+        assert exact[outcome.test] <= outcome.p_value * (1 + 1e-9) < 10 * exact[outcome.test] * (1 + 1e-9)
+        assert log10(outcome.p_value) == pytest.approx(round(log10(outcome.p_value)))
+
+
+def test_of_few_increments_nothing_is_told_unless_it_is_wrong() -> None:
+    # With the p-value of one increment, anyone could compute the true answer, up to a sign.
+    noise = Plausibility()
+    (published,) = draw(rounded_gaussians, UNITS, [Fraction(3)])
+    noise.take("q", UNITS, [Fraction(published + 3_141_592_653_589_793_237, PATH_UNITS)], [published])
+    assert noise.p_values()[Test.MEAN] < 0.01
+    assert {outcome.p_value for outcome in noise.outcomes()} == {1}
+    wrong = {o.test: o.p_value for o in live(no_noise(), precisions=[UNITS]).outcomes()}
+    assert wrong[Test.FORGOTTEN] < plausible.FALSE_ALARM
+
+
+def test_without_increments_nothing_is_said() -> None:
+    assert Plausibility().outcomes() == []
