@@ -155,7 +155,7 @@ def no_noise() -> Weakness:
     return lambda means, variance: [round(mean) for mean in means]
 
 
-def scaled_noise(factor: Fraction | str) -> Weakness:
+def scaled_noise(factor: Fraction | int | str) -> Weakness:
     """Multiply all noise: with a factor below 1 answers tell more than was paid for."""
     return lambda means, variance: rounded_gaussians(means, variance * Fraction(factor) ** 2)
 

@@ -30,7 +30,7 @@ def unreadable_logs() -> Iterator[tuple[list[bytes], bytes]]:
     for topic in TOPICS:
         yield [topic], b""
         yield [topic, some], b"\x01"
-    published, registered, _, revealed, *_, appointed = TOPICS
+    published, registered, _, revealed, _, paused, appointed = TOPICS
     yield [published], words(*range(9))
     yield [registered, some], words(1, 1, 1, 0, MOST)  # a text far beyond the end
     yield [registered, some], words(1, 1, 1, 0, 160, MOST)  # a text of any length
@@ -40,4 +40,8 @@ def unreadable_logs() -> Iterator[tuple[list[bytes], bytes]]:
     yield [revealed, some], words(0, 1, 96, 2**62)
     yield [revealed, some], words(0, 1, 97, 1, 1)  # begins between two words
     yield [appointed], words(64, 0, 2**40) + b"\xff" * 32
+    yield [appointed], words(64, 2**160, 4) + b"heir" + bytes(28)  # nobody has such an address
     yield [bytes(32)], b""
+    yield [paused], words(2)  # neither true nor false
+    yield [paused, some], words(1)  # a field of it was made a topic
+    yield [revealed], words(0, 1, 96, 0)

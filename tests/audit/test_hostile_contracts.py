@@ -123,6 +123,18 @@ def test_well_formed_events_are_read(text: bytes, number: int, increments: list[
     assert wire.signed_list("0x" + encode(["int256[]"], [increments]).hex()) == tuple(increments)
 
 
+@pytest.mark.parametrize(("precision", "is_sold"), [(0, False), (1, True), (2**112 - 1, True), (2**112, False)])
+def test_no_request_is_beyond_what_the_contract_counts(precision: int, is_sold: bool) -> None:
+    report = Report(ADDRESS, 1)
+    replay = Replay(report)
+    replay.take(wire.read_log(published(block=0)))
+    definition = encode(["uint256"] * 4 + ["string"], [1, 1, 2000, 0, OVER_60.canonical])
+    replay.take(wire.read_log(log([REGISTERED, bytes.fromhex(OVER_60.identifier)], definition, index=0)))
+    sold = words(precision, 0, 0, 1, precision)
+    replay.take(wire.read_log(log([ASKED, bytes.fromhex(OVER_60.identifier), words(7)], sold, index=1)))
+    assert (report.broken[Rule.PRICE] == 0) == is_sold
+
+
 @pytest.mark.parametrize("places", [[(1, 0), (1, 0)], [(2, 0), (1, 0)], [(1, 1), (1, 0)]])
 def test_a_record_out_of_order_is_noticed(places: list[tuple[int, int]]) -> None:
     """No contract can do that, but a node or a reorganised chain can."""
@@ -135,17 +147,27 @@ def test_a_record_out_of_order_is_noticed(places: list[tuple[int, int]]) -> None
     assert list(report.broken) == [Rule.RECORD]
 
 
-def test_a_definition_that_nests_too_deep_is_no_definition() -> None:
+def test_any_definition_is_read_or_none() -> None:
     report = Report(ADDRESS, 1)
     replay = Replay(report)
     replay.take(wire.read_log(published(block=0)))
-    for number, text in enumerate(
-        ("[" * 24_000, "[" * 90_000, '{"where":' * 2_000, "9" * 10_000, "1e999999999", "NaN")
-    ):
-        definition = text.encode()
+    texts = b"[" * 24_000, b"[" * 90_000, b'{"where":' * 2_000, b"9" * 10_000, b"1e999999999", b"NaN", b"\xff\xfe"
+    for number, definition in enumerate(texts):
         data = encode(["uint256"] * 4 + ["bytes"], [1, 1, 1, 0, definition])
         replay.take(wire.read_log(log([REGISTERED, sha256(definition).digest()], data, index=number)))
-    assert report.broken == {Rule.CATALOGUE: 6}
+    assert report.broken == {Rule.CATALOGUE: 7}
+
+
+@pytest.mark.parametrize("extra", [b"", words(0), b"\x00"])
+@pytest.mark.parametrize("flag", [0, 1, 2, MOST])
+def test_terms_are_eight_words_and_three_of_them_true_or_false(flag: int, extra: bytes) -> None:
+    report = Report(ADDRESS, 1)
+    replay = Replay(report)
+    replay.take(wire.read_log(published()))
+    told = encode([TERMS_TYPE], [TERMS.encode()])
+    told = told[:128] + words(flag) + told[160:] + extra
+    check_state(report, AnswersAnything(["0x" + told.hex()]), Head(1, "0x"), replay)
+    assert (report.broken[Rule.TERMS] == 0) == (flag == TERMS.invites and not extra)
 
 
 def test_what_analysts_write_cannot_make_a_ledger_look_dishonest(cage: Cage) -> None:

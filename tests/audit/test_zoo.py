@@ -19,6 +19,7 @@ def test_every_beast_is_caught(beast: Beast, cage: Cage) -> None:
     assert set(report.broken) == {beast.rule, *beast.also}, [str(finding) for finding in report.findings]
     assert not report.is_well
     assert report.verdict.startswith("NOT WELL")
+    assert report.epsilon_spent >= 0
 
 
 def test_an_honest_ledger_is_not_caught(cage: Cage) -> None:

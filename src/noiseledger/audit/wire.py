@@ -253,9 +253,6 @@ def _bytes(data: bytes, place: int) -> bytes:
 def _signed_list(data: bytes, place: int) -> tuple[int, ...]:
     start = _target(data, place)
     length = _number(data, start)
-    # A list that is said to be longer than all there is must not be waited for.
-    if length > len(data) // WORD:
-        raise IndexError(length)
     found = (_number(data, start + 1 + item) for item in range(length))
     return tuple(value - 2 * _SIGNED if value >= _SIGNED else value for value in found)
 

@@ -1,0 +1,167 @@
+"""Ledgers whose record or whose code is not that of the published contract."""
+
+from __future__ import annotations
+
+from audit.altered import SOURCE, added, bytecode
+from audit.beasts import beast
+from audit.cage import OTHER, OVER_30, OVER_60, TOWNS, Cage
+from audit.hostile import unreadable_logs
+from audit.zoo_answers import CARELESS
+from noiseledger.audit import Rule
+
+_NEWS = ("event Allowed:\n", "event News:\n    text: String[9]\n\nevent Allowed:\n")
+_SPEAK = added('@external\ndef speak():\n    log News(text="all well")\n\n')
+
+
+@beast(Rule.RECORD, "never writes such an event", changes=[_NEWS, *_SPEAK])
+def writes_another_event(cage: Cage) -> str:
+    cage.live()
+    return cage.send(OTHER, "speak()")
+
+
+_GARBLED = """@external
+def garble(topics: DynArray[bytes32, 4], data: Bytes[1024]):
+    if len(topics) == 1:
+        raw_log([topics[0]], data)
+    else:
+        raw_log([topics[0], topics[1]], data)
+
+"""
+
+
+@beast(Rule.RECORD, "never writes such an event", changes=added(_GARBLED))
+def writes_events_that_cannot_be_read(cage: Cage) -> str:
+    cage.live()
+    sent = [cage.send(OTHER, "garble(bytes32[],bytes)", topics, data) for topics, data in unreadable_logs()]
+    return sent[0]
+
+
+@beast(
+    Rule.RECORD,
+    "A request for a query that is not registered",
+    changes=[('    assert meter != 0, "ledger: unknown query"\n', "")],
+)
+def sells_what_is_not_registered(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    return cage.ask((OVER_30, "1/4"))
+
+
+@beast(
+    Rule.RECORD,
+    "An answer to a query that is not registered",
+    changes=[('    assert meter != 0, "ledger: unknown query"\n', ""), *CARELESS],
+)
+def answers_what_is_not_registered(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    return cage.reveal(OVER_30, 0, "1/4", [])
+
+
+@beast(
+    Rule.BYTECODE,
+    "is not that of the published contract",
+    changes=[("MAX_BATCH: constant(uint256) = 100", "MAX_BATCH: constant(uint256) = 101")],
+)
+def behaves_well_with_other_code(cage: Cage) -> str:
+    """Who knows what it will do tomorrow."""
+    cage.live()
+    return ""
+
+
+@beast(Rule.BYTECODE, "is not that of the published contract")
+def stands_behind_a_proxy(cage: Cage) -> str:
+    """Every call is passed on to the real contract's code, until somebody passes it on to another one's."""
+    cage.publish()
+    cage.publish(code=bytecode(proxy(cage.address)))
+    cage.live()
+    return ""
+
+
+@beast(Rule.BYTECODE, "The terms in the contract's code are not those that it tells")
+def has_more_code_behind_the_terms(cage: Cage) -> str:
+    """Only the constructor is altered: it puts another number there."""
+    cage.publish(
+        [
+            ("TERMS: immutable(Terms)\n", "TERMS: immutable(Terms)\nMORE: immutable(uint256)\n"),
+            ("    TERMS = terms\n", "    TERMS = terms\n    MORE = 7\n"),
+        ]
+    )
+    cage.live()
+    return ""
+
+
+_NEVER = "    assert msg.sender == self\n"
+
+
+@beast(
+    Rule.TERMS,
+    "The terms that the contract tells",
+    Rule.STATE,
+    changes=[
+        ("    return TERMS\n", f"{_NEVER}    return TERMS\n"),
+        ("    return self._till & MAX_PRECISION\n", f"{_NEVER}    return 0\n"),
+        ("    return self._till < SELLING\n", f"{_NEVER}    return True\n"),
+        ("    word: uint256 = self._meters[query]\n", f"{_NEVER}    word: uint256 = self._meters[query]\n"),
+        ("    values: DynArray[int256, ", f"{_NEVER}    values: DynArray[int256, "),
+    ],
+)
+def does_not_answer(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    cage.ask((OVER_60, "1/4"))
+    return ""
+
+
+_METER = """def meter(query: bytes32) -> (uint256, uint256, uint256):
+    \"\"\"
+    @param query Which query
+    @return Its dimension, 0 for an unknown query
+    @return The precision bought
+    @return The precision revealed
+    \"\"\"
+    word: uint256 = self._meters[query]
+    return word >> 224, word & MAX_PRECISION, (word >> 112) & MAX_PRECISION
+"""
+_POINT = """def point(query: bytes32) -> DynArray[int256, MAX_COORDINATES]:
+    \"\"\"
+    @notice Read the furthest point of a path: divided by the precision revealed, the best answer known.
+    @param query Which query
+    @return One number for each coordinate
+    \"\"\"
+    values: DynArray[int256, MAX_COORDINATES] = []
+    for j: uint256 in range(self._known(query) >> 224, bound=MAX_COORDINATES):
+        values.append(self._points[query][j])
+    return values
+"""
+
+
+@beast(
+    Rule.TERMS,
+    "The terms that the contract tells",
+    Rule.STATE,
+    changes=[
+        ("def terms() -> Terms:", "def terms() -> uint256:"),
+        ("    return TERMS\n", "    return max_value(uint256)\n"),
+        ("def spent() -> uint256:", "def spent() -> String[100]:"),
+        ("    return self._till & MAX_PRECISION\n", '    return "a lot"\n'),
+        (_METER, "def meter(query: bytes32) -> uint256:\n    return 0\n"),
+        # The list would begin, and end, far behind the end of the world.
+        (
+            _POINT,
+            "def point(query: bytes32) -> (uint256, uint256):\n    return max_value(uint256), max_value(uint256)\n",
+        ),
+    ],
+)
+def answers_with_garbage(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    cage.ask((OVER_60, "1/4"))
+    return ""
+
+
+def proxy(implementation: str) -> str:
+    """Return the source of a contract with the same beginning, which then leaves everything to another one's code."""
+    start, end = SOURCE.index("@external\ndef register("), len(SOURCE)
+    fallback = f"""@external
+@raw_return
+def __default__() -> Bytes[65536]:
+    return raw_call({implementation}, msg.data, max_outsize=65536, is_delegate_call=True)
+"""
+    return SOURCE[:start] + fallback + SOURCE[end:]

@@ -1,0 +1,261 @@
+"""Ledgers that lie about costs, or spend more than they may."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from audit.altered import added
+from audit.beasts import beast, units
+from audit.cage import CUSTODIAN, OVER_60, TOWNS, Cage
+from noiseledger.audit import Rule
+from noiseledger.core.privacy import UNITS, classic_precision_for
+
+_LOGGED_COST, _CHARGED = "            cost=cost,\n", "            total += cost\n"
+_SOLD = "return CASE_2B if TERMS.reuses and bought > 0 else CASE_1, goal - bought"
+_FREE = "return CASE_2A if precision == bought else CASE_2C, 0"
+_PRICE = "if TERMS.reuses and precision <= bought:"
+
+
+@beast(Rule.PRICE, "it is case 1 for 0.25", Rule.STATE, changes=[(_LOGGED_COST, "            cost=cost // 2,\n")])
+def says_less_than_it_charges(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    return cage.ask((OVER_60, "1/4"))
+
+
+@beast(Rule.STATE, "what was spent", changes=[(_CHARGED, "            total += cost // 2\n")])
+def charges_less_than_it_says(cage: Cage) -> str:
+    cage.live()
+    return ""
+
+
+@beast(
+    Rule.PRICE,
+    "it is case 2B for 0.25",
+    Rule.REVEAL,
+    Rule.STATE,
+    changes=[
+        (_CHARGED, "            total += 0 if case == CASE_2B else cost\n"),
+        (_LOGGED_COST, "            cost=0 if case == CASE_2B else cost,\n"),
+    ],
+)
+def goes_further_for_nothing(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    cage.ask((OVER_60, "1/4"))
+    asked = cage.ask((OVER_60, "1/2"))
+    cage.reveal(OVER_60, 0, "1/2")
+    return asked
+
+
+@beast(Rule.PRICE, "recorded as case 1", changes=[(_SOLD, "return CASE_1, goal - bought")])
+def says_another_case(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    cage.ask((OVER_60, "1/4"))
+    return cage.ask((OVER_60, "1/2"))
+
+
+@beast(Rule.PRICE, "recorded as case 7", changes=[("CASE_2B: constant(uint256) = 3", "CASE_2B: constant(uint256) = 7")])
+def says_a_case_that_there_is_not(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    cage.ask((OVER_60, "1/4"))
+    return cage.ask((OVER_60, "1/2"))
+
+
+@beast(
+    Rule.PRICE,
+    "it is case 1 for 0.123456789",
+    changes=[(_SOLD, _SOLD.replace("goal - bought", f"(goal - bought) // {UNITS // 10**4} * {UNITS // 10**4}"))],
+)
+def truncates_costs(cage: Cage) -> str:
+    """Cuts the cost to four decimals."""
+    cage.register(OVER_60, TOWNS)
+    return cage.ask((OVER_60, "0.123456789"))
+
+
+@beast(
+    Rule.PRICE,
+    "recorded as case 2A for 0.25; it is case 2A for 0",
+    changes=[(_FREE, "return CASE_2A if precision == bought else CASE_2C, precision if precision == bought else 0")],
+)
+def charges_again_for_what_is_known(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    cage.ask((OVER_60, "1/4"))
+    return cage.ask((OVER_60, "1/4"))
+
+
+_REUSES = [
+    (_PRICE, "if precision <= bought:"),
+    ("if TERMS.reuses else bought + precision", "if True else bought + precision"),
+    (_SOLD, "return CASE_2B if bought > 0 else CASE_1, goal - bought"),
+]
+
+
+@beast(Rule.PRICE, "it is case 1 for 0.5", Rule.BYTECODE)
+def reuses_where_it_says_it_does_not(cage: Cage) -> str:
+    cage.with_terms(reuses=False)
+    cage.publish(_REUSES)
+    cage.register(OVER_60, TOWNS)
+    cage.ask((OVER_60, "1/4"))
+    return cage.ask((OVER_60, "1/2"))
+
+
+@beast(
+    Rule.PRICE,
+    "recorded as case 1 for 0.5; it is case 2B for 0.25",
+    changes=[
+        (_PRICE, "if False and precision <= bought:"),
+        ("precision if TERMS.reuses else bought + precision", "bought + precision"),
+        (_SOLD, "return CASE_1, goal - bought"),
+    ],
+)
+def charges_in_full_where_it_says_it_reuses(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    cage.ask((OVER_60, "1/4"))
+    return cage.ask((OVER_60, "1/2"))
+
+
+@beast(
+    Rule.PRICE,
+    "it is case 1 for 0.125",
+    changes=[("            precision=request.precision,", "            precision=request.precision // 2,")],
+)
+def records_half_the_precision(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    return cage.ask((OVER_60, "1/4"))
+
+
+@beast(
+    Rule.PRICE,
+    "precision 0 after 0.25",
+    changes=[("assert 0 < precision and precision <= MAX_PRECISION", "assert precision <= MAX_PRECISION")],
+)
+def sells_a_precision_of_nothing(cage: Cage) -> str:
+    """No answer has the precision 0, so nobody can have asked for it."""
+    cage.register(OVER_60, TOWNS)
+    cage.ask((OVER_60, "1/4"))
+    return cage.ask((OVER_60, 0))
+
+
+_ASKED = """        log Asked(
+            query=request.query,
+            analyst=msg.sender,
+            precision=request.precision,
+            epsilon=request.epsilon,
+            delta=request.delta,
+            case=case,
+            cost=cost,
+        )
+"""
+
+
+@beast(Rule.PRICE, "it is case 2A for 0", Rule.STATE, changes=[(_ASKED, _ASKED + _ASKED)])
+def records_requests_twice(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    return cage.ask((OVER_60, "1/4"))
+
+
+_REMAINING = "    remaining: uint256 = TERMS.budget - (self._till & MAX_PRECISION)\n    if cost > remaining:\n"
+_BEYOND = "    remaining: uint256 = MAX_PRECISION\n    if cost > remaining:\n"
+
+
+@beast(Rule.BUDGET, "What was spent, 4", changes=[(_REMAINING, _BEYOND)])
+def spends_beyond_the_budget(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    cage.ask((OVER_60, 3))
+    return cage.ask((TOWNS, 1))
+
+
+_EXTRA = ("_till: uint256\n", "_till: uint256\n_extra: uint256\n")
+_RAISE = added(
+    "@external\ndef raise_budget(extra: uint256):\n    self._only(self.custodian)\n    self._extra = extra\n\n"
+)
+
+
+@beast(
+    Rule.BUDGET,
+    "is more than the budget of 3.39",
+    changes=[_EXTRA, *_RAISE, (_REMAINING, _REMAINING.replace("TERMS.budget", "TERMS.budget + self._extra"))],
+)
+def raises_the_budget_by_a_hidden_function(cage: Cage) -> str:
+    cage.register(OVER_60, TOWNS)
+    cage.ask((OVER_60, 3))
+    cage.send(CUSTODIAN, "raise_budget(uint256)", units("10"))
+    return cage.ask((TOWNS, 10))
+
+
+_OTHER_TERMS = """    told: Terms = TERMS
+    told.budget += self._extra
+    return told
+"""
+
+
+@beast(
+    Rule.TERMS,
+    "The terms that the contract tells",
+    changes=[_EXTRA, *_RAISE, ("    return TERMS\n", _OTHER_TERMS)],
+)
+def raises_the_budget_that_it_tells(cage: Cage) -> str:
+    cage.live()
+    cage.send(CUSTODIAN, "raise_budget(uint256)", units("10"))
+    return ""
+
+
+@beast(Rule.CONVERSION, "and the budget is 4")
+def budget_is_more_than_promised(cage: Cage) -> str:
+    cage.with_terms(budget=Fraction(4))
+    cage.publish()
+    cage.live()
+    return cage.published
+
+
+@beast(Rule.CONVERSION, "means a budget of 3.39062975 or less, and the budget is 3.392172")
+def budget_by_the_classic_formula(cage: Cage) -> str:
+    """The paper's own numbers and formula, which keeps a little less than it promises."""
+    cage.with_terms(budget=classic_precision_for(8, "1e-4"))
+    cage.publish()
+    cage.live()
+    return cage.published
+
+
+@beast(Rule.CONVERSION, "cannot be converted")
+def promise_that_means_nothing(cage: Cage) -> str:
+    cage.with_terms(delta=Fraction(2))
+    cage.publish()
+    cage.live()
+    return cage.published
+
+
+_REFUND = """@external
+def refund(amount: uint256):
+    self._only(self.custodian)
+    self._till -= amount
+
+"""
+
+
+@beast(Rule.STATE, "what was spent", changes=added(_REFUND))
+def refunds(cage: Cage) -> str:
+    cage.live()
+    cage.send(CUSTODIAN, "refund(uint256)", units("1/2"))
+    return ""
+
+
+@beast(Rule.STATE, "what was spent", changes=[("    return self._till & MAX_PRECISION\n", "    return 0\n")])
+def tells_that_nothing_was_spent(cage: Cage) -> str:
+    cage.live()
+    return ""
+
+
+_GIFT = """@external
+def give(query: bytes32, cost: uint256):
+    self._only(self.custodian)
+    self._meters[query] += cost
+    self._charge(cost)
+
+"""
+
+
+@beast(Rule.STATE, "what was spent", changes=added(_GIFT))
+def sells_without_a_record(cage: Cage) -> str:
+    cage.live()
+    cage.send(CUSTODIAN, "give(bytes32,uint256)", bytes.fromhex(OVER_60.identifier), units("1"))
+    return ""
