@@ -108,6 +108,36 @@ def test_two_ledgers_compose(run: Run, stage: Stage, tmp_path: Path, monkeypatch
     assert run("audit", stage.ledger_file, stage.ledger_file, "--json").error == "InvalidInput"
 
 
+def test_with_the_custodians_help_the_noise_is_tested_too(run: Run, stage: Stage, tmp_path: Path) -> None:
+    catalogue = stage.folder / "acs12.toml"
+    found = run("audit", stage.ledger_file, "--catalogue", catalogue, "--json")
+    assert found.code == 0
+    report = found.json["ledgers"][0]
+    assert {"commitment", "noise"} <= {rule["rule"] for rule in report["rules"]}
+    assert report["p_values"]
+    shown = run("audit", stage.ledger_file, "--catalogue", catalogue, "--html", tmp_path / "inside.html")
+    assert "p at most" in shown.out
+    secret = (stage.folder / "acs12.custody" / "secret").read_text().strip()
+    over_60 = sum(int(age) > 60 for age in _ages(stage))
+    for text in (found.out, shown.out, (tmp_path / "inside.html").read_text()):
+        assert secret not in text
+        assert str(over_60 / 2000) not in text
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join((stage.folder / "acs12.csv").read_text().splitlines()[:-1]) + "\n")
+    wrong = run("audit", stage.ledger_file, "--catalogue", catalogue, "--data", other)
+    assert wrong.code == 1
+    assert "commitment: " in wrong.out.splitlines()[0]
+    assert (
+        run("audit", stage.ledger_file, stage.ledger_file, "--catalogue", catalogue, "--json").error == "InvalidInput"
+    )
+
+
+def _ages(stage: Stage) -> list[str]:
+    header, *rows = (stage.folder / "acs12.csv").read_text().splitlines()
+    place = header.split(",").index("age")
+    return [row.split(",")[place] for row in rows]
+
+
 @pytest.mark.parametrize(
     "options",
     [("--block", "yesterday"), ("--secret", "s"), ("--data", "d"), ("--html", "/no/folder/at/all.html")],
