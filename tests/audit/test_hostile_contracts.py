@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -48,10 +49,9 @@ def log(topics: Sequence[bytes], data: bytes, block: int = 1, index: int = 0) ->
     }
 
 
-def published(**changed: Any) -> dict[str, Any]:
-    return log(
-        [PUBLISHED], encode([TERMS_TYPE, "address", "address"], [TERMS.encode(), ADDRESS, WORKER.address]), **changed
-    )
+def published(block: int = 1, *, invites: bool = False) -> dict[str, Any]:
+    terms = replace(TERMS, invites=invites).encode()
+    return log([PUBLISHED], encode([TERMS_TYPE, "address", "address"], [terms, ADDRESS, WORKER.address]), block)
 
 
 class AnswersAnything(Reader):
@@ -133,6 +133,22 @@ def test_no_request_is_beyond_what_the_contract_counts(precision: int, is_sold: 
     sold = words(precision, 0, 0, 1, precision)
     replay.take(wire.read_log(log([ASKED, bytes.fromhex(OVER_60.identifier), words(7)], sold, index=1)))
     assert (report.broken[Rule.PRICE] == 0) == is_sold
+
+
+def test_who_asks_for_nothing_need_not_be_remembered() -> None:
+    """What is known is free for anyone, also where one must be invited: a crowd must not fill an auditor's memory."""
+    report = Report(ADDRESS, 1)
+    replay = Replay(report)
+    replay.take(wire.read_log(published(block=0, invites=True)))
+    definition = encode(["uint256"] * 4 + ["string"], [1, 1, 2000, 0, OVER_60.canonical])
+    query = bytes.fromhex(OVER_60.identifier)
+    replay.take(wire.read_log(log([REGISTERED, query], definition, index=0)))
+    replay.take(wire.read_log(log([ALLOWED, words(7)], words(9), index=1)))
+    replay.take(wire.read_log(log([ASKED, query, words(7)], words(5, 0, 0, 1, 5), index=2)))
+    for analyst in range(100, 200):
+        replay.take(wire.read_log(log([ASKED, query, words(analyst)], words(5, 0, 0, 2, 0), index=analyst)))
+    assert report.is_well, report.verdict
+    assert replay.allowances == {wire.address(7): 4}
 
 
 @pytest.mark.parametrize("places", [[(1, 0), (1, 0)], [(2, 0), (1, 0)], [(1, 1), (1, 0)]])
