@@ -233,7 +233,7 @@ class Plausibility:
 
     def _outcome(self, test: Test, p_value: float, fails: bool) -> Outcome:
         shown = 10.0 ** ceil(log10(p_value)) if fails or self.count >= ENOUGH_TO_TELL else 1.0
-        sentence = f"{self._wrong(test)} (p at most {shown:g}, over {self.count:,} increments)."
+        sentence = f"{self._wrong(test)} (p at most {shown:g}, over {self.count:,} increment{'s' * (self.count > 1)})."
         return Outcome(test, shown, not fails, sentence)
 
     def _wrong(self, test: Test) -> str:

@@ -1,0 +1,296 @@
+"""The audit on the custodian's side, on real ledgers: honest ones pass, and each dishonest worker is caught."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from audit.dishonest_workers import (
+    ANALYST,
+    Custodian,
+    Weakness,
+    biased,
+    coarse_noise,
+    flattering,
+    float_noise,
+    half_the_noise,
+    no_noise,
+    noise_repeated_along_a_path,
+    noise_reused_across_queries,
+    other_people,
+    people,
+    same_noise_for_all_groups,
+)
+from noiseledger.audit import Report, Rule, audit
+from noiseledger.audit.inside import Dataset, audit_inside
+from noiseledger.audit.shapes import describe_report, html_report
+from noiseledger.client import Ask, connect
+from noiseledger.core.condition import Row
+from noiseledger.core.noise import rounded_gaussians
+from noiseledger.core.query import Query
+from noiseledger.custodian.custody import commitment
+from noiseledger.data.commitment import read_secret
+from noiseledger.data.source import Profile, Source
+from noiseledger.data.table import Table
+from noiseledger.errors import DataMismatch, InvalidInput
+from noiseledger.experiments.stage import census_stage
+
+
+@pytest.fixture(scope="module")
+def honest(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Custodian]:
+    """A ledger with an honest worker; tests leave it as it is."""
+    with Custodian.publish(url, tmp_path_factory.mktemp("honest")) as custodian:
+        custodian.live(steps=2)
+        yield custodian
+
+
+def look(custodian: Custodian, **files: Path) -> Report:
+    """Audit a ledger on its custodian's side."""
+    return audit_files(custodian, {"catalogue": custodian.catalogue.file, **files})
+
+
+def audit_files(custodian: Custodian, files: Mapping[str, Path]) -> Report:
+    return audit_inside(
+        custodian.ledger_file,
+        rpc=custodian.rpc.url,
+        catalogue=files["catalogue"],
+        secret=files.get("secret"),
+        data=files.get("data"),
+    )
+
+
+def everything(report: Report) -> str:
+    """Return all that anyone can see of a report."""
+    return "\n".join([json.dumps(describe_report(report)), html_report([report], None), repr(report)])
+
+
+def test_an_honest_census_with_the_real_worker_passes() -> None:
+    with census_stage() as stage:
+        with connect(stage.ledger_file, rpc=stage.url, key=ANALYST) as client:
+            for step in range(1, 4):
+                client.ask([Ask(offer.query, precision=Fraction(step, 10)) for offer in client.queries()])
+        report = audit_inside(stage.ledger_file, rpc=stage.url, catalogue=stage.folder / "acs12.toml")
+    assert report.is_well, report.verdict
+    assert report.checked[Rule.COMMITMENT] == 2
+    assert len(report.p_values) == 9
+
+
+def test_an_honest_ledger_is_checked_from_outside_and_inside(honest: Custodian) -> None:
+    report, outside = look(honest), audit(honest.ledger_file, rpc=honest.rpc.url)
+    assert report.is_well, report.verdict
+    assert {rule: report.checked[rule] for rule in outside.checked} == dict(outside.checked)
+    assert report.checked[Rule.COMMITMENT] == 2
+    assert report.checked[Rule.NOISE] == 9 + 5
+    assert any("1,008 increments" in note and "once in 1,000,000 audits" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("weakness", "words"),
+    [
+        (no_noise, "Noise was forgotten"),
+        (half_the_noise, "less noise"),
+        (biased, "leans to one side"),
+        (flattering, "further from the truth"),
+        (float_noise, "low-order digits"),
+        (coarse_noise, "coarse grid"),
+        (noise_reused_across_queries, "used twice"),
+        (noise_repeated_along_a_path, "used twice"),
+        (same_noise_for_all_groups, "used twice"),
+    ],
+)
+def test_a_dishonest_worker_is_caught(weakness: Callable[[], Weakness], words: str, url: str, tmp_path: Path) -> None:
+    with Custodian.publish(url, tmp_path) as custodian:
+        custodian.live(weakness(), steps=2)
+        assert audit(custodian.ledger_file, rpc=url).is_well  # the public cannot know
+        report = look(custodian)
+    assert set(report.broken) == {Rule.NOISE}
+    assert any(words in finding.sentence for finding in report.findings)
+    assert min(report.p_values.values()) <= 1e-6
+
+
+def test_other_data_after_publishing_is_caught_whichever_data_is_shown(url: str, tmp_path: Path) -> None:
+    with Custodian.publish(url, tmp_path) as custodian:
+        custodian.live(steps=1, data=other_people())
+        report = look(custodian)
+        assert set(report.broken) == {Rule.NOISE}
+        assert any("further from the truth" in finding.sentence for finding in report.findings)
+        other = tmp_path / "other.csv"
+        other.write_text(people(seed=2))
+        assert set(look(custodian, data=other).broken) == {Rule.COMMITMENT}
+
+
+def test_forgotten_noise_is_caught_with_a_single_increment(url: str, tmp_path: Path) -> None:
+    with Custodian.publish(url, tmp_path) as custodian:
+        custodian.buy("over_60", "1/1000")
+        custodian.work(no_noise())
+        report = look(custodian)
+    assert report.reveals == 1
+    assert "Noise was forgotten" in report.verdict
+    assert "over 1 increment)" in report.verdict
+
+
+def test_before_anything_is_revealed_the_commitment_is_opened(url: str, tmp_path: Path) -> None:
+    with Custodian.publish(url, tmp_path) as custodian:
+        report = look(custodian)
+    assert report.is_well
+    assert report.checked[Rule.COMMITMENT] == 2
+    assert report.p_values == {}
+    assert report.notes == ["There are no increments to test yet."]
+
+
+# The commitment.
+
+
+def test_the_commitment_is_that_of_the_custodian(honest: Custodian) -> None:
+    identity = honest.custody.identity_file.read_text()
+    with closing(honest.custody.journal(None)) as journal, closing(honest.catalogue.source.open()) as source:
+        journal_digest = sha256(bytes.fromhex(identity)).digest()
+        ours = Dataset(source, read_secret(honest.custody.secret_file), journal_digest).commitment()
+        assert ours == commitment(honest.data, journal) == honest.contract.terms().commitment
+
+
+def test_the_data_may_be_elsewhere(honest: Custodian, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.csv"
+    lines = (honest.catalogue.file.parent / "people.csv").read_text().splitlines()
+    copy.write_text("\n".join([lines[0], *reversed(lines[1:])]))  # the order of the records does not matter
+    assert look(honest, data=copy).is_well
+
+
+def wrong_secret(folder: Path) -> dict[str, Path]:
+    return {"secret": private(folder / "secret", "ab" * 32)}
+
+
+def wrong_identity(folder: Path) -> dict[str, Path]:
+    private(folder / "journal.identity", "cd" * 32)
+    return {"secret": folder / "secret"}
+
+
+def wrong_data(folder: Path) -> dict[str, Path]:
+    return {"data": private(folder / "people.csv", people(seed=3))}
+
+
+def one_more(folder: Path) -> dict[str, Path]:
+    return {"data": private(folder / "people.csv", people() + "50,Ulm,R001,1\n")}
+
+
+def other_columns(folder: Path) -> dict[str, Path]:
+    return {"data": private(folder / "people.csv", "height\n180\n")}
+
+
+def private(file: Path, content: str) -> Path:
+    file.write_text(content)
+    file.chmod(0o600)
+    return file
+
+
+@pytest.mark.parametrize("wrong", [wrong_secret, wrong_identity, wrong_data, one_more, other_columns])
+def test_what_the_ledger_was_not_published_with_does_not_open_the_commitment(
+    wrong: Callable[[Path], dict[str, Path]], honest: Custodian, tmp_path: Path
+) -> None:
+    private(tmp_path / "secret", honest.custody.secret_file.read_text())
+    report = look(honest, **wrong(tmp_path))
+    assert set(report.broken) == {Rule.COMMITMENT}
+    assert "do not open the published commitment" in report.verdict
+    assert report.p_values == {}
+    assert any("not tested" in note for note in report.notes)
+
+
+class Changing(Table):
+    """Records that change while they are read."""
+
+    def records(self) -> Iterator[Row]:
+        yield from super().records()
+        self._records.append(self._records[0])
+
+
+def test_data_that_changes_while_it_is_read_is_refused() -> None:
+    query = Query.share("age > 60")
+    for table, changes in ((Table([{"age": 61}]), False), (Changing([{"age": 61}]), True)):
+        dataset = Dataset(table, bytes(32), bytes(32))
+        assert list(dataset.totals(query)) == [1]
+        if changes:
+            with pytest.raises(DataMismatch, match="changed while it was read"):
+                dataset.commitment()
+        else:
+            dataset.commitment()
+
+
+# What is missing.
+
+
+@pytest.mark.parametrize("option", ["catalogue", "secret", "data"])
+def test_a_file_that_is_not_there_is_named(option: str, honest: Custodian, tmp_path: Path) -> None:
+    files = {"catalogue": honest.catalogue.file, option: tmp_path / "nothing"}
+    with pytest.raises(InvalidInput, match=r"nothing.* cannot be read: No such file or directory\."):
+        audit_files(honest, files)
+
+
+def test_a_custody_without_the_identity_is_told_so(honest: Custodian, tmp_path: Path) -> None:
+    catalogue = tmp_path / "people.toml"
+    catalogue.write_text(honest.catalogue.file.read_text())
+    secret = private(tmp_path / "secret", honest.custody.secret_file.read_text())
+    with pytest.raises(InvalidInput, match=r"journal\.identity cannot be read"):
+        audit_files(honest, {"catalogue": catalogue, "secret": secret})
+    private(tmp_path / "journal.identity", "0x1234")
+    with pytest.raises(InvalidInput, match="expected 64 hexadecimal digits") as caught:
+        audit_files(honest, {"catalogue": catalogue, "secret": secret})
+    assert "1234" not in str(caught.value)
+
+
+# Nothing private is told.
+
+
+def numbers(text: str) -> set[str]:
+    return set(re.findall(r"\d[\d.,e-]*\d|\d", text))
+
+
+@pytest.mark.parametrize("weakness", [None, no_noise, half_the_noise, flattering])
+def test_no_true_answer_noise_or_secret_is_told(
+    weakness: Callable[[], Weakness] | None, url: str, tmp_path: Path
+) -> None:
+    with Custodian.publish(url, tmp_path) as custodian:
+        custodian.live(rounded_gaussians if weakness is None else weakness(), steps=1)
+        report = look(custodian)
+        queries = [entry.query for entry in custodian.catalogue.entries]
+        seen = everything(report)
+        for secret in (custodian.custody.secret_file, custodian.custody.identity_file):
+            assert secret.read_text().strip() not in seen
+    told = " ".join([*(finding.sentence for finding in report.findings), *report.notes])
+    for query in queries:
+        told = told.replace(str(query), "").replace(query.identifier[:12], "")
+    # The number of tests, of increments and of audits, and powers of ten: there are no other numbers to be read.
+    allowed = {"9", "504", "1,000,000", *(f"{p:g}" for p in report.p_values.values())}
+    assert numbers(told) <= allowed
+    assert all(re.fullmatch(r"1|1e-\d+|0\.0*1", f"{p:g}") for p in report.p_values.values())
+    totals = {str(total) for query in queries for total in custodian.data.totals(query) if total > 9999}
+    assert totals
+    assert not totals & numbers(seen)
+
+
+class Loud(Table):
+    """An engine whose failures quote values."""
+
+    def totals(self, query: Query) -> Sequence[int]:
+        raise DataMismatch("The column income has the value 4711.")
+
+    @property
+    def columns(self) -> Mapping[str, Profile]:
+        return super().columns
+
+
+def test_what_an_engine_says_of_the_data_is_not_told(honest: Custodian, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(_: object) -> Source:
+        return Loud(Table.read_csv(honest.catalogue.file.parent / "people.csv").records())
+
+    monkeypatch.setattr("noiseledger.data.location.Location.open", opened)
+    report = look(honest)
+    assert set(report.broken) == {Rule.NOISE}
+    assert "the data cannot answer it" in report.verdict
+    assert "4711" not in everything(report)
