@@ -58,17 +58,19 @@ def by_pooling(seen: Seen, coordinate: int, budget: Fraction) -> float:
 
 
 def by_last_bits(seen: Seen, coordinate: int, budget: Fraction) -> float:
-    """Look for numbers that floating-point arithmetic reaches from one truth only; else go by the likelihood."""
-    floats = [(cost, as_float(increment[coordinate])) for cost, increment in seen.increments]
+    """Look for numbers that floating-point arithmetic cannot reach from a truth of 1; else go by the likelihood.
+
+    From a truth of 0 everything is in reach: the noise alone can be any number.
+    """
+    floats = [(as_float(increment[coordinate]), float(cost)) for cost, increment in seen.increments]
     # Where one number is none that floating point makes, no floating point was at work, and reach means nothing.
-    certain = [(cost, value) for cost, value in floats if value is not None and ulp(value) * PATH_UNITS > 1]
-    for cost, value in certain if all(value is not None for _, value in floats) else ():
-        reached = [is_in_reach(value, float(cost * truth)) for truth in (0, 1)]
-        if reached == [True, False]:
-            return -inf
-        if reached == [False, True]:
-            return inf
+    if all(value is not None for value, _ in floats) and any(_rules_out(value or 0.0, mean) for value, mean in floats):
+        return -inf
     return by_likelihood(seen, coordinate, budget)
+
+
+def _rules_out(value: float, mean: float) -> bool:
+    return ulp(value) * PATH_UNITS > 1 and not is_in_reach(value, mean)
 
 
 def pooled(answers: Mapping[Fraction, float], best: Fraction) -> tuple[float, float]:
