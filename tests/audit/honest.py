@@ -66,10 +66,10 @@ class Life:
         """Live it, and return where."""
         self.cage.publish()
         self.register()
-        self.allow()
-        moves = (
-            [self.ask] * 8 + [self.reveal] * 5 + [self.register, self.allow, self.pause, self.appoint, self.hand_over]
-        )
+        for _ in range(4 if self.cage.terms.invites else 1):
+            self.allow()
+        moves = [self.ask] * 8 + [self.reveal] * 5 + [self.register, self.allow, self.pause, self.appoint]
+        moves += [self.hand_over] * 2
         for _ in range(self.dice.randint(4, 11)):
             self.dice.choice(moves)()
         return self.cage
