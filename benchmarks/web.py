@@ -122,6 +122,7 @@ def _summary(who: str, tallies: Sequence[dict[str, Any]]) -> Row:
         "per_second": sum(tally["requests"] for tally in tallies) / seconds,
         "answers": sum(tally["answers"] for tally in tallies),
         "answers_per_second": sum(tally["answers"] for tally in tallies) / seconds,
+        "reconnects": sum(tally["reconnects"] for tally in tallies),
         "errors": sum(tally["errors"] for tally in tallies),
     }
 

@@ -44,19 +44,21 @@ class Tally:
 
     requests: int = 0
     answers: int = 0
+    #: Requests that were made again because the connection was closed.
+    reconnects: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
 
     def begin(self) -> None:
         """Count from now on; what went wrong before counts as well."""
-        self.requests = self.answers = 0
+        self.requests = self.answers = self.reconnects = 0
         self.statuses.clear()
         self._since = time.monotonic()
 
     def report(self) -> dict[str, Any]:
         """Return it in plain values."""
         seconds = time.monotonic() - self._since
-        facts = {"requests": self.requests, "seconds": seconds, "answers": self.answers}
+        facts = {"requests": self.requests, "seconds": seconds, "answers": self.answers, "reconnects": self.reconnects}
         statuses = {str(status): number for status, number in sorted(self.statuses.items())}
         return facts | {"statuses": statuses, "errors": len(self.errors), "first": self.errors[:_SHOWN_ERRORS]}
 
@@ -66,7 +68,6 @@ class Site:
 
     def __init__(self, url: str, rpc: str) -> None:
         """Connect as many browsers would, each of which keeps its connection."""
-        # A browser asks again if the other side closes a connection that was idle; here it is closed earlier.
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=4.0)
         self._http = httpx2.AsyncClient(base_url=url, limits=limits, timeout=_TIMEOUT_SECONDS)
         self._chain = httpx2.AsyncClient(base_url=rpc, limits=limits, timeout=_TIMEOUT_SECONDS)
@@ -76,20 +77,23 @@ class Site:
 
     async def get(self, path: str, *, part: bool = False) -> str:
         """Return a page, or a part of one; nothing if it has not changed."""
-        return await self._take(self._http.get(path, headers={"HX-Request": "true"} if part else {}))
+        return await self._ask("GET", path, headers={"HX-Request": "true"} if part else {})
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
         """Return what the API says."""
-        return json.loads(await self._take(self._http.post(path, json=body)))
+        return json.loads(await self._ask("POST", path, json=body))
 
-    async def _take(self, sent: Awaitable[httpx2.Response]) -> str:
-        reply = await sent
+    async def _ask(self, method: str, path: str, **more: Any) -> str:
+        try:
+            reply = await self._http.request(method, path, **more)
+        except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+            # The site closes what is idle for long, maybe just when it was to be used again: browsers connect anew then.
+            self.tally.reconnects += 1
+            reply = await self._http.request(method, path, **more)
         self.tally.requests += 1
         self.tally.statuses[reply.status_code] += 1
         if reply.status_code not in (httpx2.codes.OK, httpx2.codes.NO_CONTENT):
-            raise RuntimeError(
-                f"{reply.request.method} {reply.request.url.path}: {reply.status_code} {reply.text[:200]}"
-            )
+            raise RuntimeError(f"{method} {path}: {reply.status_code} {reply.text[:200]}")
         return reply.text
 
     async def call(self, method: str, *params: Any) -> Any:

@@ -27,7 +27,7 @@ ROW_KEYS = {
     "web": {"request"},
     "audit": {"records", "seconds", "us_per_record", "peak_mib", "imports_mib"},
 }
-NOT_POSITIVE = {"records", "difference", "met", "growth", "snapshot", "stalled", "errors"}
+NOT_POSITIVE = {"records", "difference", "met", "growth", "snapshot", "stalled", "errors", "reconnects"}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
