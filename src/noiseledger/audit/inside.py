@@ -22,12 +22,11 @@ from noiseledger.audit.plausible import FALSE_ALARM, Plausibility
 from noiseledger.audit.report import Report, Rule
 from noiseledger.core.query import Query
 from noiseledger.data.catalogue import Catalogue, read_catalogue
-from noiseledger.data.commitment import Commitment, read_secret
+from noiseledger.data.commitment import Commitment, bind, read_secret
 from noiseledger.data.location import Location
 from noiseledger.data.source import Source, check_query
 from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, NoiseledgerError
 
-_PUBLISHED = b"noiseledger/commitment/1"
 _IDENTITY = "journal.identity"
 
 
@@ -87,13 +86,12 @@ class Dataset:
     def commitment(self) -> bytes:
         """Return what a ledger of these data, this secret and this journal would publish.
 
-        It is written here once more, apart from the custodian's own code. The totals are compared afterwards: if they
-        agree, they are those of the records that the commitment was computed over.
+        The totals are compared afterwards: if they agree, they are those of the records that it was computed over.
         """
         root = Commitment(self._source.records(), self._secret).root
         if any(tuple(self._source.totals(query)) != known for query, known in self._totals.items()):
             raise DataMismatch("The data changed while it was read: try again once nobody writes to it.")
-        return sha256(_PUBLISHED + root + self._journal).digest()
+        return bind(root, self._journal)
 
 
 @dataclass(frozen=True)

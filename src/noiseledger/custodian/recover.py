@@ -22,9 +22,8 @@ from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.custodian.custody import Custody, journal_digest, sync_folder
-from noiseledger.data.commitment import bind
 from noiseledger.data.catalogue import Catalogue
-from noiseledger.data.commitment import read_secret
+from noiseledger.data.commitment import bind, read_secret
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import (
     ChainMismatch,
