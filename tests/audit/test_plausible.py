@@ -6,7 +6,7 @@ Each statistical check here has a false-alarm rate of 1e-9, see calibrated.py.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import isqrt, log10
 
@@ -49,7 +49,8 @@ def draw(law: Weakness, precision: int, truth: Sequence[Fraction]) -> list[int]:
 
 def truths(queries: int, dimension: int = 1) -> dict[str, list[Fraction]]:
     return {
-        f"q{number}": [Fraction(random.randrange(10**6), 777) for _ in range(dimension)] for number in range(queries)
+        f"q{number}": [Fraction(random.randrange(10**5, 10**6), 777) for _ in range(dimension)]
+        for number in range(queries)
     }
 
 
@@ -267,15 +268,27 @@ def test_noise_that_is_shared_is_caught_with_two_increments(law: Weakness, queri
     assert Test.REPEATS in failing(noise)
 
 
-def test_noise_that_follows_the_noise_before_is_caught() -> None:
-    last = [0]
-
-    def law(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
-        fresh = rounded_gaussians([0] * len(means), Fraction(variance) * 3 / 4)
-        last[0] = last[0] // 2 + fresh[0]
-        return [round(means[0]) + last[0]]
-
-    assert Test.INDEPENDENCE in failing(live(law, 600, precisions=[UNITS]))
+@pytest.mark.parametrize(
+    ("queries", "groups", "before"),
+    [
+        (20, 1, lambda query, group: (query, group)),  # the increment before it on the same path
+        (20, 1, lambda query, group: "the last"),  # the one before it, whichever query it was for
+        (2, 20, lambda query, group: group),  # the same group in the reveal before it
+    ],
+)
+def test_noise_that_follows_the_noise_before_is_caught(
+    queries: int, groups: int, before: Callable[[str, int], object]
+) -> None:
+    noise, last, known = Plausibility(), dict[object, int](), truths(queries, groups)
+    while noise.count < 800:
+        for query, truth in known.items():
+            drawn = []
+            for group, fresh in enumerate(rounded_gaussians([0] * groups, Fraction(3, 4) * PATH_UNITS**2)):
+                place = before(query, group)
+                last[place] = last.get(place, 0) // 2 + fresh
+                drawn.append(last[place])
+            noise.take(query, UNITS, truth, [round(t * PATH_UNITS) + d for t, d in zip(truth, drawn, strict=True)])
+    assert Test.INDEPENDENCE in failing(noise)
 
 
 def test_noise_that_is_not_gaussian_is_caught() -> None:
@@ -293,11 +306,14 @@ def test_one_increment_out_of_place_is_caught_among_many() -> None:
 
 
 @pytest.mark.parametrize("grid", [2**20, 10**9, 7**11 + 2])
-def test_a_grid_of_any_kind_is_caught_with_two_increments(grid: int) -> None:
+@pytest.mark.parametrize("of_noise", [True, False])
+def test_a_grid_of_any_kind_is_caught_with_two_increments(grid: int, of_noise: bool) -> None:
     def law(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
-        return [round(Fraction(number, grid)) * grid for number in rounded_gaussians(means, variance)]
+        start = [round(mean) if of_noise else 0 for mean in means]
+        noise = rounded_gaussians([mean - a for mean, a in zip(means, start, strict=True)], variance)
+        return [a + round(Fraction(number, grid)) * grid for a, number in zip(start, noise, strict=True)]
 
-    assert Test.GRID in failing(live(law, 2, precisions=[UNITS]))
+    assert Test.GRID in failing(live(law, 2, precisions=[UNITS, UNITS // 3]))
 
 
 def float_normals(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
