@@ -184,7 +184,8 @@ def check_against_the_ledger(snapshot: Snapshot, life: Life) -> None:
     assert snapshot.budget() == ledger.budget()
     assert snapshot.queries() == ledger.queries() == life.queries
     facts = snapshot.facts
-    assert (facts.paused, facts.worker, facts.custodian) == (contract.paused(), contract.worker(), contract.custodian())
+    told = contract.paused(), contract.worker(), contract.custodian()
+    assert (facts.paused, facts.worker.lower(), facts.custodian.lower()) == told
     assert facts.block == height(life.rpc)
     for query in life.queries:
         meter = contract.meter(query.identifier)

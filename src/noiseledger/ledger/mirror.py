@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from noiseledger.chain import abi
-from noiseledger.chain.contract import LOG_BLOCKS, Block, PrivacyLedgerContract, block_parameter
+from noiseledger.chain.contract import LOG_BLOCKS, Block, PrivacyLedgerContract, block_parameter, checksummed
 from noiseledger.chain.contract import event as read_event
 from noiseledger.chain.rpc import Call
 from noiseledger.chain.values import Event, Terms, from_units
@@ -146,7 +146,8 @@ class Mirror:
         if Terms.decode(terms) != self._terms:
             raise ChainMismatch(f"Another ledger is at {self.contract.address} now: the chain began anew.")
         self._check_sums(story, from_units(till))
-        return Facts(self._terms, custodian, worker, paused, newest.number, None if final is None else final.number)
+        roles = checksummed(custodian), checksummed(worker)
+        return Facts(self._terms, *roles, paused, newest.number, None if final is None else final.number)
 
     def _check_sums(self, story: Story, spent: Fraction) -> None:
         if not story.has_beginning or story.spent != spent:

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
-from noiseledger.chain.contract import checksummed
 from noiseledger.client.client import Offer
 from noiseledger.core.request import read_request
 from noiseledger.ledger.interface import Record
@@ -66,8 +65,8 @@ def router(site: Site) -> APIRouter:
             "block": facts.block,
             "final_block": facts.final,
             "paused": facts.paused,
-            "custodian": checksummed(facts.custodian),
-            "worker": checksummed(facts.worker),
+            "custodian": facts.custodian,
+            "worker": facts.worker,
             "commitment": "0x" + terms.commitment.hex(),
             "rows": terms.population.rows,
             "neighbours": terms.population.neighbours.value,

@@ -53,6 +53,7 @@ _TEMPLATES = Environment(
     loader=FileSystemLoader(_FOLDER / "templates"),
     autoescape=True,
     undefined=StrictUndefined,
+    auto_reload=False,
     trim_blocks=True,
     lstrip_blocks=True,
 )

@@ -15,7 +15,7 @@ from noiseledger.web.guard import MAX_HEADERS
 from noiseledger.web.site import Site
 
 #: More at once are told to come again, so that those who are here get their answers.
-_MOST_AT_ONCE = 500
+_MOST_AT_ONCE = 2_000
 #: A library of the chain's raises Python's own bound a hundredfold, and then deeply nested JSON could end the process.
 _DEEPEST = 1000
 #: What others find in a process's environment as long as it runs, also after it was unset.
@@ -36,6 +36,7 @@ def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told:
             limit_concurrency=_MOST_AT_ONCE,
             http="h11",  # the one of uvicorn's parsers that bounds the headers
             h11_max_incomplete_event_size=MAX_HEADERS,
+            timeout_keep_alive=15,  # pages look for news every two seconds
             timeout_graceful_shutdown=3,
         )
         shown = f"[{host}]" if ":" in host else host

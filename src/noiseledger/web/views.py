@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -36,13 +36,17 @@ class Listed:
 
     name: str
     record: Record
+    is_answered: bool
 
     @property
     def answer(self) -> str:
         """What came of it, for the table."""
+        if not self.is_answered:
+            return "waits"
         if self.record.values:
             return "answered"
-        return "drawn by the analyst" if self.record.case is Case.BRIDGE else "waits"
+        # The worker reveals at once what was bought by several, and then only the furthest point is public.
+        return "drawn by the analyst" if self.record.case is Case.BRIDGE else "answered by a better one"
 
 
 @dataclass(frozen=True)
@@ -172,9 +176,13 @@ def newest_of(look: Look, address: str) -> list[Listed]:
     return listed(look, reversed(places))
 
 
-def listed(look: Look, places: Sequence[int] | Iterator[int]) -> list[Listed]:
+def listed(look: Look, places: Iterable[int]) -> list[Listed]:
     """Return the requests at some places of the record."""
-    return [Listed(look.name(record.query), record) for record in look.snapshot.picked(places)]
+    snapshot, rows = look.snapshot, []
+    for place in places:
+        answered = snapshot.is_answered(snapshot.story.entries[place].asked)
+        rows += [Listed(look.name(record.query), record, answered) for record in snapshot.picked([place])]
+    return rows
 
 
 def answers_of(look: Look, progress: Progress) -> list[AnswerView]:
