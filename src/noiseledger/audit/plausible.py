@@ -5,8 +5,8 @@ Over a stretch of precision ``s`` an honest worker publishes, for each coordinat
 to a rounding of 6e-5 at most (where ``s`` is a single unit of precision), and can test it.
 
 All p-values hold for any number of increments, also for one: each is exact, or too large. Together, by Holm's method, the
-tests accuse an honest worker once in ``1 / FALSE_ALARM`` audits. About so many increments, of five queries in turn, catch half of
-the dishonest workers, and 99% of them (one test alone, made for half the noise and nothing else, would need 37 and 63):
+tests accuse an honest worker once in ``1 / FALSE_ALARM`` audits. About so many increments, of five queries in turn, catch
+half of the dishonest workers, and 99% of them (one test alone, for half the noise and nothing else, would need 37 and 63):
 
 ====================================== ======== ========  ====================================== ======== ========
 what is wrong                           half      99%     what is wrong                           half      99%
