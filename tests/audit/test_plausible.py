@@ -149,6 +149,21 @@ def test_cells_are_compared_exactly_with_few_counts_and_closely_with_many() -> N
         assert stats.binomtest(below, 1500, 0.1 * slack, alternative="less").pvalue > FALSE_ALARM
 
 
+def test_digits_of_honest_noise_are_even_where_two_grids_meet() -> None:
+    # Here a deviation is 4.5 * 10**17 units of a path, so that of two decimal fractions one has 4 of them, and one has 5.
+    assert live(steps=10_000, precisions=[UNITS * 2025 // 10_000]).p_values()[Test.GRID] > FALSE_ALARM
+
+
+def test_digits_that_narrow_noise_cannot_fill_are_not_asked_for() -> None:
+    zero = Digits(2, 10)
+    zero.take(0, 16_667)
+    assert zero.p_value() > 1e-5  # the chance that it is zero
+    narrow = Digits(2, 10)
+    for number in rounded_gaussians([0] * 3000, 50**2):
+        narrow.take(number, 50)
+    assert narrow.p_value() > FALSE_ALARM
+
+
 def test_the_stated_rate_is_one_in_a_million() -> None:
     assert plausible.FALSE_ALARM == 1e-6
 
@@ -383,6 +398,14 @@ def test_one_number_over_and_over_needs_no_memory_and_is_remembered() -> None:
         repeats.take(0, 0.5, 1e-17)
     assert len(repeats._values) <= 100
     assert repeats.p_value() < 1e-9
+
+
+def test_a_repeat_is_remembered_when_its_numbers_are_forgotten() -> None:
+    repeats = Repeats(cell=2**34, limit=100)
+    for value in [7, 7, *(random.getrandbits(62) for _ in range(5000))]:
+        repeats.take(value, 2, 2**-62)
+    assert 7 not in repeats._values
+    assert repeats.p_value() < FALSE_ALARM
 
 
 @pytest.mark.parametrize("increment", [2**255 - 1, -(2**255), 0])
