@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-# One file, one process: the examples of a document build on each other.
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
+# One file, one process: the examples of a document build on each other. More processes than processors: most tests wait, for a
+# chain, a worker or a browser.
+PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile
 
 .PHONY: demo test check bench mutants faults membership screenshots setup lock format clean
 
