@@ -28,8 +28,8 @@ from audit.dishonest_workers import (
     people,
     same_noise_for_all_groups,
 )
-from noiseledger.audit import Report, Rule, audit
-from noiseledger.audit.inside import Dataset, audit_inside
+from noiseledger.audit import Report, Rule, audit, wire
+from noiseledger.audit.inside import Dataset, Insider, audit_inside
 from noiseledger.audit.shapes import describe_report, html_report
 from noiseledger.client import Ask, connect
 from noiseledger.core.condition import Row
@@ -200,6 +200,18 @@ def test_what_the_ledger_was_not_published_with_does_not_open_the_commitment(
     assert "do not open the published commitment" in report.verdict
     assert report.p_values == {}
     assert any("not tested" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(("rows", "is_well"), [(1, True), (1000, False)])
+def test_a_ledger_for_more_records_than_there_are_is_wrong(rows: int, is_well: bool) -> None:
+    # With more of them, shares and means would get less noise than one person needs.
+    dataset = Dataset(Table([{"age": 61}]), bytes(32), bytes(32))
+    insider, report = Insider(dataset), Report("0x", 1)
+    terms = wire.Terms(dataset.commitment(), rows, True, True, False, 1, 1, 1)
+    insider.take(wire.Published(1, 0, "0x", terms, "0x", "0x"))
+    insider.finish(report)
+    assert report.is_well == is_well
+    assert is_well or "another number of records" in report.verdict
 
 
 class Changing(Table):
