@@ -124,8 +124,9 @@ def test_it_finds_nothing(findings: Findings) -> None:
 def test_it_has_looked_everywhere(findings: Findings) -> None:
     assert set(findings.statuses) == OPERATIONS
     answered = {operation for operation, found in findings.statuses.items() if 200 in found}
-    # No generated hash is that of a transaction of ours, but that nobody knows it is an answer as well.
-    assert answered == OPERATIONS
+    # No generated hash is that of a transaction of ours, but that nobody knows it is an answer as well. Whether a generated
+    # purchase can be paid for is chance; that those which can are prepared, test_api sees.
+    assert answered >= OPERATIONS - {"POST /api/v1/ask"}
     assert sum(map(len, findings.statuses.values())) > 5 * EXAMPLES
 
 
