@@ -67,7 +67,7 @@ def _ids_are_unique_and_found(root: ET.Element, source: str) -> None:
     assert len(ids) == len(set(ids))
     assert all(name.startswith(root.attrib["id"]) for name in ids)
     named = [root.attrib["aria-labelledby"], root.attrib["aria-describedby"]]
-    assert [root.find(f"*[@id='{name}']").tag for name in named] == ["title", "desc"]  # type: ignore[union-attr]
+    assert [[node.tag for node in root.findall(f"*[@id='{name}']")] for name in named] == [["title"], ["desc"]]
     assert set(re.findall(r'"url\(#([^)]*)\)"', source)) <= set(ids)
 
 

@@ -5,6 +5,7 @@ import stat
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from noiseledger.data.commitment import Commitment, Proof, new_secret, read_secret
+from noiseledger.data.commitment import Commitment, Proof, bind, new_secret, read_secret
 from noiseledger.data.record import Record, record_text
 from noiseledger.errors import DataMismatch, InvalidInput
 
@@ -175,3 +176,9 @@ def test_a_broken_proof_is_refused(wrong: dict[str, object]) -> None:
         Proof.load(GOOD | wrong)
     with pytest.raises(InvalidInput, match="not a proof"):
         Proof.load({})
+
+
+def test_what_is_published_never_changes_its_form() -> None:
+    # Written out: a ledger that is published today must be found again by every later version.
+    expected = sha256(b"noiseledger/commitment/1" + bytes(range(32)) + bytes(32)).digest()
+    assert bind(bytes(range(32)), bytes(32)) == expected

@@ -62,3 +62,10 @@ def _ask_some(stage: Stage) -> None:
         bought = contract.meter(identifier).bought
         # The client would not pay the chain's fee for what is free; others do, and it is on record.
         contract.ask([Request(identifier, bought), Request(identifier, Fraction(1, 2000))])
+
+
+@pytest.fixture(scope="module")
+def player(stage: Stage) -> Iterator[TestClient]:
+    """A visitor of pages that offer play accounts as well."""
+    with visiting_site(settings_of(stage, play=True)) as visitor:
+        yield visitor

@@ -377,13 +377,6 @@ class TestSecretsOfTheEndpoint:
 
 
 @pytest.fixture(scope="module")
-def player(stage: Stage) -> Iterator[TestClient]:
-    """A visitor of pages that offer play accounts as well."""
-    with visiting_site(settings_of(stage, play=True)) as visitor:
-        yield visitor
-
-
-@pytest.fixture(scope="module")
 def gone() -> Iterator[TestClient]:
     """A visitor of pages whose chain, behind a password, has just stopped."""
     with census_stage() as stage:

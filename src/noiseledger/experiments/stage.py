@@ -23,13 +23,13 @@ from noiseledger.custodian import Custody
 from noiseledger.custodian.publish import publish
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.errors import NoiseledgerError
+from noiseledger.web.settings import SECRETS
 
 #: How often the worker looks at the chain.
 LOOK_SECONDS = 0.1
 #: The tail of the worker's log that is shown if it ends.
 _LAST_LINES = 5
 _STOP_SECONDS = 10
-_SECRETS = (KEY_VARIABLE, "NOISELEDGER_KEYFILE", "NOISELEDGER_PASSWORD")
 
 
 class Stage:
@@ -112,7 +112,7 @@ def web_pages(stage: Stage, *options: str, port: int = 0) -> Iterator[str]:
         ledger = shutil.copy(stage.ledger_file, folder)
         command = [sys.executable, "-m", "noiseledger", "web", str(ledger), "--rpc", stage.url, "--port", str(port)]
         command += ["--head", "latest", "--worker", stage.worker_health, "--wallet-rpc", stage.url, *options]
-        environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+        environment = {name: value for name, value in os.environ.items() if name not in SECRETS}
         log = Path(folder) / "web.log"
         with log.open("wb") as errors:
             process = subprocess.Popen(  # noqa: S603 - fixed words

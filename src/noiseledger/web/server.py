@@ -12,14 +12,13 @@ import uvicorn
 from noiseledger.errors import InvalidInput
 from noiseledger.web.app import create_app
 from noiseledger.web.guard import MAX_HEADERS
+from noiseledger.web.settings import SECRETS
 from noiseledger.web.site import Site
 
 #: More at once are told to come again, so that those who are here get their answers.
 _MOST_AT_ONCE = 2_000
 #: A library of the chain's raises Python's own bound a hundredfold, and then deeply nested JSON could end the process.
 _DEEPEST = 1000
-#: What others find in a process's environment as long as it runs, also after it was unset.
-_SECRETS = ("NOISELEDGER_KEY", "NOISELEDGER_PASSWORD")
 
 
 def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told: Callable[[str], None]) -> None:
@@ -45,7 +44,7 @@ def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told:
 
 
 def _check_no_secrets(environment: Mapping[str, str]) -> None:
-    for name in _SECRETS:
+    for name in SECRETS:
         if environment.get(name):
             raise InvalidInput(f"{name} is set, and the web pages shall know no key: start them with env -u {name}.")
 

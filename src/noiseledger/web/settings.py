@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from noiseledger.client.connect import LedgerFile
 
+#: What others find in a process's environment as long as it runs, also after it was unset: no web process has these.
+SECRETS = ("NOISELEDGER_KEY", "NOISELEDGER_PASSWORD")
 #: Names under which this machine calls itself; anything else in a Host header is another site that points here.
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
