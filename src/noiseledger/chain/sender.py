@@ -29,6 +29,8 @@ _RESEND_SECONDS = 3.0
 _RAISE_BLOCKS, _RAISE_SECONDS = 3, 20.0
 #: An estimate is made against one state and used against a later one.
 _GAS_MARGIN = 1.2
+#: What every chain asks for a transaction that only pays.
+_TRANSFER_GAS = 21_000
 #: How many confirmed transactions are remembered, to be sent again if a reorganisation drops them.
 _REMEMBERED = 64
 #: What nodes say to bytes that they have already, and to a fee that is too low for them.
@@ -65,6 +67,7 @@ class Flight:
     data: str
     gas: int
     fees: Fees
+    wei: int = 0
     #: The newest bytes, and the hashes of all that were sent.
     raw: str = ""
     hashes: list[str] = field(default_factory=list)
@@ -119,6 +122,13 @@ class Sender:
                         f"{self._market.bound / GWEI:.3g} gwei per unit of gas is too low to replace it. Wait, or raise "
                         "the bound."
                     )
+        return flight.hashes[-1]
+
+    def transfer(self, to: str, wei: int) -> str:
+        """Send money and nothing else; return the hash of the transaction."""
+        with self._lock:
+            flight = self._sign(Flight(self._next_nonce(), to, "0x", _TRANSFER_GAS, self._market.offer(), wei))
+            self._launch([flight])
         return flight.hashes[-1]
 
     def send_many(self, to: str | None, datas: Sequence[str], gas: Sequence[int] | None = None) -> list[str]:
@@ -292,7 +302,7 @@ class Sender:
         return _means(error, ("nonce too low",)) and self.rpc.call("eth_getTransactionByHash", transaction) is not None
 
     def _sign(self, flight: Flight) -> Flight:
-        transaction: dict[str, Any] = {"type": 2, "chainId": self.rpc.chain_id, "value": 0, "data": flight.data}
+        transaction: dict[str, Any] = {"type": 2, "chainId": self.rpc.chain_id, "value": flight.wei, "data": flight.data}
         transaction |= {"gas": flight.gas, "nonce": flight.nonce, **flight.fees.fields()}
         transaction |= {"to": flight.to} if flight.to else {}
         flight.raw, name = self._key.sign(transaction)

@@ -1,18 +1,21 @@
 """Everything at once on this machine: a chain, a published ledger, and a worker beside the data, in a folder that passes.
 
-For demonstrations and experiments: keys and money are play, and everything is gone afterwards.
+For demonstrations and experiments: the people are invented or long published, and everything is gone afterwards. On our own
+chain keys and money are play; on another one somebody has to pay.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -22,7 +25,7 @@ from noiseledger.chain.keys import KEY_VARIABLE
 from noiseledger.custodian import Custody
 from noiseledger.custodian.publish import publish
 from noiseledger.data.catalogue import read_catalogue
-from noiseledger.errors import NoiseledgerError
+from noiseledger.errors import InvalidInput, NoiseledgerError
 from noiseledger.web.settings import SECRETS
 
 #: How often the worker looks at the chain.
@@ -30,21 +33,59 @@ LOOK_SECONDS = 0.1
 #: The tail of the worker's log that is shown if it ends.
 _LAST_LINES = 5
 _STOP_SECONDS = 10
+#: What an account gets on a chain that is not ours: enough for thousands of transactions.
+ALLOWANCE_WEI = 10**17
+
+
+@dataclass(frozen=True)
+class Place:
+    """A chain, and the private keys of accounts that can pay on it."""
+
+    url: str
+    custodian: Key = field(repr=False)
+    worker: str = field(repr=False)
+    analyst: str = field(repr=False)
+    #: What the worker takes for final. Our own chain has nobody to wait for: there it is the newest block.
+    head: str = "latest"
+    #: The node, if it is our own.
+    chain: node.LocalChain | None = None
+
+    @classmethod
+    def play(cls, chain: node.LocalChain) -> Place:
+        """Return a development node of our own, where everybody knows the keys."""
+        custodian = Key.from_hex(node.PLAY_KEYS[0])
+        return cls(chain.url, custodian, node.PLAY_KEYS[1], node.PLAY_ANALYSTS[0], chain=chain)
+
+    @classmethod
+    def paid_by(cls, url: str, payer: Key, head: str = "latest") -> Place:
+        """Return another chain: new accounts for worker and analyst, with some money of the payer, who is custodian."""
+        keys = [secrets.token_hex(32) for _ in range(2)]
+        with Rpc(url) as rpc:
+            sender = Sender(rpc, payer)
+            sender.wait_many([sender.transfer(Key.from_hex(key).address, ALLOWANCE_WEI) for key in keys])
+        return cls(url, payer, worker=keys[0], analyst=keys[1], head=head)
 
 
 class Stage:
     """What is running, and where."""
 
-    def __init__(self, catalogue: Path, ledger_file: Path, chain: node.LocalChain) -> None:
-        """Know what to start; ``stage`` does it."""
-        self.chain = chain
-        self.url = chain.url
+    def __init__(self, catalogue: Path, ledger_file: Path, place: Place) -> None:
+        """Know what to start; ``on_stage`` does it."""
+        self.place = place
+        self.url = place.url
         self.folder = catalogue.parent
         self.ledger_file = ledger_file
         self._catalogue = catalogue
         self._health_port = node.free_port()
         self._log = self.folder / "worker.log"
         self.worker = self._start_worker()
+
+    @property
+    def chain(self) -> node.LocalChain:
+        """The node, which is ours to stop."""
+        if self.place.chain is None:
+            raise InvalidInput("This chain is somebody else's.")
+        return self.place.chain
 
     @property
     def worker_health(self) -> str:
@@ -68,9 +109,8 @@ class Stage:
     def _start_worker(self) -> subprocess.Popen[bytes]:
         """Run the real worker, in a process of its own."""
         command = [sys.executable, "-m", "noiseledger", "work", str(self._catalogue), "--rpc", self.url]
-        # This chain has nobody to wait for, so what is in the newest block is final.
-        command += ["--head", "latest", "--seconds", str(LOOK_SECONDS), "--metrics", str(self._health_port)]
-        environment = os.environ | {KEY_VARIABLE: node.PLAY_KEYS[1]}
+        command += ["--head", self.place.head, "--seconds", str(LOOK_SECONDS), "--metrics", str(self._health_port)]
+        environment = os.environ | {KEY_VARIABLE: self.place.worker}
         with self._log.open("ab") as stream:
             return subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)  # noqa: S603 - fixed words
 
@@ -89,17 +129,26 @@ def census_stage(port: int = 0, block_seconds: float | None = None) -> Iterator[
 @contextmanager
 def stage(catalogue_file: Path, port: int = 0, block_seconds: float | None = None) -> Iterator[Stage]:
     """Start a chain, publish a catalogue on it and start its worker; stop everything at the end of the block."""
-    custodian, worker = (Key.from_hex(key) for key in node.PLAY_KEYS[:2])
+    with (
+        node.running(port, block_seconds=block_seconds) as chain,
+        on_stage(catalogue_file, Place.play(chain)) as set_up,
+    ):
+        yield set_up
+
+
+@contextmanager
+def on_stage(catalogue_file: Path, place: Place) -> Iterator[Stage]:
+    """Publish a catalogue on a chain that is there, and start its worker for the length of a block."""
     catalogue = read_catalogue(catalogue_file)
     custody = Custody.of(catalogue)
-    with node.running(port, block_seconds=block_seconds) as chain:
-        with Rpc(chain.url) as rpc:
-            publish(catalogue, custody.pin(catalogue), Sender(rpc, custodian), worker.address)
-        running = Stage(catalogue_file, custody.ledger_file, chain)
-        try:
-            yield running
-        finally:
-            running.stop_worker()
+    with Rpc(place.url) as rpc:
+        worker = Key.from_hex(place.worker).address
+        publish(catalogue, custody.pin(catalogue), Sender(rpc, place.custodian), worker)
+    running = Stage(catalogue_file, custody.ledger_file, place)
+    try:
+        yield running
+    finally:
+        running.stop_worker()
 
 
 @contextmanager
