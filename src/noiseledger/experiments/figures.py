@@ -38,7 +38,12 @@ LOOKS = {
     "bound": Look("#000000", ":", "x"),
     "classic": Look("#E69F00", "--", "^"),
     "exact": Look("#0072B2", "-", "o"),
+    # Lines that were computed have no markers: these are for what was measured.
+    "classic in theory": Look("#E69F00", "--", ""),
+    "exact in theory": Look("#0072B2", "-", ""),
     "zCDP": Look("#CC79A7", "-.", "v"),
+    "few requests": Look("#56B4E9", "--", "v"),
+    "many requests": Look("#009E73", "-", "D"),
     "direct": Look("#000000", ":", "x"),
     "local": Look("#56B4E9", "--", "v"),
     "chain": Look("#0072B2", "-", "o"),
