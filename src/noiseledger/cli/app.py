@@ -18,6 +18,7 @@ from noiseledger.cli import (
     demo,
     doctor,
     example,
+    experiment,
     history,
     included,
     init,
@@ -43,6 +44,7 @@ app = typer.Typer(
 app.command("privacy")(privacy.privacy)
 app.command("example")(example.example)
 app.command("demo")(demo.demo)
+app.command("experiment")(experiment.experiment)
 app.command("chain")(chain.chain)
 app.command("init")(init.init)
 app.command("check")(check.check)

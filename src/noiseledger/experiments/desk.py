@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from noiseledger.chain import Key, node
 from noiseledger.data.ipums import catalogue, write_people
 from noiseledger.errors import InvalidInput
 from noiseledger.experiments.notebook import Notebook
+from noiseledger.experiments.scratch import scratch_folder
 from noiseledger.experiments.stage import Place, Stage, on_stage
 
 #: Hears how far an experiment has come: what it does, how much is done, of how much.
@@ -89,6 +89,14 @@ class Desk:
         return results
 
     @property
+    def where(self) -> dict[str, str]:
+        """What a piece depends on if it asks a ledger: where that lives."""
+        ledger = self.settings.ledger
+        return {"ledger": ledger.value} | (
+            {"rpc": self.settings.rpc} if self.settings.rpc and ledger is Where.CHAIN else {}
+        )
+
+    @property
     def place(self) -> Place:
         """The chain to work on: that of the settings, or a development node, started when it is first needed."""
         if self._place is None:
@@ -116,9 +124,9 @@ def people(epsilon: str = "8") -> Iterator[Path]:
 
     The budget is the paper's, unless an experiment has to go beyond it.
     """
-    with tempfile.TemporaryDirectory(prefix="noiseledger-") as folder:
-        write_people(Path(folder) / "people.csv")
+    with scratch_folder() as folder:
+        write_people(folder / "people.csv")
         text = catalogue().replace("\nepsilon = 8\n", f"\nepsilon = {epsilon}\n")
-        file = Path(folder) / "people.toml"
+        file = folder / "people.toml"
         file.write_text(text, encoding="utf-8")
         yield file

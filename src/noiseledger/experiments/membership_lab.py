@@ -32,13 +32,13 @@ from noiseledger.data import Table
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.experiments.membership_attacks import Seen, Transcript
+from noiseledger.experiments.scratch import scratch_folder
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.history import points_of
 from noiseledger.ledger.local import LocalLedger
 
 CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in node.PLAY_KEYS)
 
-_MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 _ANSWER_SECONDS = 60
 _ROWS = 4
 _MOST = 1000
@@ -206,13 +206,8 @@ class Lab:
 @contextmanager
 def open_lab() -> Iterator[Lab]:
     """Start a chain of its own, for the length of a block."""
-    memory = _MEMORY if _MEMORY.is_dir() else None
-    with (
-        tempfile.TemporaryDirectory(prefix="noiseledger-", dir=memory) as folder,
-        node.running() as chain,
-        Pipe(chain.url) as rpc,
-    ):
-        yield Lab(rpc, Path(folder))
+    with scratch_folder() as folder, node.running() as chain, Pipe(chain.url) as rpc:
+        yield Lab(rpc, folder)
 
 
 @cache
