@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
 
 from browser.wallet import Wallet
 
@@ -101,5 +101,10 @@ def read_answer(text: str) -> tuple[float, float]:
 
 def _listen(page: Page, desk: Desk) -> None:
     page.on("pageerror", lambda error: desk.complaints.append(f"script: {error}"))
-    page.on("console", lambda said: desk.complaints.append(said.text) if said.type == "error" else None)
+    page.on("console", lambda said: desk.complaints.append(said.text) if _is_complaint(said) else None)
     page.on("request", lambda request: desk.hosts.add(request.url.split("/")[2]) if "//" in request.url else None)
+
+
+def _is_complaint(said: ConsoleMessage) -> bool:
+    """Say whether the browser complains; a question that a newer one replaced is none, though htmx logs it as an error."""
+    return said.type == "error" and not said.text.startswith(("htmx:sendAbort,", "htmx:afterRequest,"))
