@@ -18,7 +18,7 @@ from noiseledger.experiments.ablation_accounting import Account
 from noiseledger.experiments.ablation_conversions import list_seed
 from noiseledger.experiments.ablation_part import Part
 from noiseledger.experiments.desk import Desk
-from noiseledger.experiments.noise_levels import scene
+from noiseledger.experiments.noise_measuring import scene
 from noiseledger.experiments.workload import DELTA, EPSILON, PaperRequest, paper_requests
 from noiseledger.ledger import LocalLedger, NaiveLedger
 

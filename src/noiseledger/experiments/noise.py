@@ -11,7 +11,8 @@ from noiseledger.core.privacy import delta_for
 from noiseledger.experiments import noise_levels
 from noiseledger.experiments.desk import Desk
 from noiseledger.experiments.figures import Chart, Curve, Figure
-from noiseledger.experiments.noise_levels import CONVERSIONS, DELTA, EPSILONS, Measurement, levels, scene
+from noiseledger.experiments.noise_levels import CONVERSIONS, DELTA, EPSILONS, Measurement, levels
+from noiseledger.experiments.noise_measuring import measure, scene
 from noiseledger.experiments.outcome import Outcome, Table
 from noiseledger.experiments.workload import QUERIES
 
@@ -47,7 +48,7 @@ CAPTION = (
 
 def run(desk: Desk) -> Outcome:
     """Compute the deviation of the noise, and measure it."""
-    found = noise_levels.measure(desk)
+    found = measure(desk)
     charts = [level_chart(panel, found, f"noise (deviation), in {panel.unit}", 1) for panel in PANELS]
     return Outcome(
         "noise",

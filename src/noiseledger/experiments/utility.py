@@ -8,21 +8,29 @@ from __future__ import annotations
 from typing import Any
 
 from noiseledger.core.accuracy import PAPER_ALPHA
-from noiseledger.experiments import noise, noise_levels
+from noiseledger.experiments import noise
 from noiseledger.experiments.desk import Desk
 from noiseledger.experiments.figures import Chart, Curve, Figure
 from noiseledger.experiments.membership_statistics import least_probability, most_probability
-from noiseledger.experiments.noise_levels import CONVERSIONS, DELTA, EPSILONS, WITHIN_ALPHA, Measurement
+from noiseledger.experiments.noise_levels import (
+    CONFIDENCE,
+    CONVERSIONS,
+    DELTA,
+    EPSILONS,
+    SURE,
+    WITHIN_ALPHA,
+    Measurement,
+    by_chance,
+)
+from noiseledger.experiments.noise_measuring import measure
 from noiseledger.experiments.outcome import Outcome
 
 BETA = 0.05
-#: Each of the two ends of a 95% band fails half as often.
-_FAILURE = 0.025
 
 
 def run(desk: Desk) -> Outcome:
     """Compute alpha, and measure how many answers lie within it."""
-    found = noise_levels.measure(desk)
+    found = measure(desk)
     axis = "alpha = 2 sigma, in {}"
     charts = [noise.level_chart(panel, found, axis.format(panel.unit), PAPER_ALPHA) for panel in noise.PANELS]
     return Outcome(
@@ -50,23 +58,25 @@ def _within(found: Measurement) -> str:
     answers = sum(len(level.errors) for level in found.noises)
     inside = answers - sum(level.outside for level in found.noises)
     steps, far = len(found.steps), sum(abs(step) > PAPER_ALPHA for step in found.steps)
-    low, high = (1 - bound(far, steps, _FAILURE) for bound in (most_probability, least_probability))
-    agrees = "agrees with" if low <= WITHIN_ALPHA <= high else "does NOT quite agree with"
+    low, high = (1 - bound(far, steps, (1 - CONFIDENCE) / 2) for bound in (most_probability, least_probability))
+    least, most = (1 - bound(far, steps, (1 - SURE) / 2) for bound in (most_probability, least_probability))
+    agrees = "agrees with" if least <= WITHIN_ALPHA <= most else "does NOT agree with"
     return (
         f"{inside / answers:.1%} of the {answers:,} answers lie within alpha of the truth, where {WITHIN_ALPHA:.1%} should. "
         f"Counted by what each added to the one before, which is independent, it is {1 - far / steps:.1%} (95% band "
-        f"{low:.1%} to {high:.1%}), and {agrees} that."
+        f"{low:.1%} to {high:.1%}{by_chance(low, WITHIN_ALPHA, high)}), and {agrees} that."
     )
 
 
 def _outside_chart(found: Measurement) -> Chart:
     """Draw those outside, not those within: from zero on, 4.6% can be told from 10%, but hardly 95.4% from 90%."""
     curves = []
+    failure = (1 - CONFIDENCE) / 2  # of each of the two ends
     for name in CONVERSIONS:
         counts = [(level.outside, len(level.errors)) for level in found.of(name)]
         heights = [100 * outside / answers for outside, answers in counts]
-        low = [100 * least_probability(outside, answers, _FAILURE) for outside, answers in counts]
-        high = [100 * most_probability(outside, answers, _FAILURE) for outside, answers in counts]
+        low = [100 * least_probability(outside, answers, failure) for outside, answers in counts]
+        high = [100 * most_probability(outside, answers, failure) for outside, answers in counts]
         label = f"{name}, measured, with its 95% band"
         curves.append(Curve(name, label, list(EPSILONS), heights, low, high, points_only=True))
     marks = {f"what a normal law gives: {1 - WITHIN_ALPHA:.1%}": 100 * (1 - WITHIN_ALPHA)}
