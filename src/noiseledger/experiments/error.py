@@ -29,7 +29,7 @@ def run(desk: Desk) -> Outcome:
     """Ask, compare with the truth, add up."""
     wanted = desk.settings
     requests = wanted.requests_or(30, REQUESTS)
-    repetitions = wanted.repetitions_or(4, 200 if wanted.ledger is Where.LOCAL else 20)
+    repetitions = wanted.repetitions_or(4, 100 if wanted.ledger is Where.LOCAL else 20)
     seeds = range(wanted.seed, wanted.seed + repetitions)
     keys = [{"seed": seed, "requests": requests, **desk.where} for seed in seeds]
     runs = desk.pieces("error", keys, lambda key: _run(desk, paper_requests(key["requests"], key["seed"])))

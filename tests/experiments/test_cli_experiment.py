@@ -1,0 +1,140 @@
+"""``noiseledger experiment`` on the command line: what it writes, how it goes on, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from command import COMMAND, Runner, bare_environment
+from noiseledger.chain import Key, Rpc, node
+from noiseledger.experiments.suite import EXPERIMENTS
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Runner:
+    bare_environment(monkeypatch, tmp_path)
+    return Runner(monkeypatch, capsys)
+
+
+class Links(HTMLParser):
+    """All that a page points to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value or "" for name, value in attrs if name in ("src", "href")]
+
+
+def test_figures_data_numbers_and_a_page_that_stands_alone(run: Runner, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run("experiment", "cost", "--ledger", "local", "--quick", "--out", out)
+    assert done.code == 0
+    assert "Reuse saves" in done.out
+    page = (out / "report.html").read_text()
+    links = Links(page).found
+    assert {"#cost", "cost.svg", "cost.png", "cost.csv", "cost.json"} <= set(links)
+    for link in links:
+        assert link.startswith(("#", "data:image/svg+xml;base64,")) or (out / link).exists()
+    assert json.loads((out / "cost.json").read_text())["command"] in page
+
+
+def test_json_for_machines(run: Runner, tmp_path: Path) -> None:
+    options = (
+        "--ledger",
+        "local",
+        "--requests",
+        "20",
+        "--repetitions",
+        "3",
+        "--seed",
+        "7",
+        "--out",
+        tmp_path,
+        "--json",
+    )
+    first = run("experiment", "cost", *options).json
+    assert set(first["saving_epsilon"]) == {"median", "p5", "p95"}
+    assert first["ours_over_bound"] == 1
+    assert (first["requests"], first["repetitions"]) == (20, 3)
+    assert first["command"].endswith("--ledger local --requests 20 --repetitions 3 --seed 7")
+    assert run("experiment", "cost", *options).json == first
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("costs",), "did you mean cost?"),
+        (("42",), "expected cost, error"),
+        (("cost", "--ledger", "cloud"), "expected local, chain"),
+        (("cost", "--key", "key.json"), "give its --rpc"),
+        (("cost", "--rpc", "http://127.0.0.1:9"), "no key to pay with"),
+    ],
+)
+def test_mistakes_are_one_sentence(run: Runner, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    done = run("experiment", *words, "--out", tmp_path / "out")
+    assert (done.code, done.out) == (2, "")
+    assert says in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_interrupted_it_goes_on(tmp_path: Path) -> None:
+    """A real Ctrl-C after some pieces; they are not done again."""
+    command = [str(COMMAND), "experiment", "cost", "--ledger", "local", "--requests", "100", "--repetitions", "12"]
+    command += ["--out", str(tmp_path)]
+    pieces = tmp_path / "pieces"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not (pieces.is_dir() and len(list(pieces.glob("*.json"))) >= 2):
+            assert process.poll() is None, "it ended too soon"
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert process.returncode == 130
+    assert "the same command goes on" in said
+    before = {file.name: file.stat().st_mtime_ns for file in pieces.glob("*.json")}
+    assert 2 <= len(before) < 12
+    assert not (tmp_path / "cost.json").exists()
+    subprocess.run(command, check=True, capture_output=True)
+    after = {file.name: file.stat().st_mtime_ns for file in pieces.glob("*.json")}
+    assert len(after) == 12
+    assert before.items() <= after.items()
+    assert json.loads((tmp_path / "cost.json").read_text())["repetitions"] == 12
+
+
+def test_on_a_chain_that_is_somebody_else_s(run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    payer = node.PLAY_ANALYSTS[2]
+    with node.running() as chain, Rpc(chain.url) as rpc:
+        monkeypatch.setenv("NOISELEDGER_KEY", payer)
+        words = ("--rpc", chain.url, "--requests", "10", "--repetitions", "1", "--json", "--out", tmp_path)
+        done = run("experiment", "cost", *words)
+        assert done.code == 0, done.out + done.err
+        assert done.json["ours_equals_bound"]
+        # It was the payer's ledger: a contract and five queries, and money for worker and analyst.
+        address = Key.from_hex(payer).address
+        assert int(rpc.call("eth_getTransactionCount", address, "latest"), 16) == 2 + 1 + 5
+        others = [Key.from_hex(key).address for key in node.PLAY_KEYS]
+        assert all(int(rpc.call("eth_getTransactionCount", other, "latest"), 16) == 0 for other in others)
+    assert payer.removeprefix("0x") not in done.out + done.err + "".join(
+        file.read_text() for file in tmp_path.rglob("*.json")
+    )
+
+
+def test_every_experiment_has_its_words() -> None:
+    text = subprocess.run(
+        [COMMAND, "experiment", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"COLUMNS": "200"},
+    ).stdout
+    for name in EXPERIMENTS:
+        assert name in text
