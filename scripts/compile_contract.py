@@ -1,4 +1,4 @@
-"""Compile PrivacyLedger.vy into the artifact that the package ships: ``.venv/bin/python scripts/compile_contract.py``.
+"""Compile the contracts into the artifacts that the package ships: ``.venv/bin/python scripts/compile_contract.py``.
 
 A test compiles again and compares, so that artifact and source cannot drift apart.
 """
@@ -12,16 +12,16 @@ from pathlib import Path
 import vyper
 
 CONTRACTS = Path(__file__).parents[1] / "src" / "noiseledger" / "contracts"
-SOURCE, ARTIFACT = CONTRACTS / "PrivacyLedger.vy", CONTRACTS / "PrivacyLedger.json"
+SOURCES = sorted(CONTRACTS.glob("*.vy"))
 
 
-def compile_artifact() -> str:
-    """Return the artifact's text."""
-    source = SOURCE.read_text(encoding="utf-8")
+def compile_artifact(source_file: Path) -> str:
+    """Return the text of a contract's artifact."""
+    source = source_file.read_text(encoding="utf-8")
     formats = ["abi", "bytecode", "bytecode_runtime"]
-    compiled = vyper.compile_code(source, contract_path="PrivacyLedger.vy", output_formats=formats)
+    compiled = vyper.compile_code(source, contract_path=source_file.name, output_formats=formats)
     artifact = {
-        "contract": "PrivacyLedger",
+        "contract": source_file.stem,
         "compiler": f"vyper {vyper.__version__}",
         "source_sha256": hashlib.sha256(source.encode()).hexdigest(),
         **{name: compiled[name] for name in formats},
@@ -30,5 +30,7 @@ def compile_artifact() -> str:
 
 
 if __name__ == "__main__":
-    ARTIFACT.write_text(compile_artifact(), encoding="utf-8")
-    print(f"{ARTIFACT}: {ARTIFACT.stat().st_size} bytes")
+    for source_file in SOURCES:
+        artifact_file = source_file.with_suffix(".json")
+        artifact_file.write_text(compile_artifact(source_file), encoding="utf-8")
+        print(f"{artifact_file}: {artifact_file.stat().st_size} bytes")

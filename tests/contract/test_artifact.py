@@ -1,4 +1,4 @@
-"""The compiled contract in the package is the compilation of the source beside it."""
+"""The compiled contracts in the package are the compilations of the sources beside them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 SCRIPT = Path(__file__).parents[2] / "scripts" / "compile_contract.py"
 
 
-def test_the_artifact_is_the_compiled_source() -> None:
+def test_each_artifact_is_the_compiled_source() -> None:
     script = runpy.run_path(str(SCRIPT))
-    assert script["ARTIFACT"].read_text() == script["compile_artifact"](), "run scripts/compile_contract.py"
+    assert {source.stem for source in script["SOURCES"]} == {"PrivacyLedger", "QueryMatch"}
+    for source in script["SOURCES"]:
+        compiled = script["compile_artifact"](source)
+        assert source.with_suffix(".json").read_text() == compiled, "run scripts/compile_contract.py"

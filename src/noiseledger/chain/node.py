@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -52,12 +52,15 @@ class LocalChain:
             self.process.stderr.close()
 
 
-def start(port: int = 0, state: Path | None = None, block_seconds: float | None = None) -> LocalChain:
-    """Start anvil on loopback; with ``state``, go on where the last clean stop left off."""
+def start(
+    port: int = 0, state: Path | None = None, block_seconds: float | None = None, options: Sequence[str] = ()
+) -> LocalChain:
+    """Start anvil on loopback, with more of its own ``options``; with ``state``, go on where the last clean stop left off."""
     port = free_port(port)
     command = [str(install()), "--host", "127.0.0.1", "--port", str(port), "--chain-id", str(CHAIN_ID), "--silent"]
     command += [] if state is None else ["--state", str(state)]
     command += [] if block_seconds is None else ["--block-time", f"{block_seconds:g}"]
+    command += options
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603 - our own binary
     chain = LocalChain(process, f"http://127.0.0.1:{port}")
     _wait_until_up(chain)
@@ -65,9 +68,11 @@ def start(port: int = 0, state: Path | None = None, block_seconds: float | None 
 
 
 @contextmanager
-def running(port: int = 0, state: Path | None = None, block_seconds: float | None = None) -> Iterator[LocalChain]:
+def running(
+    port: int = 0, state: Path | None = None, block_seconds: float | None = None, options: Sequence[str] = ()
+) -> Iterator[LocalChain]:
     """Run anvil for the length of a block."""
-    chain = start(port, state, block_seconds)
+    chain = start(port, state, block_seconds, options)
     try:
         yield chain
     finally:

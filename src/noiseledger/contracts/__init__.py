@@ -1,4 +1,7 @@
-"""The PrivacyLedger contract: its source, and the compiled artifact that carries the hash of that source."""
+"""The contracts: each with its source, and the compiled artifact that carries the hash of that source.
+
+PrivacyLedger is the system's; QueryMatch is a model of the paper's, which experiments measure and nobody publishes with.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from typing import Any
 
 
 @cache
-def artifact() -> dict[str, Any]:
-    """Return the compiled contract: ``abi``, ``bytecode``, ``bytecode_runtime``, ``compiler``, ``source_sha256``."""
-    text = (resources.files("noiseledger.contracts") / "PrivacyLedger.json").read_text(encoding="utf-8")
+def artifact(name: str = "PrivacyLedger") -> dict[str, Any]:
+    """Return a compiled contract: ``abi``, ``bytecode``, ``bytecode_runtime``, ``compiler``, ``source_sha256``."""
+    text = (resources.files("noiseledger.contracts") / f"{name}.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
