@@ -7,14 +7,14 @@ conversion; ours is the real ledger, by the exact conversion; no scheme can spen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.experiments.desk import Desk, Where
 from noiseledger.experiments.figures import Chart, Curve, Figure
-from noiseledger.experiments.ledgers import ledger_of, naive_ledger
+from noiseledger.experiments.ledgers import ledger_of, naive_totals
 from noiseledger.experiments.outcome import Outcome
 from noiseledger.experiments.schemes import LowerBound, PaperAlgorithm, classic_epsilon
 from noiseledger.experiments.spread import Band, Spread
@@ -51,7 +51,7 @@ def run(desk: Desk) -> Outcome:
         name="cost",
         title="What many requests cost",
         method=f"{requests:,} requests drawn as in the paper, {repetitions} times. Every scheme gives the same noise. "
-        f"Ours is the real ledger ({desk.settings.ledger}), naive a real ledger without reuse; the other two are arithmetic.",
+        f"Ours is the real ledger ({desk.settings.ledger}), naive a real one without reuse; the other two are arithmetic.",
         sentences=sentences,
         numbers=numbers,
         figures=figures,
@@ -66,28 +66,28 @@ def _runs(desk: Desk, requests: int, repetitions: int) -> list[Mapping[str, Any]
 
 def _run(desk: Desk, requests: Sequence[PaperRequest]) -> dict[str, Any]:
     """Return what each scheme has spent after one request, two, and so on."""
+    wanted = [(request.query, request.classic) for request in requests]
     paper, bound = PaperAlgorithm(), LowerBound()
+    totals = {
+        "naive": naive_totals(desk, wanted),
+        "paper": [paper.ask(query, precision) for query, precision in wanted],
+        "ours": _ours(desk, wanted),
+        "bound": [bound.ask(query, precision) for query, precision in wanted],
+    }
     shown = checkpoints(len(requests))
-    spent: dict[str, list[Fraction]] = {scheme: [] for scheme in LABELS}
-    with naive_ledger() as naive, ledger_of(desk) as ours:
-        schemes: dict[str, Callable[[str, Fraction], Fraction]] = {
-            "naive": lambda query, precision: naive.ask(query, exact=True, precision=precision).budget.spent,
-            "paper": paper.ask,
-            "ours": lambda query, precision: ours.ask(query, precision=precision).budget.spent,
-            "bound": bound.ask,
-        }
-        for number, request in enumerate(requests, 1):
-            now = {scheme: ask(request.query, request.classic) for scheme, ask in schemes.items()}
-            if number in shown:
-                for scheme, amount in now.items():
-                    spent[scheme].append(amount)
-        # In the end, what the ledger itself says, and not only its answers.
-        spent["ours"][-1] = ours.budget().spent
+    spent = {scheme: [total[number - 1] for number in sorted(shown)] for scheme, total in totals.items()}
     return {
         "requests": sorted(shown),
         "spent": {scheme: [str(amount) for amount in amounts] for scheme, amounts in spent.items()},
         "exact": {scheme: _exact_epsilons(spent[scheme]) for scheme in ("naive", "ours")},
     }
+
+
+def _ours(desk: Desk, wanted: Sequence[tuple[str, Fraction]]) -> list[Fraction]:
+    with ledger_of(desk) as client:
+        totals = [client.ask(query, precision=precision).budget.spent for query, precision in wanted]
+        # In the end, what the ledger itself says, and not only its answers.
+        return [*totals[:-1], client.budget().spent]
 
 
 def _exact_epsilons(amounts: Sequence[Fraction]) -> list[float]:

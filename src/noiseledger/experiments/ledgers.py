@@ -7,21 +7,30 @@ ledgers keep it all the same; an experiment that has to go beyond the paper's bu
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
+from itertools import accumulate
 
-from noiseledger.chain import Key
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender
+from noiseledger.chain.contract import MAX_BATCH
+from noiseledger.chain.values import Request, Terms, from_units
 from noiseledger.client import Client, connect
+from noiseledger.core.budget import Budget
 from noiseledger.core.query import Query
-from noiseledger.core.sensitivity import Population
+from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.data.pinned import Pinned
+from noiseledger.errors import ChainMismatch
 from noiseledger.experiments.desk import Desk, Where, people
 from noiseledger.experiments.scratch import scratch_folder
 from noiseledger.experiments.workload import DELTA, EPSILON
 from noiseledger.ledger import LocalLedger, NaiveLedger
+
+#: A budget that thousands of requests do not use up.
+WIDE = "1000"
 
 
 @dataclass(frozen=True)
@@ -81,8 +90,38 @@ def local_ledger(kind: type[LocalLedger], epsilon: str = EPSILON) -> Iterator[Cl
             yield client
 
 
+def naive_totals(desk: Desk, requests: Sequence[tuple[str, Fraction]]) -> list[Fraction]:
+    """Return what a real ledger without reuse has spent after each request; nothing is answered, for that has no say in it."""
+    if desk.settings.ledger is Where.LOCAL:
+        with naive_ledger() as client:
+            return [client.ask(name, exact=True, precision=precision).budget.spent for name, precision in requests]
+    found = invented()
+    budget = Budget.of(WIDE, DELTA)
+    terms = Terms(
+        # No data is behind it, hence no commitment.
+        commitment=bytes(32),
+        population=found.population,
+        budget=budget.total,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        reuses=False,
+    )
+    with Rpc(desk.place.url) as rpc:
+        sender = Sender(rpc, desk.place.custodian)
+        contract = PrivacyLedgerContract.deploy(sender, terms, sender.address)
+        for query in found.queries.values():
+            contract.register(query, sensitivity(query, found.population))
+        asks = [Request(found.queries[name].identifier, precision) for name, precision in requests]
+        receipts = [contract.ask(asks[start : start + MAX_BATCH]) for start in range(0, len(asks), MAX_BATCH)]
+        events = contract.events(["Asked"], first=receipts[0].block)
+        totals = list(accumulate(from_units(event.fields["cost"]) for event in events))
+        if len(totals) != len(requests) or totals[-1] != contract.spent():
+            raise ChainMismatch("The naive contract's events and its balance disagree.")
+    return totals
+
+
 @contextmanager
-def naive_ledger(epsilon: str = "1000") -> Iterator[Client]:
+def naive_ledger(epsilon: str = WIDE) -> Iterator[Client]:
     """Connect an analyst to the paper's comparison, with a budget that thousands of requests do not use up."""
     with local_ledger(NaiveLedger, epsilon) as client:
         yield client

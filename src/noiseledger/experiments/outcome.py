@@ -6,7 +6,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,16 @@ class Outcome:
 
     def describe(self) -> dict[str, Any]:
         """Return everything but the curves, which lie beside the figures."""
-        facts = {"experiment": self.name, "command": self.command, "environment": environment()}
-        return facts | {"sentences": list(self.sentences)} | dict(self.numbers)
+        return {
+            "experiment": self.name,
+            "command": self.command,
+            "environment": environment(),
+            "method": self.method,
+            "sentences": list(self.sentences),
+            "figures": {figure.name: figure.caption for figure in self.figures},
+            "tables": [asdict(table) for table in self.tables],
+            **self.numbers,
+        }
 
     def save(self, folder: Path) -> None:
         """Write the numbers as JSON, and each figure with its data."""
