@@ -134,11 +134,11 @@ def test_where_the_conversions_cross() -> None:
     assert f"cross at epsilon {epsilon:.2f}" in noise.cross()
 
 
-def test_what_is_outside_a_band_by_chance_is_explained() -> None:
+def test_what_chance_may_put_outside_a_band_is_explained() -> None:
     steps = [1.1] * 1000
     found = noise_levels.Measurement([], steps, {}, 1, "local")
     assert "NOT" not in found.verdict()
-    assert "one run in twenty" in found.verdict()
+    assert "one honest run in twenty" in found.verdict()
 
 
 @pytest.mark.parametrize("count", [15, 100, 16_000])

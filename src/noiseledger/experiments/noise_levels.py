@@ -152,7 +152,7 @@ def root_mean_square(values: Sequence[float]) -> float:
 
 def by_chance(low: float, expected: float, high: float) -> str:
     """Say so if what is expected lies outside a 95% band: people would wonder."""
-    return "" if low <= expected <= high else "; one run in twenty lies outside, by chance"
+    return "" if low <= expected <= high else "; one honest run in twenty lies outside"
 
 
 def deviation_band(found: float, count: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
