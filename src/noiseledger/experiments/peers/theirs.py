@@ -146,7 +146,9 @@ def _run(peer: Peer, python: Path, task: Task, folder: Path, *, resume: bool = F
         content = _content(read_catalogue(file), task) | {"resume": resume}
         (folder / "job.json").write_text(json.dumps(content), encoding="utf-8")
         command = [str(python), str(peer.home / peer.script), "job.json", "result.json"]
-        known = {name: os.environ[name] for name in _VARIABLES if name in os.environ} | {"PYTHONPATH": str(FOLDER)}
+        known = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+        # Others leave nothing in our package's folder.
+        known |= {"PYTHONPATH": str(FOLDER), "PYTHONDONTWRITEBYTECODE": "1"}
         try:
             done = subprocess.run(  # noqa: S603 - fixed words
                 command, cwd=folder, env=known, capture_output=True, text=True, check=False, timeout=_SECONDS
