@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -43,6 +44,8 @@ class Settings:
     repetitions: int | None = None
     #: A small size, to see that it works.
     quick: bool = False
+    #: The nodes of that chain, if they run on this machine, for what counts processor time.
+    processes: tuple[int, ...] = ()
 
     def requests_or(self, quick: int, full: int) -> int:
         """Return how many requests to make."""
@@ -74,19 +77,43 @@ class Desk:
         self._open.close()
 
     def pieces(
-        self, what: str, keys: Sequence[Mapping[str, Any]], work: Callable[[Mapping[str, Any]], Any]
+        self,
+        what: str,
+        keys: Sequence[Mapping[str, Any]],
+        work: Callable[[Mapping[str, Any]], Any],
+        at_once: int = 1,
     ) -> list[Any]:
         """Do the work for each key, unless that is done already; return what came out, in order.
 
-        A key holds everything that its piece depends on; ``work`` returns what JSON can say.
+        A key holds everything that its piece depends on; ``work`` returns what JSON can say. Pieces that mostly wait can be
+        done several ``at_once``, each in a thread.
         """
         stamped = [{"experiment": what, "version": version("noiseledger"), **key} for key in keys]
+        if at_once > 1:
+            return self._pieces_at_once(
+                what, [(s, partial(work, key)) for key, s in zip(keys, stamped, strict=True)], at_once
+            )
         results = []
         for done, (key, stamp) in enumerate(zip(keys, stamped, strict=True)):
             self._tell(what, done, len(keys))
             results.append(self._notebook.keep(stamp, partial(work, key)))
         self._tell(what, len(keys), len(keys))
         return results
+
+    def _pieces_at_once(
+        self, what: str, pieces: Sequence[tuple[Mapping[str, Any], Callable[[], Any]]], at_once: int
+    ) -> list[Any]:
+        with ThreadPoolExecutor(at_once) as pool:
+            futures = [pool.submit(self._notebook.keep, *piece) for piece in pieces]
+            try:
+                for done, future in enumerate(as_completed(futures)):
+                    self._tell(what, done, len(pieces))
+                    future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # what has begun is finished and kept
+                raise
+        self._tell(what, len(pieces), len(pieces))
+        return [future.result() for future in futures]
 
     @property
     def where(self) -> dict[str, str]:

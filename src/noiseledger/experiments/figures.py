@@ -48,6 +48,10 @@ LOOKS = {
     "local": Look("#56B4E9", "--", "v"),
     "chain": Look("#0072B2", "-", "o"),
     "free": Look("#009E73", "-.", "D"),
+    # The same requests, each by itself: the colour stays, line and marker change.
+    "free, apart": Look("#009E73", ":", "+"),
+    "ours, apart": Look("#0072B2", ":", "*"),
+    "direct, reading": Look("#000000", "-.", "s"),
 }
 # Text stays text: it can be searched for, and is read aloud. The salt keeps the names inside an SVG the same.
 _STYLE: Any = {
@@ -92,13 +96,33 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Bar:
+    """One bar: its scheme, its name below it, its height, and what most repetitions lie between."""
+
+    scheme: str
+    label: str
+    y: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars beside each other, from 0 on, each with its height above it."""
+
+    title: str
+    y: str
+    bars: Sequence[Bar]
+
+
+@dataclass(frozen=True)
 class Figure:
     """One picture, its name that of its files."""
 
     name: str
     #: What it shows, for those who cannot see it.
     caption: str
-    charts: Sequence[Chart]
+    charts: Sequence[Chart | Bars]
 
     def save(self, folder: Path) -> None:
         """Write the picture as SVG and PNG, and its data as CSV."""
@@ -113,6 +137,11 @@ class Figure:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(("chart", "curve", "scheme", "x", "y", "low", "high"))
         for chart in self.charts:
+            if isinstance(chart, Bars):
+                for number, bar in enumerate(chart.bars, 1):
+                    label = bar.label.replace("\n", " ")
+                    writer.writerow((chart.title, label, bar.scheme, number, bar.y, bar.low, bar.high))
+                continue
             for curve in chart.curves:
                 bands = zip(curve.low, curve.high, strict=True) if curve.low else (("", ""),) * len(curve.x)
                 for x, y, (low, high) in zip(curve.x, curve.y, bands, strict=True):
@@ -130,7 +159,10 @@ class Figure:
             canvas = Canvas(figsize=(_WIDTH * len(self.charts), _HEIGHT), layout="constrained")
             axes = canvas.subplots(1, len(self.charts), squeeze=False)[0]
             for chart, pair in zip(self.charts, axes, strict=True):
-                _draw(chart, pair)
+                if isinstance(chart, Bars):
+                    _draw_bars(chart, pair)
+                else:
+                    _draw(chart, pair)
             stream = io.BytesIO()
             canvas.savefig(stream, format=kind, dpi=_DPI, metadata={"Date": None} if kind == "svg" else {})
         return stream.getvalue()
@@ -163,3 +195,15 @@ def _draw(chart: Chart, axes: Axes) -> None:
     else:
         axes.set_ylim(bottom=0)
     axes.legend(fontsize=8, framealpha=0.8)
+
+
+def _draw_bars(chart: Bars, axes: Axes) -> None:
+    for x, bar in enumerate(chart.bars):
+        axes.bar(x, bar.y, 0.6, color=LOOKS[bar.scheme].colour)
+        axes.errorbar(x, bar.y, [[bar.y - bar.low], [bar.high - bar.y]], color="#555555", capsize=4)
+        axes.annotate(f"{bar.y:.3g}", (x, bar.high), (0, 3), textcoords="offset points", ha="center", fontsize=9)
+    axes.set(title=chart.title, ylabel=chart.y)
+    axes.set_xticks(range(len(chart.bars)), [bar.label for bar in chart.bars])
+    axes.grid(visible=False, axis="x")
+    axes.set_axisbelow(True)
+    axes.margins(y=0.15)

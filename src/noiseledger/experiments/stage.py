@@ -75,6 +75,8 @@ class Stage:
         self.url = place.url
         self.folder = catalogue.parent
         self.ledger_file = ledger_file
+        #: How often the worker looks at the chain, the next time it is started.
+        self.look_seconds = LOOK_SECONDS
         self._catalogue = catalogue
         self._health_port = node.free_port()
         self._log = self.folder / "worker.log"
@@ -109,7 +111,7 @@ class Stage:
     def _start_worker(self) -> subprocess.Popen[bytes]:
         """Run the real worker, in a process of its own."""
         command = [sys.executable, "-m", "noiseledger", "work", str(self._catalogue), "--rpc", self.url]
-        command += ["--head", self.place.head, "--seconds", str(LOOK_SECONDS), "--metrics", str(self._health_port)]
+        command += ["--head", self.place.head, "--seconds", str(self.look_seconds), "--metrics", str(self._health_port)]
         environment = os.environ | {KEY_VARIABLE: self.place.worker}
         with self._log.open("ab") as stream:
             return subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)  # noqa: S603 - fixed words
