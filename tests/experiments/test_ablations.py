@@ -8,7 +8,6 @@ from math import log, sqrt
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,19 +18,12 @@ from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
 from noiseledger.data import Table
 from noiseledger.errors import BudgetExceeded, NoiseledgerError
-from noiseledger.experiments import (
-    ablation_batching,
-    ablation_conversions,
-    ablation_ledgers,
-    ablation_reuse,
-    ablation_savings,
-    ablations,
-)
-from noiseledger.experiments.ablation_accounting import CONVERSIONS, Account, draw_types
-from noiseledger.experiments.ablation_part import Spread
+from noiseledger.experiments import ablations
+from noiseledger.experiments.ablations import batching, conversions, real_ledgers, reuse, savings
+from noiseledger.experiments.ablations.accounting import CONVERSIONS, Account, draw_types
+from noiseledger.experiments.ablations.zcdp import zcdp_precision_for
 from noiseledger.experiments.desk import Desk, Settings, Where
 from noiseledger.experiments.workload import QUERIES, paper_requests
-from noiseledger.experiments.zcdp import zcdp_precision_for
 from noiseledger.ledger import LocalLedger, NaiveLedger
 
 _PEOPLE = Table({"x": value} for value in range(10))
@@ -92,11 +84,11 @@ def test_accounts_with_and_without_reuse_differ() -> None:
 def test_a_run_asks_real_ledgers_and_refuses_sums_that_they_contradict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    part = ablation_ledgers.run(_local(tmp_path / "right", requests=120))
+    part = real_ledgers.run(_local(tmp_path / "right", requests=120))
     assert part.numbers["reuse"]["answered"] == 120 > part.numbers["naive"]["answered"]
-    monkeypatch.setattr(ablation_ledgers, "Account", lambda budget, reuse: Account(budget, reuse=not reuse))
+    monkeypatch.setattr(real_ledgers, "Account", lambda budget, reuse: Account(budget, reuse=not reuse))
     with pytest.raises(NoiseledgerError, match="they are wrong"):
-        ablation_ledgers.run(_local(tmp_path / "wrong", requests=10))
+        real_ledgers.run(_local(tmp_path / "wrong", requests=10))
 
 
 def _local(folder: Path, requests: int, repetitions: int = 2) -> Desk:
@@ -105,9 +97,9 @@ def _local(folder: Path, requests: int, repetitions: int = 2) -> Desk:
 
 def test_following_requests_tells_the_first_refusal_and_goes_on() -> None:
     wanted = [("a", Fraction(2)), ("b", Fraction(3)), ("a", Fraction(1)), ("b", Fraction(1))]
-    naive = ablation_conversions.follow(wanted, Fraction(4), reuse=False)
+    naive = conversions.follow(wanted, Fraction(4), reuse=False)
     assert naive == {"answered": [1, 1, 2, 3], "spent": [0.5, 0.5, 0.75, 1.0], "first_refused": 2}
-    reuse = ablation_conversions.follow(wanted, Fraction(5), reuse=True)
+    reuse = conversions.follow(wanted, Fraction(5), reuse=True)
     assert reuse == {"answered": [1, 2, 3, 4], "spent": [0.4, 1.0, 1.0, 1.0], "first_refused": None}
 
 
@@ -120,11 +112,11 @@ def test_the_most_popular_of_four_types_is_drawn_as_zipf_says(exponent: float, s
 
 def test_savings_of_one_list_by_hand() -> None:
     precisions = {"exact": [Fraction(1), Fraction(3), Fraction(2)], "classic": [Fraction(1), Fraction(3), Fraction(2)]}
-    one = ablation_savings.savings([0, 0, 0], precisions, "1e-4")["3"]
+    one = savings.savings([0, 0, 0], precisions, "1e-4")["3"]
     assert one["queries"] == 1
     assert one["exact"] == pytest.approx(1 - epsilon_for(3, "1e-4") / epsilon_for(6, "1e-4"))
     assert one["classic"] == pytest.approx(1 - sqrt(3 / 6))
-    new = ablation_savings.savings([0, 1, 2], precisions, "1e-4")["3"]
+    new = savings.savings([0, 1, 2], precisions, "1e-4")["3"]
     assert new == {"queries": 3, "exact": 0, "classic": 0}
 
 
@@ -133,39 +125,31 @@ def test_the_papers_own_workload_saves_what_our_simulation_says() -> None:
     requests = paper_requests(150, seed=3)
     precisions = {"classic": [request.classic for request in requests]}
     about = [QUERIES.index(request.query) for request in requests]
-    assert 0.66 < ablation_savings.savings(about, precisions, "1e-4")["150"]["classic"] < 0.75
+    assert 0.66 < savings.savings(about, precisions, "1e-4")["150"]["classic"] < 0.75
 
 
 def test_where_a_saving_is_reached() -> None:
     points = [(0.1, 0.0), (1.0, 0.2), (10.0, 0.6)]
-    assert ablation_reuse.per_type_where(points, 0.1) == pytest.approx(10**-0.5)
-    assert ablation_reuse.per_type_where(points, 0.6) == pytest.approx(10)
-    assert ablation_reuse.per_type_where(points, 0.7) is None
-
-
-def test_spread_is_mean_and_percentiles() -> None:
-    values = [5.0, 1.0, 4.0, 9.0, 2.0, 8.0]
-    found = Spread.of(values)
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(values, [0.05, 0.95])))
-    assert found.mean == pytest.approx(np.mean(values))
-    assert Spread.of([3.0]) == Spread(3.0, 3.0, 3.0)
+    assert reuse.per_type_where(points, 0.1) == pytest.approx(10**-0.5)
+    assert reuse.per_type_where(points, 0.6) == pytest.approx(10)
+    assert reuse.per_type_where(points, 0.7) is None
 
 
 def test_a_small_run_is_whole_and_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = _local(tmp_path, requests=40)
     with monkeypatch.context() as patch:
-        patch.setattr(ablation_savings, "draw_request", _interrupt)
+        patch.setattr(savings, "draw_request", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             ablations.run(desk)
     # The conversions are done, so they are not done again.
-    monkeypatch.setattr(ablation_conversions, "paper_requests", _interrupt)
+    monkeypatch.setattr(conversions, "paper_requests", _interrupt)
     outcome = ablations.run(desk)
     outcome.save(tmp_path)
     assert {figure.name for figure in outcome.figures} == {file.stem for file in tmp_path.glob("*.svg")}
-    assert outcome.numbers["conversions"]["exact"]["reuse"]["answered"]["mean"] == 40
-    savings = {(row["types"], row["exponent"]): row["exact"]["mean"] for row in outcome.numbers["reuse"]["savings"]}
-    assert savings[1, 0.0] > savings[20, 0.0] > savings[10_000, 0.0] >= 0
-    assert savings[1000, 2.0] > savings[1000, 1.0] > savings[1000, 0.0]
+    assert outcome.numbers["conversions"]["exact"]["reuse"]["answered"]["median"] == 40
+    saved = {(row["types"], row["exponent"]): row["exact"]["median"] for row in outcome.numbers["reuse"]["savings"]}
+    assert saved[1, 0.0] > saved[20, 0.0] > saved[10_000, 0.0] >= 0
+    assert saved[1000, 2.0] > saved[1000, 1.0] > saved[1000, 0.0]
     assert any("saves 0% and spends exactly" in sentence for sentence in outcome.sentences)
     assert any("Batching was left out" in sentence for sentence in outcome.sentences)
 
@@ -176,8 +160,8 @@ def _interrupt(*_: object) -> None:
 
 def test_a_batch_takes_two_transactions_and_less_gas(tmp_path: Path) -> None:
     with Desk(tmp_path, Settings(quick=True, requests=8)) as desk:
-        part = ablation_batching.run(desk)
-        again = ablation_batching.run(desk)
+        part = batching.run(desk)
+        again = batching.run(desk)
     single, batch = part.numbers["single"], part.numbers["batch"]
     assert (single["transactions"], batch["transactions"]) == (16, 2)
     assert batch["ask_gas_per_request"] < single["ask_gas_per_request"] / 2

@@ -14,10 +14,11 @@ from scipy import stats
 
 from calibrated import check_probability
 from noiseledger.core.privacy import classic_precision_for, delta_for, precision_for
-from noiseledger.experiments import noise, noise_levels, noise_measuring, utility
+from noiseledger.experiments import ledgers, noise, noise_levels, noise_measuring, utility
 from noiseledger.experiments.desk import Desk, Settings, Where
+from noiseledger.experiments.ledgers import invented
 from noiseledger.experiments.noise_levels import DELTA, WITHIN_ALPHA, deviation_band, levels
-from noiseledger.experiments.noise_measuring import measure, scene
+from noiseledger.experiments.noise_measuring import measure
 from noiseledger.experiments.workload import QUERIES
 from noiseledger.ledger import NaiveLedger
 
@@ -47,7 +48,7 @@ def test_levels_rise_and_sensitivities_follow_from_the_catalogue() -> None:
     precisions = [level.precision for level in levels()]
     assert len(precisions) == _LEVELS
     assert all(low < high for low, high in pairwise(precisions))
-    assert [float(scene().sensitivity(name)) for name in QUERIES] == [202, 404, 0.0002, 0.0002, 0.0002]
+    assert [float(invented().sensitivity(name)) for name in QUERIES] == [202, 404, 0.0002, 0.0002, 0.0002]
 
 
 def test_every_answer_but_the_first_reuses_and_has_the_noise_that_was_asked_for(folder: Path) -> None:
@@ -70,7 +71,7 @@ def test_wrong_noise_is_found_out(folder: Path, factor: float) -> None:
 
 
 def test_answers_that_do_not_reuse_are_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noise_measuring, "LocalLedger", NaiveLedger)
+    monkeypatch.setattr(ledgers, "LocalLedger", NaiveLedger)
     monkeypatch.setattr(noise_measuring, "_budget", lambda: 500)
     found = measure(_local(tmp_path))
     assert found.cases == {"1": 3 * 5 * _LEVELS}

@@ -18,6 +18,7 @@ from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender
 from noiseledger.chain.contract import MAX_BATCH
 from noiseledger.chain.values import Request, Terms, from_units
 from noiseledger.client import Client, connect
+from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population, sensitivity
@@ -40,6 +41,15 @@ class Invented:
     queries: Mapping[str, Query]
     population: Population
     data: Pinned
+
+    def sensitivity(self, name: str) -> Fraction:
+        """Return how far one person can move an answer: it follows from the catalogue."""
+        return sensitivity(self.queries[name], self.population)
+
+    def error(self, answer: Answer) -> float:
+        """Return how far an answer is off, in units of the sensitivity."""
+        (truth,) = answer.query.value(self.data.totals(answer.query), self.population.rows)
+        return float(answer.reveal.answer[0] - truth / answer.sensitivity)
 
     def truth(self, name: str) -> float:
         """Return the true answer: nobody is described by it."""

@@ -11,8 +11,9 @@ from noiseledger.core.privacy import delta_for
 from noiseledger.experiments import noise_levels
 from noiseledger.experiments.desk import Desk
 from noiseledger.experiments.figures import Chart, Curve, Figure
+from noiseledger.experiments.ledgers import invented
 from noiseledger.experiments.noise_levels import CONVERSIONS, DELTA, EPSILONS, Measurement, levels
-from noiseledger.experiments.noise_measuring import measure, scene
+from noiseledger.experiments.noise_measuring import measure
 from noiseledger.experiments.outcome import Outcome, Table
 from noiseledger.experiments.workload import QUERIES
 
@@ -30,7 +31,7 @@ class Panel:
     @property
     def sensitivity(self) -> float:
         """How far one person can move the answer, in the panel's unit."""
-        return float(scene().sensitivity(self.query) * self.scale)
+        return float(invented().sensitivity(self.query) * self.scale)
 
 
 #: One panel per unit. The mean family income is like the personal one, with twice the sensitivity.
@@ -146,7 +147,7 @@ def table(title: str, factor: float) -> Table:
             f"{unit:g}",
             *(readable(factor * unit * deviations(conversion)[number], 4) for conversion, number in ends),
         ]
-        for name, unit in ((name, float(scene().sensitivity(name))) for name in QUERIES)
+        for name, unit in ((name, float(invented().sensitivity(name))) for name in QUERIES)
     ]
     return Table(f"{title}, in the query's own unit", columns, rows)
 

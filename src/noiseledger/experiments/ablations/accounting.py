@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from noiseledger.core.numbers import Number
 from noiseledger.core.privacy import classic_precision_for, precision_for
-from noiseledger.experiments.zcdp import zcdp_precision_for
+from noiseledger.experiments.ablations.zcdp import zcdp_precision_for
 
 Conversion: TypeAlias = Callable[[Number, Number], Fraction]
 

@@ -13,12 +13,11 @@ from statistics import fmean
 from time import perf_counter
 from typing import Any
 
-from noiseledger.chain import Key
-from noiseledger.chain.sender import ignore
-from noiseledger.client import Ask, Client, connect
+from noiseledger.client import Ask, Client
 from noiseledger.errors import NoiseledgerError
-from noiseledger.experiments.ablation_part import Part
+from noiseledger.experiments.ablations.part import Part
 from noiseledger.experiments.desk import Desk, Where
+from noiseledger.experiments.ledgers import ledger_of
 from noiseledger.experiments.outcome import Table
 from noiseledger.experiments.workload import QUERIES
 from noiseledger.ledger.chain import ChainLedger
@@ -49,15 +48,13 @@ def _measure(desk: Desk, key: Mapping[str, Any]) -> list[dict[str, Any]]:
     requests = key["requests"]
     # Each request goes a step further than all before it, so each must be paid; all together stay below the budget.
     step, steps = Fraction(1, 10 * requests), count(2)
-    with desk.stage() as stage:
-        analyst = Key.from_hex(stage.place.analyst)
-        with connect(stage.ledger_file, rpc=stage.url, key=analyst, watch=ignore) as client:
-            # The first request to each query writes to fresh storage, which costs more: that is neither way's fault.
-            client.ask([Ask(name, precision=step) for name in QUERIES], exact=True)
-            turns = []
-            for way in _TURNS:
-                asks = [Ask(QUERIES[i % len(QUERIES)], precision=next(steps) * step) for i in range(requests)]
-                turns.append({"way": way} | _take_turn(client, asks, at_once=way == "batch"))
+    with ledger_of(desk) as client:
+        # The first request to each query writes to fresh storage, which costs more: that is neither way's fault.
+        client.ask([Ask(name, precision=step) for name in QUERIES], exact=True)
+        turns = []
+        for way in _TURNS:
+            asks = [Ask(QUERIES[i % len(QUERIES)], precision=next(steps) * step) for i in range(requests)]
+            turns.append({"way": way} | _take_turn(client, asks, at_once=way == "batch"))
     return turns
 
 

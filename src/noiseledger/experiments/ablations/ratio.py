@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from noiseledger.experiments.ablation_accounting import CONVERSIONS
-from noiseledger.experiments.ablation_part import Part
+from noiseledger.experiments.ablations.accounting import CONVERSIONS
+from noiseledger.experiments.ablations.part import Part
 from noiseledger.experiments.desk import Desk
 from noiseledger.experiments.figures import Chart, Curve, Figure
 

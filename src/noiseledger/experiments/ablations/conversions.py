@@ -12,11 +12,12 @@ from statistics import median
 from typing import Any
 
 from noiseledger.core.privacy import delta_for
-from noiseledger.experiments.ablation_accounting import CONVERSIONS, Account
-from noiseledger.experiments.ablation_part import Part, Spread
+from noiseledger.experiments.ablations.accounting import CONVERSIONS, Account
+from noiseledger.experiments.ablations.part import Part
 from noiseledger.experiments.desk import Desk
 from noiseledger.experiments.figures import Chart, Curve, Figure
 from noiseledger.experiments.outcome import Table
+from noiseledger.experiments.spread import Spread
 from noiseledger.experiments.workload import DELTA, EPSILON, paper_requests
 
 #: Curves are kept at so many places.
@@ -96,9 +97,9 @@ def _budgets() -> dict[str, float]:
 
 
 def _sentences(requests: int, found: Sequence[Any]) -> list[str]:
-    answered = {name: _last(found, name, "reuse", "answered").mean for name in CONVERSIONS}
-    spent = {name: _last(found, name, "reuse", "spent").mean for name in CONVERSIONS}
-    naive = {name: _until_refused(found, name, "naive", requests).mean for name in CONVERSIONS}
+    answered = {name: _last(found, name, "reuse", "answered").median for name in CONVERSIONS}
+    spent = {name: _last(found, name, "reuse", "spent").median for name in CONVERSIONS}
+    naive = {name: _until_refused(found, name, "naive", requests).median for name in CONVERSIONS}
     noise = {name: _deviation(found, name) / _deviation(found, "exact") - 1 for name in CONVERSIONS}
     kept = delta_for(CONVERSIONS["classic"](EPSILON, DELTA), EPSILON)
     lasts = (
@@ -110,7 +111,7 @@ def _sentences(requests: int, found: Sequence[Any]) -> list[str]:
     )
     less = 1 - _budgets()["zCDP"] / _budgets()["exact"]
     second = (
-        f"Without reuse, {_each(naive, ',.0f')} of them are answered before the first refusal (means of {len(found)} lists). "
+        f"Without reuse, {_each(naive, ',.0f')} of them are answered before the first refusal (medians of {len(found)} lists). "
         f"More answers are no gain here: those of classic and zCDP carry {noise['classic']:.0%} and {noise['zCDP']:.0%} more "
         f"noise. For answers of the same accuracy, the budget affords {less:.0%} less by zCDP than by the exact conversion."
     )
@@ -128,7 +129,7 @@ def _each(values: Mapping[str, float], form: str) -> str:
 def _numbers(found: Sequence[Any]) -> dict[str, Any]:
     return {
         name: {
-            scheme: {what: _last(found, name, scheme, what).numbers() for what in ("answered", "spent")}
+            scheme: {what: _last(found, name, scheme, what).json() for what in ("answered", "spent")}
             for scheme in SCHEMES
         }
         | {"median_deviation": _deviation(found, name)}
@@ -150,10 +151,10 @@ def _table(requests: int, found: Sequence[Any]) -> Table:
         [
             name,
             f"{_budgets()[name]:.4f}",
-            f"{_last(found, name, 'naive', 'answered').mean:,.0f}",
-            f"{_until_refused(found, name, 'naive', requests).mean:,.0f}",
-            f"{_last(found, name, 'reuse', 'answered').mean:,.0f}",
-            f"{_last(found, name, 'reuse', 'spent').mean:.1%}",
+            f"{_last(found, name, 'naive', 'answered').median:,.0f}",
+            f"{_until_refused(found, name, 'naive', requests).median:,.0f}",
+            f"{_last(found, name, 'reuse', 'answered').median:,.0f}",
+            f"{_last(found, name, 'reuse', 'spent').median:.1%}",
             f"{_deviation(found, name):.2f}",
         ]
         for name in CONVERSIONS
@@ -180,6 +181,6 @@ def _curves(requests: int, found: Sequence[Any], scheme: str, what: str, scale: 
     for name in CONVERSIONS:
         along = zip(*(repetition[name][scheme][what] for repetition in found), strict=True)
         spreads = [Spread.of([scale * value for value in values]) for values in along]
-        bands = [spread.low for spread in spreads], [spread.high for spread in spreads]
-        curves.append(Curve(name, name, _places(requests), [spread.mean for spread in spreads], *bands))
+        bands = [spread.p5 for spread in spreads], [spread.p95 for spread in spreads]
+        curves.append(Curve(name, name, _places(requests), [spread.median for spread in spreads], *bands))
     return curves

@@ -12,10 +12,11 @@ from itertools import pairwise
 from math import exp, log
 from typing import Any
 
-from noiseledger.experiments.ablation_part import Part, Spread
-from noiseledger.experiments.ablation_savings import CONVERSIONS, FEW, save, setting_name, sizes
+from noiseledger.experiments.ablations.part import Part
+from noiseledger.experiments.ablations.savings import CONVERSIONS, FEW, save, setting_name, sizes
 from noiseledger.experiments.desk import Desk
 from noiseledger.experiments.figures import Chart, Curve, Figure
+from noiseledger.experiments.spread import Spread
 from noiseledger.experiments.workload import DELTA, QUERIES
 
 #: From one query type to the thousand of the issue, and on to where nearly every request is new.
@@ -52,14 +53,14 @@ def _spread(found: Sequence[Any], types: int, exponent: float, size: int, what: 
 def _all_points(found: Sequence[Any], many: int) -> list[tuple[float, float]]:
     """Return requests per different query that was asked, and the saving, for all settings and sizes."""
     return [
-        (_per_query(found, types, exponent, size), _spread(found, types, exponent, size, "exact").mean)
+        (_per_query(found, types, exponent, size), _spread(found, types, exponent, size, "exact").median)
         for types, exponent in _settings()
         for size in sizes(many)
     ]
 
 
 def _per_query(found: Sequence[Any], types: int, exponent: float, size: int) -> float:
-    return size / _spread(found, types, exponent, size, "queries").mean
+    return size / _spread(found, types, exponent, size, "queries").median
 
 
 def per_type_where(points: Sequence[tuple[float, float]], level: float) -> float | None:
@@ -74,7 +75,7 @@ def _limits(found: Sequence[Any], many: int, level: float) -> list[float]:
     """Return the requests per type at which the saving reaches a level, for each size where it does, rising."""
     limits = []
     for size in sizes(many):
-        points = [(size / types, _spread(found, types, 0.0, size, "exact").mean) for types in reversed(TYPES)]
+        points = [(size / types, _spread(found, types, 0.0, size, "exact").median) for types in reversed(TYPES)]
         limits.append(per_type_where(points, level))
     return sorted(limit for limit in limits if limit is not None)
 
@@ -104,7 +105,7 @@ def _range(limits: Sequence[float]) -> str:
 
 
 def _zipf_sentence(many: int, found: Sequence[Any], types: int) -> str:
-    uniform, skewed = (_spread(found, types, end, many, "exact").mean for end in (EXPONENTS[0], EXPONENTS[-1]))
+    uniform, skewed = (_spread(found, types, end, many, "exact").median for end in (EXPONENTS[0], EXPONENTS[-1]))
     return (
         f"The more requests repeat, the more it saves: with {types:,} types and {many:,} requests, {uniform:.0%} of epsilon if "
         f"all are equally popular, and {skewed:.0%} at a Zipf exponent of {EXPONENTS[-1]:g}."
@@ -115,14 +116,15 @@ def _paper_sentence(many: int, found: Sequence[Any]) -> str:
     few, types = sizes(many)[0], len(QUERIES)
     exact, classic = (_spread(found, types, 0.0, few, name) for name in CONVERSIONS)
     return (
-        f"For requests as in the paper ({types} types, {few:,} requests) it saves {exact.mean:.0%} of epsilon, and "
-        f"{classic.mean:.0%} by the paper's own conversion (nine of ten lists: {classic.low:.0%} to {classic.high:.0%})."
+        f"For requests as in the paper ({types} types, {few:,} requests) it saves {exact.median:.0%} of epsilon, and "
+        f"{classic.median:.0%} by the paper's own conversion (nine of ten lists: {classic.p5:.0%} to {classic.p95:.0%})."
     )
 
 
 def _conversions_sentence(many: int, found: Sequence[Any]) -> str:
     gaps = {
-        (types, size): _spread(found, types, 0.0, size, "classic").mean - _spread(found, types, 0.0, size, "exact").mean
+        (types, size): _spread(found, types, 0.0, size, "classic").median
+        - _spread(found, types, 0.0, size, "exact").median
         for types in TYPES
         for size in sizes(many)
     }
@@ -136,7 +138,7 @@ def _conversions_sentence(many: int, found: Sequence[Any]) -> str:
 def _numbers(many: int, found: Sequence[Any]) -> dict[str, Any]:
     rows = [
         {"types": types, "exponent": exponent, "requests": size}
-        | {name: _spread(found, types, exponent, size, name).numbers() for name in CONVERSIONS}
+        | {name: _spread(found, types, exponent, size, name).json() for name in CONVERSIONS}
         | {"requests_per_query": _per_query(found, types, exponent, size)}
         for types, exponent in _settings()
         for size in sizes(many)
@@ -213,5 +215,5 @@ def _rule_curve(found: Sequence[Any], look: str, settings: Sequence[tuple[int, f
 
 
 def _band(look: str, label: str, places: Sequence[float], spreads: Sequence[Spread]) -> Curve:
-    mean, low, high = ([100 * getattr(spread, end) for spread in spreads] for end in ("mean", "low", "high"))
+    mean, low, high = ([100 * getattr(spread, end) for spread in spreads] for end in ("median", "p5", "p95"))
     return Curve(look, label, places, mean, low, high)

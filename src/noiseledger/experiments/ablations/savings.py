@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from noiseledger.core.privacy import epsilon_for
-from noiseledger.experiments.ablation_accounting import Account, draw_types
+from noiseledger.experiments.ablations.accounting import Account, draw_types
 from noiseledger.experiments.workload import draw_request
 
 CONVERSIONS = ("exact", "classic")

@@ -5,20 +5,18 @@ Real ledgers turn their promise into a budget by the exact conversion only, so t
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
-from contextlib import closing
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
+from noiseledger.client import Client
 from noiseledger.core.privacy import precision_for
 from noiseledger.errors import BudgetExceeded, NoiseledgerError
-from noiseledger.experiments.ablation_accounting import Account
-from noiseledger.experiments.ablation_conversions import list_seed
-from noiseledger.experiments.ablation_part import Part
+from noiseledger.experiments.ablations.accounting import Account
+from noiseledger.experiments.ablations.conversions import list_seed
+from noiseledger.experiments.ablations.part import Part
 from noiseledger.experiments.desk import Desk
-from noiseledger.experiments.noise_measuring import scene
+from noiseledger.experiments.ledgers import local_ledger
 from noiseledger.experiments.workload import DELTA, EPSILON, PaperRequest, paper_requests
 from noiseledger.ledger import LocalLedger, NaiveLedger
 
@@ -42,29 +40,22 @@ def run(desk: Desk) -> Part:
 def _compare(key: Mapping[str, Any]) -> dict[str, Any]:
     requests = paper_requests(key["requests"], list_seed(key["seed"], 0))
     budget = precision_for(key["epsilon"], key["delta"])
-    answered, spent = _ask(SCHEMES[key["scheme"]], requests, key["epsilon"], key["delta"])
+    answered, spent = _ask(SCHEMES[key["scheme"]], requests, key["epsilon"])
     account = Account(budget, reuse=key["scheme"] == "reuse")
     if [account.ask(request.query, request.exact) for request in requests] != answered or account.spent != spent:
         raise NoiseledgerError("A real ledger charges something else than the sums of the ablations: they are wrong.")
     return {"answered": sum(answered), "spent": float(spent / budget)}
 
 
-def _ask(
-    kind: type[LocalLedger], requests: list[PaperRequest], epsilon: str, delta: str
-) -> tuple[list[bool], Fraction]:
+def _ask(kind: type[LocalLedger], requests: list[PaperRequest], epsilon: str) -> tuple[list[bool], Fraction]:
     """Return which requests a ledger answered, and what it spent."""
-    queries = scene().queries
-    terms: Any = {"epsilon": epsilon, "delta": delta, "population": scene().population, "source": scene().data}
-    with (
-        tempfile.TemporaryDirectory(prefix="noiseledger-") as folder,
-        closing(kind.create(Path(folder) / "real.ledger", **terms, queries=queries.values())) as ledger,
-    ):
-        return [_answers(ledger, request) for request in requests], ledger.budget().spent
+    with local_ledger(kind, epsilon) as client:
+        return [_answers(client, request) for request in requests], client.budget().spent
 
 
-def _answers(ledger: LocalLedger, request: PaperRequest) -> bool:
+def _answers(client: Client, request: PaperRequest) -> bool:
     try:
-        ledger.ask(scene().queries[request.query], precision=request.exact)
+        client.ask(request.query, exact=True, precision=request.exact)
     except BudgetExceeded:
         return False
     return True

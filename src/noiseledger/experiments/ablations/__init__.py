@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from noiseledger.experiments import (
-    ablation_batching,
-    ablation_conversions,
-    ablation_ledgers,
-    ablation_ratio,
-    ablation_reuse,
-)
+from noiseledger.experiments.ablations import batching, conversions, ratio, real_ledgers, reuse
 from noiseledger.experiments.desk import Desk
 from noiseledger.experiments.outcome import Outcome
 
-_PARTS = (ablation_conversions, ablation_ledgers, ablation_ratio, ablation_reuse, ablation_batching)
+_PARTS = (conversions, real_ledgers, ratio, reuse, batching)
 _METHOD = (
     "Conversions: the paper's requests under the paper's budget, by the exact, the classic and the zCDP conversion, with "
     "reuse and without. Reuse: the same requests with and without it, for 1 to 10,000 query types and for Zipf exponents 0 "
