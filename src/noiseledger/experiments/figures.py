@@ -93,6 +93,8 @@ class Chart:
     log_y: bool = False
     #: Horizontal lines with a name: what somebody else reported, or a budget.
     marks: dict[str, float] = field(default_factory=dict)
+    #: Where many curves leave no corner free.
+    legend_below: bool = False
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,10 @@ def _draw(chart: Chart, axes: Axes) -> None:
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0)
-    axes.legend(fontsize=8, framealpha=0.8)
+    if chart.legend_below:
+        axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, frameon=False)
+    else:
+        axes.legend(fontsize=8, framealpha=0.8)
 
 
 def _draw_bars(chart: Bars, axes: Axes) -> None:
