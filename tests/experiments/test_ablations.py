@@ -18,8 +18,8 @@ from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
 from noiseledger.data import Table
 from noiseledger.errors import BudgetExceeded, NoiseledgerError
-from noiseledger.experiments import ablations
 from noiseledger.experiments.ablations import batching, conversions, real_ledgers, reuse, savings
+from noiseledger.experiments.ablations import experiment as ablations
 from noiseledger.experiments.ablations.accounting import CONVERSIONS, Account, draw_types
 from noiseledger.experiments.ablations.zcdp import zcdp_precision_for
 from noiseledger.experiments.desk import Desk, Settings, Where

@@ -12,9 +12,10 @@ import pytest
 
 from noiseledger.chain import Key, node
 from noiseledger.errors import InvalidInput, NoiseledgerError
-from noiseledger.experiments import cpu, cpu_lab
-from noiseledger.experiments.cpu_child import Way
-from noiseledger.experiments.cpu_meter import cpu_seconds
+from noiseledger.experiments.cpu import experiment as cpu
+from noiseledger.experiments.cpu import lab
+from noiseledger.experiments.cpu.child import Way
+from noiseledger.experiments.cpu.meter import cpu_seconds
 from noiseledger.experiments.desk import Desk, Settings
 from noiseledger.experiments.figures import Bars
 
@@ -71,7 +72,7 @@ def test_without_psutil_it_is_said_what_to_install(tmp_path: Path, monkeypatch: 
 def test_a_process_that_fails_says_why() -> None:
     with (
         pytest.raises(NoiseledgerError, match=r"ended: .*nowhere"),
-        cpu_lab.asker({"way": "direct", "catalogue": "nowhere.toml", "requests": 1, "seed": 1}) as child,
+        lab.asker({"way": "direct", "catalogue": "nowhere.toml", "requests": 1, "seed": 1}) as child,
     ):
         child.hear()
 
@@ -111,7 +112,7 @@ def test_nodes_of_another_chain_are_counted_if_they_are_named(tmp_path: Path) ->
         node.running() as chain,
         Desk(tmp_path, Settings(rpc=chain.url, payer=payer, processes=(chain.process.pid,))) as desk,
     ):
-        named = cpu_lab.measure(desk, key)
+        named = lab.measure(desk, key)
     assert set(named["answering"]) == {"client", "worker", "node"}
     # When it was started is its own business.
     assert "node" not in named["startup"]

@@ -11,11 +11,12 @@ import pytest
 
 from noiseledger.chain import Key, Rpc, node
 from noiseledger.errors import RpcFailed
-from noiseledger.experiments import latency, latency_lab
-from noiseledger.experiments.crowd import Crowd
 from noiseledger.experiments.desk import Desk, Settings
-from noiseledger.experiments.latency_lab import Facts, Way
-from noiseledger.experiments.query_match import GAS_LIMIT, QueryMatch
+from noiseledger.experiments.latency import experiment as latency
+from noiseledger.experiments.latency import lab
+from noiseledger.experiments.latency.crowd import Crowd
+from noiseledger.experiments.latency.lab import Facts, Way
+from noiseledger.experiments.latency.query_match import GAS_LIMIT, QueryMatch
 from noiseledger.experiments.workload import paper_requests
 
 PAYER = Key.from_hex(node.PLAY_KEYS[0])
@@ -63,7 +64,7 @@ def test_the_model_has_no_answer_that_was_not_recorded() -> None:
 def test_free_sends_nothing_and_paid_is_all_answered(tmp_path: Path) -> None:
     ways = [Way.FREE, Way.FREE_APART, Way.PAID, Way.PAID_APART]
     with Desk(tmp_path, Settings()) as desk:
-        seen = {(facts["way"], facts["size"]): facts for facts in latency_lab.measure(desk, _key(ways, [1, 12]))}
+        seen = {(facts["way"], facts["size"]): facts for facts in lab.measure(desk, _key(ways, [1, 12]))}
     for size in (1, 12):
         assert seen[Way.FREE, size]["transactions"] == seen[Way.FREE_APART, size]["transactions"] == 0
         assert seen[Way.FREE, size]["blocks"] == seen[Way.FREE_APART, size]["blocks"] == 0
@@ -75,10 +76,10 @@ def test_free_sends_nothing_and_paid_is_all_answered(tmp_path: Path) -> None:
 
 
 def test_the_moment_of_asking_comes_from_the_seed() -> None:
-    waits = [latency_lab.wait_of(_key([], [], seed), Way.PAID, size) for seed in (1, 2) for size in (1, 10)]
+    waits = [lab.wait_of(_key([], [], seed), Way.PAID, size) for seed in (1, 2) for size in (1, 10)]
     assert len(set(waits)) == 4
     assert all(0 <= wait <= 1 for wait in waits)
-    assert waits[0] == latency_lab.wait_of(_key([], []), Way.PAID, 1)
+    assert waits[0] == lab.wait_of(_key([], []), Way.PAID, 1)
 
 
 class Interrupted(Exception):

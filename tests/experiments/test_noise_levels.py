@@ -14,11 +14,14 @@ from scipy import stats
 
 from calibrated import check_probability
 from noiseledger.core.privacy import classic_precision_for, delta_for, precision_for
-from noiseledger.experiments import ledgers, noise, noise_levels, noise_measuring, utility
+from noiseledger.experiments import ledgers
 from noiseledger.experiments.desk import Desk, Settings, Where
 from noiseledger.experiments.ledgers import invented
-from noiseledger.experiments.noise_levels import DELTA, WITHIN_ALPHA, deviation_band, levels
-from noiseledger.experiments.noise_measuring import measure
+from noiseledger.experiments.noise import experiment as noise
+from noiseledger.experiments.noise import levels as noise_levels
+from noiseledger.experiments.noise import measuring, utility
+from noiseledger.experiments.noise.levels import DELTA, WITHIN_ALPHA, deviation_band, levels
+from noiseledger.experiments.noise.measuring import measure
 from noiseledger.experiments.workload import QUERIES
 from noiseledger.ledger import NaiveLedger
 
@@ -72,7 +75,7 @@ def test_wrong_noise_is_found_out(folder: Path, factor: float) -> None:
 
 def test_answers_that_do_not_reuse_are_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledgers, "LocalLedger", NaiveLedger)
-    monkeypatch.setattr(noise_measuring, "_budget", lambda: 500)
+    monkeypatch.setattr(measuring, "_budget", lambda: 500)
     found = measure(_local(tmp_path))
     assert found.cases == {"1": 3 * 5 * _LEVELS}
     assert "NOT" in found.verdict()
@@ -83,7 +86,7 @@ def test_on_a_chain_it_is_the_same_and_utility_is_free_after_noise(
 ) -> None:
     with Desk(tmp_path, Settings(quick=True, repetitions=1)) as desk:
         first = noise.run(desk)
-        monkeypatch.setattr(noise_measuring, "_one_ledger", _refuse)
+        monkeypatch.setattr(measuring, "_one_ledger", _refuse)
         second = utility.run(desk)
     assert first.numbers["cases"] == {"1": 5, "2B": 5 * (_LEVELS - 1)}
     assert first.numbers["measured_over_asked"] == second.numbers["measured_over_asked"]
@@ -103,7 +106,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             raise KeyboardInterrupt
         return {"errors": [[1.0] * 5] * _LEVELS, "cases": {"1": 5}}
 
-    monkeypatch.setattr(noise_measuring, "_one_ledger", one_ledger)
+    monkeypatch.setattr(measuring, "_one_ledger", one_ledger)
     with pytest.raises(KeyboardInterrupt):
         measure(_local(tmp_path, 25))
     assert measure(_local(tmp_path, 25)).ledgers == 25
@@ -113,7 +116,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_another_seed_measures_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measure(_local(tmp_path, 1))
-    monkeypatch.setattr(noise_measuring, "_one_ledger", _refuse)
+    monkeypatch.setattr(measuring, "_one_ledger", _refuse)
     measure(_local(tmp_path, 1))
     with pytest.raises(AssertionError, match="already"):
         measure(Desk(tmp_path, Settings(ledger=Where.LOCAL, repetitions=1, seed=2)))

@@ -11,15 +11,24 @@ from typing import TypeAlias
 from noiseledger.experiments.desk import Desk, Settings, Tell
 from noiseledger.experiments.outcome import Outcome
 
-#: In the order of the report. Each is a module of this package with a function ``run``.
-EXPERIMENTS = ("cost", "error", "latency", "utility", "noise", "cpu", "peers", "ablations")
+#: In the order of the report, each with the module of this package whose function ``run`` does it.
+EXPERIMENTS = {
+    "cost": "cost",
+    "error": "error",
+    "latency": "latency.experiment",
+    "noise": "noise.experiment",
+    "utility": "noise.utility",
+    "cpu": "cpu.experiment",
+    "peers": "peers.comparison",
+    "ablations": "ablations.experiment",
+}
 
 _Run: TypeAlias = Callable[[Desk], Outcome]
 
 
 def run_experiment(name: str, folder: Path, settings: Settings, command: str, tell: Tell) -> Outcome:
     """Run one experiment, or go on with it, and write what comes out."""
-    run: _Run = import_module(f"noiseledger.experiments.{name}").run
+    run: _Run = import_module(f"noiseledger.experiments.{EXPERIMENTS[name]}").run
     with Desk(folder, settings, tell) as desk:
         outcome = replace(run(desk), command=command)
     outcome.save(folder)
