@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # chain, a worker or a browser.
 PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile
 
-.PHONY: demo test check bench mutants faults membership screenshots setup lock format clean
+.PHONY: demo test check bench mutants faults membership evaluation screenshots setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
@@ -32,6 +32,9 @@ faults: setup ## play 500 random schedules of faults against real workers and a 
 
 membership: setup ## attack the whole system, and weakened copies of it: the epsilon that is proved, next to the promise
 	@$(BIN)/python scripts/membership.py
+
+evaluation: setup ## run all experiments, and write their results into docs/explanation/evaluation.md
+	@$(BIN)/python scripts/evaluation.py
 
 screenshots: setup ## take a picture of every web page, light and dark, phone and desk, into build/screenshots
 	@$(BIN)/python scripts/screenshots.py

@@ -14,7 +14,7 @@ import pytest
 
 from command import COMMAND, Runner, bare_environment
 from noiseledger.chain import Key, Rpc, node
-from noiseledger.experiments.suite import EXPERIMENTS
+from noiseledger.experiments import suite
 
 
 @pytest.fixture
@@ -128,6 +128,15 @@ def test_on_a_chain_that_is_somebody_else_s(run: Runner, tmp_path: Path, monkeyp
     )
 
 
+def test_all_of_them_in_one_report(run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "EXPERIMENTS", {name: suite.EXPERIMENTS[name] for name in ("cost", "error", "noise")})
+    done = run("experiment", "all", "--ledger", "local", "--quick", "--out", tmp_path, "--json")
+    assert list(done.json) == ["cost", "error", "noise"]
+    assert done.json["cost"]["command"] == f"noiseledger experiment cost --out {tmp_path} --ledger local --quick"
+    links = set(Links((tmp_path / "report.html").read_text()).found)
+    assert {"#cost", "#error", "#noise", "cost.csv", "error.csv", "noise.csv"} <= links
+
+
 def test_every_experiment_has_its_words() -> None:
     text = subprocess.run(
         [COMMAND, "experiment", "--help"],
@@ -136,5 +145,5 @@ def test_every_experiment_has_its_words() -> None:
         check=True,
         env=os.environ | {"COLUMNS": "200"},
     ).stdout
-    for name in EXPERIMENTS:
+    for name in suite.EXPERIMENTS:
         assert name in text

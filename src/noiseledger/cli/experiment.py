@@ -46,6 +46,9 @@ def experiment(
     repetitions: Annotated[int | None, typer.Option(help="How often; default: each experiment's own.", min=1)] = None,
     seed: Annotated[int, typer.Option(help="Draws who asks what; noise has no seed.", min=0)] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="A small size, to see that it works.")] = False,
+    process: Annotated[
+        list[int] | None, typer.Option(help="With --rpc, for cpu: the id of a process of that chain; may be repeated.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Repeat an experiment of the paper, or one of ours; stopped with Ctrl-C, the same command goes on."""
@@ -64,6 +67,7 @@ def experiment(
         requests=requests,
         repetitions=repetitions,
         quick=quick,
+        processes=tuple(process or ()),
     )
     outcomes = []
     with _interruptible(out):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -52,4 +53,5 @@ class Notebook:
 
     def _file(self, key: Mapping[str, Any]) -> Path:
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
-        return self._folder / f"{key.get('experiment', 'piece')}-{digest}.json"
+        name = re.sub(r"[^a-z0-9]+", "-", str(key.get("experiment", "piece")))
+        return self._folder / f"{name}-{digest}.json"
