@@ -112,8 +112,7 @@ class ChainLedger(Ledger):
         paid = [item for item in wanted if self._record_free or self._price(item.state, item.request.precision).cost]
         bought = dict(zip(map(id, paid), self._buy(paid), strict=True))
         ends = [(w.query, bought[id(w)].stretch[1] if id(w) in bought else w.request.precision) for w in wanted]
-        self._wait_until_revealed(ends)
-        paths = {query: Path(query.dimension, self._points(query)) for query in {item.query for item in wanted}}
+        paths = self._revealed_paths(ends)
         budget = self.budget()
         return [self._answer(item, bought.get(id(item)), paths[item.query], budget) for item in wanted]
 
@@ -201,8 +200,8 @@ class ChainLedger(Ledger):
         place = asked.transaction, asked.block
         return Answer(wanted.query, wanted.unit, reveal, asked.number, asked.built_from, budget, *place)
 
-    def _wait_until_revealed(self, ends: Sequence[tuple[Query, Fraction]]) -> None:
-        """Wait until each query is revealed so far; whoever stops waiting has lost nothing."""
+    def _revealed_paths(self, ends: Sequence[tuple[Query, Fraction]]) -> dict[Query, Path]:
+        """Wait until each query is revealed so far, and return the paths; whoever stops waiting has lost nothing."""
         give_up = time.monotonic() + self._answer_seconds
         pause = _FIRST_POLL_SECONDS
         while True:
@@ -210,7 +209,10 @@ class ChainLedger(Ledger):
             waiting = sum(meter.revealed < end for meter, (_, end) in zip(meters, ends, strict=True))
             self.watch("revealed", answered=len(ends) - waiting, asked=len(ends))
             if not waiting:
-                return
+                paths = {query: Path(query.dimension, self._points(query)) for query in dict(ends)}
+                # A node may show what a block has changed a moment before it shows its events.
+                if all(paths[query].furthest >= end for query, end in ends):
+                    return paths
             if time.monotonic() > give_up:
                 raise AnswerPending(
                     f"The answer is bought, but the custodian's worker has not revealed it within "
