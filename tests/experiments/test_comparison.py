@@ -1,0 +1,51 @@
+"""The table of peers: our rows beside theirs, whatever can be had of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from noiseledger.experiments.desk import Desk, Settings
+from noiseledger.experiments.peers import comparison
+from noiseledger.experiments.peers.setting import Job
+from noiseledger.experiments.peers.table import Row
+
+
+def _filled(name: str, job: Job) -> Row:
+    """A row as systems make them; what is in it is tested with the systems."""
+    if name == "lomas":
+        return Row("Lomas", "", note="Not run: it cannot be had.")
+    ours = name in comparison.OURS
+    return Row(
+        name,
+        "1.0",
+        answered=len(job.requests) if ours else 13,
+        of=len(job.requests),
+        overdrawn=0,
+        relative_error=0.01,
+        seconds=0.002,
+        epsilon_left=6.0 if ours else 0.1,
+        epsilon_left_after_restart=6.0 if ours else 8.0,
+        charged=1 if ours else job.repeats,
+        repeats=job.repeats,
+    )
+
+
+def test_one_table_says_it_all_and_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "our_row", _filled)
+    monkeypatch.setattr(comparison, "peer_row", _filled)
+    with Desk(tmp_path, Settings(quick=True)) as desk:
+        outcome = comparison.run(desk)
+        monkeypatch.setattr(comparison, "peer_row", lambda *_: pytest.fail("measured again"))
+        assert comparison.run(desk) == outcome
+    (table,) = outcome.tables
+    assert {len(row) for row in table.rows} == {len(table.columns)}
+    cells = {row[0]: row[1:] for row in table.rows}
+    assert cells["local 1.0"] == ["30", "1.00%", "2", "6.00", "6.00", "1 of 10", ""]
+    assert cells["opendp 1.0"] == ["13", "1.00%", "2", "0.10", "8.00", "10 of 10", ""]
+    assert cells["Lomas"] == ["-"] * 6 + ["Not run: it cannot be had."]
+    said = " ".join(outcome.sentences)
+    assert "noiseledger answers 30 of 30 requests." in said
+    assert "All of those that say what is left charge each of 10 identical requests; noiseledger charges 1." in said
+    assert "Not run here: Lomas" in said
