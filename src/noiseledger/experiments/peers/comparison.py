@@ -13,7 +13,8 @@ from noiseledger.experiments.peers.table import Row
 from noiseledger.experiments.peers.theirs import PEERS, peer_row
 from noiseledger.experiments.workload import DELTA, EPSILON, paper_requests
 
-REQUESTS, REPEATS = 1000, 200
+#: Some take seconds for each repeat.
+REQUESTS, REPEATS = 1000, 50
 OURS = ("local", "chain")
 _COLUMNS = (
     "system",
