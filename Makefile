@@ -7,13 +7,16 @@ READY  := $(VENV)/.ready
 # chain, a worker or a browser.
 PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile
 
-.PHONY: demo test check bench mutants faults membership evaluation screenshots setup lock format clean
+.PHONY: demo test test-network check bench mutants faults membership evaluation screenshots setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
 
 test: setup ## pass every test
 	@$(PYTEST)
+
+test-network: setup ## pass every test of a network of go-ethereum nodes; needs Go, and minutes to build them the first time
+	@$(BIN)/python -m pytest tests/network
 
 check: setup ## lint, formatting, types, layers
 	$(BIN)/ruff check .

@@ -22,6 +22,7 @@ from noiseledger.cli import (
     history,
     included,
     init,
+    network,
     privacy,
     prove,
     publish,
@@ -46,6 +47,7 @@ app.command("example")(example.example)
 app.command("demo")(demo.demo)
 app.command("experiment")(experiment.experiment)
 app.command("chain")(chain.chain)
+app.add_typer(network.network, name="network")
 app.command("init")(init.init)
 app.command("check")(check.check)
 app.command("publish")(publish.publish)

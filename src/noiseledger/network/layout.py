@@ -1,0 +1,243 @@
+"""What belongs to a network: its folder, its validators, their keys and ports.
+
+Why no key gets out: every key is in a file of its own that only its owner can read, in a folder that only its owner can
+enter; network.json holds what anyone may know.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from coincurve import PublicKey
+
+from noiseledger.chain import Key, node
+from noiseledger.errors import ChainError, InvalidInput
+from noiseledger.network.genesis import CHAIN_ID, genesis
+
+LOOPBACK = "127.0.0.1"
+#: Where the ports of a network begin, if nobody says otherwise.
+FIRST_PORT = 8645
+DEFAULT_VALIDATORS = 3
+DEFAULT_SECONDS = 2
+
+_FILE = "network.json"
+_SHAPE = 1
+#: A socket's path may have about 100 characters, of which ours take the rest.
+_LONGEST_FOLDER = 75
+#: For each validator: one for requests, one for its peers, one that go-ethereum opens for itself.
+_PORTS_EACH = 3
+#: Below what the system gives to outgoing connections, so that nobody else gets them while the network is down.
+_CHOICE_OF_PORTS = range(20_000, 32_000)
+
+
+@dataclass(frozen=True)
+class Member:
+    """One validator, as everybody may know it."""
+
+    name: str
+    address: str
+    #: What its peers know it by.
+    enode_key: str
+    rpc_port: int
+    peer_port: int
+    auth_port: int
+    host: str = LOOPBACK
+    #: The network namespace where it runs; usually that of everybody.
+    namespace: str = ""
+
+    @property
+    def url(self) -> str:
+        """Where it takes requests."""
+        return f"http://{self.host}:{self.rpc_port}"
+
+    @property
+    def enode(self) -> str:
+        """Where its peers find it."""
+        return f"enode://{self.enode_key}@{self.host}:{self.peer_port}?discport=0"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a network shall be; what is None is taken as it is, or by default for a new one."""
+
+    validators: int | None = None
+    block_seconds: int | None = None
+    chain_id: int | None = None
+    #: Where its ports begin; 0 for any that are free.
+    port: int | None = None
+    #: Accounts that get play money.
+    fund: tuple[str, ...] = ()
+    #: For each validator the network namespace and the address there; usually none.
+    places: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A network as its folder describes it."""
+
+    folder: Path
+    chain_id: int
+    #: 0 means: a block whenever there are transactions, and none otherwise.
+    block_seconds: int
+    #: An account of this network only, with play money; its key is in ``account_key``.
+    account: str
+    funded: tuple[str, ...]
+    members: tuple[Member, ...] = field(repr=False)
+
+    @property
+    def account_key(self) -> Path:
+        """The file with the key of the account that has play money."""
+        return self.folder / "account.key"
+
+    @property
+    def genesis_file(self) -> Path:
+        """The first block."""
+        return self.folder / "genesis.json"
+
+    def home(self, member: Member) -> Path:
+        """Return the folder of a validator."""
+        return self.folder / member.name
+
+    @property
+    def urls(self) -> str:
+        """Every validator's endpoint, as ``--rpc`` takes them."""
+        return ",".join(member.url for member in self.members)
+
+    @classmethod
+    def read(cls, folder: Path) -> Layout:
+        """Read what a folder holds."""
+        folder = folder.absolute()
+        try:
+            content = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+            if content.pop("shape") != _SHAPE:
+                raise InvalidInput(f"The network in {folder} was made by another version of noiseledger.")
+            members = tuple(Member(**member) for member in content.pop("members"))
+            return cls(folder=folder, members=members, funded=tuple(content.pop("funded")), **content)
+        except FileNotFoundError:
+            raise InvalidInput(f"There is no network in {folder}: `noiseledger network up` makes one.") from None
+        except OSError as error:
+            raise InvalidInput(f"The network in {folder} cannot be read: {error.strerror}.") from None
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
+            raise InvalidInput(f"{folder / _FILE} does not describe a network.") from None
+
+    @classmethod
+    def open(cls, folder: Path, wishes: Wishes) -> Layout:
+        """Return the network in a folder, which must be as wished; make it if there is none."""
+        folder = folder.absolute()
+        if not (folder / _FILE).exists():
+            _make(folder, wishes)
+        found = cls.read(folder)
+        found._check(wishes)
+        return found
+
+    def _check(self, wishes: Wishes) -> None:
+        is_not = [
+            f"{name} {is_now}, not {wished}"
+            for name, wished, is_now in (
+                ("--validators", wishes.validators, len(self.members)),
+                ("--block-seconds", wishes.block_seconds, self.block_seconds),
+                ("--chain-id", wishes.chain_id, self.chain_id),
+                ("--port", wishes.port or None, self.members[0].rpc_port),
+            )
+            if wished not in (None, is_now)
+        ]
+        if is_not:
+            raise InvalidInput(
+                f"The network in {self.folder} is another one ({'; '.join(is_not)}): leave the options out to start it "
+                "as it is, or give another --dir."
+            )
+        late = [address for address in wishes.fund if address.lower() not in map(str.lower, self.funded)]
+        if late:
+            raise InvalidInput(
+                f"The first block of the network in {self.folder} is made and gives {late[0]} nothing: send it money from "
+                f"{self.account}, whose key is in {self.account_key}."
+            )
+
+
+def _make(folder: Path, wishes: Wishes) -> None:
+    """Make a network's folder, all at once: nobody ever sees half of one."""
+    _check_folder(folder)
+    for address in wishes.fund:
+        if not re.fullmatch(r"0x[0-9a-fA-F]{40}", address):
+            raise InvalidInput(f"{address!r} is not an account's address: expected 0x and 40 hexadecimal digits.")
+    # Only its owner can enter it: that is how a temporary folder is made.
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    try:
+        _fill(new, wishes)
+        new.rename(folder)
+    except OSError as error:
+        raise InvalidInput(f"No network can be made in {folder}: {error.strerror}.") from None
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _check_folder(folder: Path) -> None:
+    if len(str(folder)) > _LONGEST_FOLDER:
+        raise InvalidInput(f"The path {folder} is too long for a network: at most {_LONGEST_FOLDER} characters.")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidInput(f"{folder} holds something else than a network: give a new or empty folder with --dir.")
+
+
+def _fill(folder: Path, wishes: Wishes) -> None:
+    count = wishes.validators or DEFAULT_VALIDATORS
+    ports = _ports(count, FIRST_PORT if wishes.port is None else wishes.port)
+    places = wishes.places or (("", LOOPBACK),) * count
+    members = [
+        _make_member(folder / f"validator-{number + 1}", ports[number::count], place)
+        for number, place in enumerate(places[:count])
+    ]
+    account = Key.from_hex(_new_key(folder / "account.key")).address
+    funded = [account, *wishes.fund]
+    chain_id = CHAIN_ID if wishes.chain_id is None else wishes.chain_id
+    seconds = DEFAULT_SECONDS if wishes.block_seconds is None else wishes.block_seconds
+    first = genesis(chain_id, seconds, [member.address for member in members], funded)
+    _write(folder / "genesis.json", first)
+    _write(
+        folder / _FILE,
+        {"shape": _SHAPE, "chain_id": chain_id, "block_seconds": seconds, "account": account, "funded": funded}
+        | {"members": [asdict(member) for member in members]},
+    )
+
+
+def _make_member(home: Path, ports: Sequence[int], place: tuple[str, str]) -> Member:
+    home.mkdir(mode=0o700)
+    address = Key.from_hex(_new_key(home / "sealing.key")).address
+    enode_key = PublicKey.from_secret(bytes.fromhex(_new_key(home / "node.key"))).format(compressed=False)[1:].hex()
+    rpc_port, peer_port, auth_port = ports
+    return Member(home.name, address, enode_key, rpc_port, peer_port, auth_port, host=place[1], namespace=place[0])
+
+
+def _new_key(file: Path) -> str:
+    """Write a new private key where only its owner can read it."""
+    private = secrets.token_hex(32)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+        stream.write(private)
+    return private
+
+
+def _write(file: Path, content: dict[str, Any]) -> None:
+    file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def _ports(count: int, first: int) -> list[int]:
+    """Return the ports from the first on, or any that are free and lie together."""
+    if first:
+        return [node.free_port(first + i) for i in range(_PORTS_EACH * count)]
+    for _ in range(100):
+        start = random.choice(_CHOICE_OF_PORTS)  # noqa: S311 - no secret
+        try:
+            return _ports(count, start)
+        except ChainError:
+            continue
+    raise ChainError(f"No {_PORTS_EACH * count} ports in a row are free on this machine: choose some with --port.")

@@ -1,0 +1,157 @@
+"""One validator: a go-ethereum node without a key, and the signer that has it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from noiseledger.chain import node
+from noiseledger.errors import ChainError, ChainUnreachable
+from noiseledger.network import ipc
+from noiseledger.network.genesis import GAS_LIMIT
+from noiseledger.network.layout import Layout, Member
+from noiseledger.network.process import Process, last_words
+from noiseledger.network.signer import SOCKET
+
+START_SECONDS = 120.0
+STOP_SECONDS = 60.0
+#: What anyone on this machine may use. The rest, such as voting validators in and out, is for the socket alone.
+_HTTP_APIS = "eth,net,web3"
+_CACHE_MEGABYTES = 64
+#: Below errors go-ethereum says every few seconds that it is not this validator's turn.
+_ERRORS = 1
+_LOOK_SECONDS = 0.1
+
+
+class Validator:
+    """One validator in its own folder; it may be running or not."""
+
+    def __init__(self, layout: Layout, member: Member) -> None:
+        """Know where everything is."""
+        self.member = member
+        self.home = layout.home(member)
+        self.log = self.home / "geth.log"
+        self._layout = layout
+        self._config = self.home / "geth.toml"
+        self._data = self.home / "data"
+        self.node = Process(self.home / "geth.pid", str(self._config))
+        self.signer = Process(self.home / "signer.pid", f"noiseledger.network.signer {self.home}")
+
+    @property
+    def running(self) -> bool:
+        """Whether node and signer both run."""
+        return self.node.pid is not None and self.signer.pid is not None
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The processor time that node and signer have used since they were started."""
+        return self.node.cpu_seconds + self.signer.cpu_seconds
+
+    def ask(self, method: str, *params: Any) -> Any:
+        """Ask the node, as its owner."""
+        return ipc.ask(self.home / "geth.ipc", method, *params)
+
+    def start(self, geth: Path) -> None:
+        """Start what does not run; ``wait_until_up`` says when it is there."""
+        if self.signer.pid is None:
+            self._start_signer()
+        if self.node.pid is None:
+            self._check_ports()
+            self._prepare(geth)
+            self.node.start(self._command(geth), self.log, self._environment())
+
+    def wait_until_up(self) -> None:
+        """Return when the node answers."""
+        self._wait(lambda: self.ask("net_version"), self.node, self.log)
+
+    def signal_stop(self) -> None:
+        """Ask the node to stop; ``wait_until_stopped`` says when it has, and stops the signer."""
+        self.node.signal(signal.SIGTERM)
+
+    def wait_until_stopped(self) -> None:
+        """Return when nothing runs any more. The signer goes last, since the node may need it."""
+        self.node.wait(STOP_SECONDS)
+        self.signer.signal(signal.SIGTERM)
+        self.signer.wait(STOP_SECONDS)
+
+    def _start_signer(self) -> None:
+        command = [sys.executable, "-P", "-m", "noiseledger.network.signer", str(self.home)]
+        log = self.home / "signer.log"
+        self.signer.start(command, log, self._environment())
+        self._wait(lambda: ipc.ask(self.home / SOCKET, "account_version"), self.signer, log)
+
+    def _wait(self, attempt: Callable[[], object], process: Process, log: Path) -> None:
+        give_up = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                attempt()
+            except ChainUnreachable:
+                if process.pid is None:
+                    raise ChainError(f"{self.member.name} did not start: {last_words(log)} (see {log}).") from None
+                if time.monotonic() > give_up:
+                    raise
+                time.sleep(_LOOK_SECONDS)
+            else:
+                return
+
+    def _check_ports(self) -> None:
+        if self.member.namespace:
+            return
+        for port in (self.member.rpc_port, self.member.peer_port, self.member.auth_port):
+            try:
+                node.free_port(port)
+            except ChainError:
+                raise ChainError(
+                    f"Port {port}, which belongs to {self.member.name}, is used by another program: stop that one first."
+                ) from None
+
+    def _prepare(self, geth: Path) -> None:
+        """Write the first block, which changes nothing where it is already, and what flags cannot say."""
+        done = subprocess.run(  # noqa: S603 - our own binary
+            [geth, "init", "--datadir", self._data, "--state.scheme", "hash", self._layout.genesis_file],
+            env=self._environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            said = done.stderr.strip().splitlines() or ["no message"]
+            raise ChainError(f"{self.member.name} has no first block: {said[-1]}")
+        others = [member.enode for member in self._layout.members if member != self.member]
+        # JSON's strings and lists of strings are TOML's as well.
+        self._config.write_text(
+            f"[Node.P2P]\nListenAddr = {json.dumps(f'{self.member.host}:{self.member.peer_port}')}\n"
+            f"BootstrapNodes = []\nStaticNodes = {json.dumps(others)}\nTrustedNodes = {json.dumps(others)}\n",
+            encoding="utf-8",
+        )
+
+    def _command(self, geth: Path) -> list[str]:
+        member, count = self.member, len(self._layout.members)
+        inside = ["ip", "netns", "exec", member.namespace] if member.namespace else []
+        return [
+            *(*inside, str(geth), "--config", str(self._config), "--datadir", str(self._data)),
+            *("--networkid", str(self._layout.chain_id), "--verbosity", str(_ERRORS)),
+            # Every block's state is written at once, and every transaction stays findable: a killed node forgets nothing.
+            *("--syncmode", "full", "--gcmode", "archive", "--state.scheme", "hash", "--snapshot=false"),
+            *("--history.transactions", "0", "--cache", str(_CACHE_MEGABYTES)),
+            # Nobody but the other validators is looked for, let in, or told where this node is.
+            *("--nodekey", str(self.home / "node.key"), "--nodiscover", "--nat", "none"),
+            *("--netrestrict", ",".join(sorted({f"{other.host}/32" for other in self._layout.members}))),
+            # A node that is behind catches up once it has all its peers; with room for more it would wait for them.
+            *("--maxpeers", str(max(1, count - 1)), "--ipcpath", str(self.home / "geth.ipc")),
+            *("--http", "--http.addr", member.host, "--http.port", str(member.rpc_port), "--http.api", _HTTP_APIS),
+            *("--authrpc.addr", member.host, "--authrpc.port", str(member.auth_port)),
+            *("--mine", "--miner.etherbase", member.address, "--miner.gaslimit", str(GAS_LIMIT)),
+            *("--signer", str(self.home / SOCKET)),
+        ]
+
+    def _environment(self) -> dict[str, str]:
+        """Return an environment without secrets, and without variables that would change the node's options."""
+        return {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.home)}

@@ -1,0 +1,83 @@
+"""Real networks of real go-ethereum nodes, one for each test module."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from machine import apt_install
+from noiseledger.chain import Key, Rpc, Sender
+from noiseledger.network import geth
+from noiseledger.network.layout import Wishes
+from noiseledger.network.network import Network
+
+PATIENCE_SECONDS = 120.0
+
+
+@pytest.fixture(scope="session")
+def binary() -> Path:
+    if shutil.which("go") is None:
+        apt_install("golang")
+    return geth.install()
+
+
+@contextmanager
+def running(folder: Path, block_seconds: int) -> Iterator[Network]:
+    """Run three validators for the length of a block."""
+    wishes = Wishes(validators=3, block_seconds=block_seconds, port=0)
+    try:
+        yield Network.up(folder, wishes)
+    finally:
+        Network.at(folder).down()
+
+
+@pytest.fixture(scope="module")
+def network(binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    with running(tmp_path_factory.mktemp("n") / "net", 1) as network:
+        yield network
+
+
+def up_again(network: Network) -> Network:
+    return Network.up(network.layout.folder, Wishes())
+
+
+def payer(network: Network) -> Key:
+    return Key.from_hex(network.layout.account_key.read_text())
+
+
+def pay(network: Network, through: int = 0) -> str:
+    """Send a transaction through a validator; return its hash when it is in a block."""
+    with Rpc(network.layout.members[through].url) as rpc:
+        sender = Sender(rpc, payer(network))
+        return sender.wait(sender.transfer(network.layout.account, 1)).transaction
+
+
+def heights(network: Network) -> list[int]:
+    return [int(validator.ask("eth_blockNumber"), 16) for validator in network.validators if validator.running]
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < give_up, f"waited in vain: {what}"
+        time.sleep(0.1)
+
+
+def wait_for_blocks(network: Network, more: int) -> None:
+    """Return when every validator that runs is so many blocks further."""
+    goal = max(heights(network)) + more
+    wait_until(lambda: min(heights(network)) >= goal, f"{more} more blocks")
+
+
+def find_receipts(network: Network, transactions: list[str]) -> list[list[str | None]]:
+    """Return, for every validator, the hash of the block where it has each transaction."""
+    found = []
+    for validator in network.validators:
+        receipts = [validator.ask("eth_getTransactionReceipt", transaction) for transaction in transactions]
+        found.append([receipt and receipt["blockHash"] for receipt in receipts])
+    return found

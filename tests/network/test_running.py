@@ -1,0 +1,162 @@
+"""Three validators: they take turns, keep to themselves, and sign nothing but blocks."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from command import Run, Runner, bare_environment
+from network.conftest import pay, payer, running, up_again, wait_for_blocks
+from noiseledger.chain import Rpc
+from noiseledger.errors import RpcFailed
+from noiseledger.experiments.stage import Place, on_stage
+from noiseledger.network import ipc
+from noiseledger.network.network import Network
+from noiseledger.network.signer import SOCKET
+
+
+def sealers(network: Network, blocks: int) -> list[str]:
+    asked = network.validators[0]
+    last = int(asked.ask("eth_blockNumber"), 16)
+    return [asked.ask("clique_getSigner", hex(number)) for number in range(last - blocks + 1, last + 1)]
+
+
+def processes(network: Network) -> list[psutil.Process]:
+    pids = [pid for each in network.standing() for pid in (each.pid, each.signer_pid)]
+    return [psutil.Process(pid) for pid in pids]
+
+
+def test_all_are_connected_and_take_turns(network: Network) -> None:
+    wait_for_blocks(network, 9)
+    assert [(each.running, each.peers) for each in network.standing()] == [(True, 2)] * 3
+    sealed = sealers(network, 9)
+    assert {address.lower() for address in sealed} == {member.address.lower() for member in network.layout.members}
+    assert all(one != next_one for one, next_one in pairwise(sealed))
+    assert sum(each.sealed or 0 for each in network.standing()) == pytest.approx(1, abs=0.1)
+
+
+def test_nothing_listens_beyond_loopback(network: Network) -> None:
+    connections = [connection for process in processes(network) for connection in process.net_connections("inet")]
+    assert sum(connection.status == psutil.CONN_LISTEN for connection in connections) == 9
+    ends = [end for connection in connections for end in (connection.laddr, connection.raddr)]
+    # What listens has no other end.
+    assert {end.ip for end in ends if len(end)} == {"127.0.0.1"}
+
+
+def test_over_http_nobody_can_sign_with_a_validators_key_or_manage_its_node(network: Network) -> None:
+    member = network.layout.members[0]
+    transaction = {"from": member.address, "to": member.address, "gas": "0x5208", "gasPrice": "0x77359400"}
+    with Rpc(member.url) as rpc:
+        for method, params in (
+            ("eth_sendTransaction", [transaction]),
+            ("eth_signTransaction", [transaction | {"nonce": "0x0", "value": "0x0"}]),
+            ("eth_sign", [member.address, "0xdead"]),
+        ):
+            with pytest.raises(RpcFailed, match="seals blocks and signs nothing else"):
+                rpc.call(method, *params)
+        for method in ("clique_propose", "admin_nodeInfo", "personal_listAccounts", "miner_stop", "debug_setHead"):
+            with pytest.raises(RpcFailed, match="not available"):
+                rpc.call(method)
+
+
+def test_the_signer_takes_no_transaction_for_a_block(network: Network) -> None:
+    member = network.layout.members[0]
+    socket = network.layout.home(member) / SOCKET
+    # As long as a header, and a list as well; but its first field is no hash.
+    disguised = "0xf90100" + "80" * 256
+    for kind, data in (
+        ("application/x-clique-header", disguised),
+        ("application/x-clique-header", "0x"),
+        ("text/plain", "0xdead"),
+        ("data/plain", disguised),
+    ):
+        with pytest.raises(RpcFailed):
+            ipc.ask(socket, "account_signData", kind, member.address, data)
+    with pytest.raises(RpcFailed):
+        ipc.ask(socket, "account_signTransaction", {})
+
+
+def test_keys_are_for_their_owner_only_and_nowhere_else(network: Network) -> None:
+    folder = network.layout.folder
+    keys = [*folder.rglob("*.key"), *folder.rglob("jwtsecret")]
+    assert len(keys) == 3 * 3 + 1
+    assert all(stat.S_IMODE(key.stat().st_mode) == 0o600 for key in keys)
+    homes = [folder, *(network.layout.home(member) for member in network.layout.members)]
+    assert all(stat.S_IMODE(home.stat().st_mode) == 0o700 for home in homes)
+    told = "".join(f"{process.cmdline()} {process.environ()}" for process in processes(network))
+    told += "".join(
+        file.read_text(errors="replace") for file in folder.rglob("*") if file.suffix in (".log", ".json", ".toml")
+    )
+    assert str(folder) in told
+    assert not any(key.read_text().strip().removeprefix("0x") in told for key in keys)
+
+
+def test_nothing_of_ours_is_in_the_environment_of_a_node(network: Network) -> None:
+    for process in processes(network):
+        assert set(process.environ()) <= {"PATH", "HOME", "PWD", "OLDPWD", "SHLVL", "_"}
+
+
+def test_a_second_up_changes_nothing(network: Network) -> None:
+    def seen() -> Any:
+        files = [(file, file.read_bytes()) for file in sorted(network.layout.folder.glob("*")) if file.is_file()]
+        return [(each.pid, each.signer_pid) for each in network.standing()], files
+
+    before = seen()
+    up_again(network)
+    assert seen() == before
+
+
+def test_from_a_catalogue_to_an_audited_answer(
+    network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare_environment(monkeypatch, tmp_path)
+    run: Run = Runner(monkeypatch, capsys)
+    for name in ("acs12.csv", "acs12.toml"):
+        with resources.as_file(resources.files("noiseledger.data") / name) as shipped:
+            shutil.copy(shipped, tmp_path)
+    place = Place.paid_by(network.layout.members[0].url, payer(network))
+    with on_stage(tmp_path / "acs12.toml", place) as stage:
+        monkeypatch.setenv("NOISELEDGER_KEY", place.analyst)
+        # Another validator than the worker's: what one is told, all know.
+        monkeypatch.setenv("NOISELEDGER_RPC", network.layout.members[1].url)
+        asked = run("ask", "over_60", stage.ledger_file, "--within", "0.02", "--yes", "--json")
+        assert asked.code == 0, asked.out + asked.err
+        assert asked.json["answers"][0]["query"]
+        monkeypatch.setenv("NOISELEDGER_RPC", network.layout.members[2].url)
+        audited = run("audit", stage.ledger_file, "--json")
+        assert audited.code == 0, audited.out
+
+
+def test_the_commands_show_and_measure(
+    network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare_environment(monkeypatch, tmp_path)
+    run: Run = Runner(monkeypatch, capsys)
+    folder = network.layout.folder
+    started = run("network", "up", "--dir", folder, "--json").json
+    assert started["rpc"] == ",".join(member.url for member in network.layout.members)
+    assert Path(started["account_key_file"]).read_text() not in str(started)
+    shown = run("network", "status", "--dir", folder)
+    assert all(f"{member.name} {member.address} {member.url}" in shown.out for member in network.layout.members)
+    idle = run("network", "idle", "--dir", folder, "--seconds", "2", "--json").json
+    assert set(idle["by_validator"]) == {"validator-1", "validator-2", "validator-3"}
+    assert idle["cpu_seconds_per_minute"] >= 0
+    assert "processor seconds per minute" in run("network", "idle", "--dir", folder, "--seconds", "1").out
+
+
+def test_without_a_pace_there_are_blocks_only_for_transactions(binary: Path, tmp_path: Path) -> None:
+    with running(tmp_path / "net", 0) as network:
+        network.measure(3)
+        assert {each.block for each in network.standing()} == {0}
+        for turn in range(6):
+            pay(network, through=turn % 3)
+        wait_for_blocks(network, 0)
+        assert {each.block for each in network.standing()} == {6}
+        assert len(set(sealers(network, 6))) > 1
