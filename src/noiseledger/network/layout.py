@@ -51,7 +51,9 @@ class Member:
     rpc_port: int
     peer_port: int
     auth_port: int
+    #: The addresses where it takes requests, and where its peers find it.
     host: str = LOOPBACK
+    peer_host: str = LOOPBACK
     #: The network namespace where it runs; usually that of everybody.
     namespace: str = ""
 
@@ -63,7 +65,16 @@ class Member:
     @property
     def enode(self) -> str:
         """Where its peers find it."""
-        return f"enode://{self.enode_key}@{self.host}:{self.peer_port}?discport=0"
+        return f"enode://{self.enode_key}@{self.peer_host}:{self.peer_port}?discport=0"
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a validator runs, if not on loopback."""
+
+    namespace: str = ""
+    host: str = LOOPBACK
+    peer_host: str = LOOPBACK
 
 
 @dataclass(frozen=True)
@@ -77,8 +88,8 @@ class Wishes:
     port: int | None = None
     #: Accounts that get play money.
     fund: tuple[str, ...] = ()
-    #: For each validator the network namespace and the address there; usually none.
-    places: tuple[tuple[str, str], ...] = ()
+    #: Where each validator runs; usually on loopback.
+    spots: tuple[Spot, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -192,10 +203,10 @@ def _check_folder(folder: Path) -> None:
 def _fill(folder: Path, wishes: Wishes) -> None:
     count = wishes.validators or DEFAULT_VALIDATORS
     ports = _ports(count, FIRST_PORT if wishes.port is None else wishes.port)
-    places = wishes.places or (("", LOOPBACK),) * count
+    spots = wishes.spots or (Spot(),) * count
     members = [
-        _make_member(folder / f"validator-{number + 1}", ports[number::count], place)
-        for number, place in enumerate(places[:count])
+        _make_member(folder / f"validator-{number + 1}", ports[number::count], spot)
+        for number, spot in enumerate(spots[:count])
     ]
     account = Key.from_hex(_new_key(folder / "account.key")).address
     funded = [account, *wishes.fund]
@@ -210,12 +221,12 @@ def _fill(folder: Path, wishes: Wishes) -> None:
     )
 
 
-def _make_member(home: Path, ports: Sequence[int], place: tuple[str, str]) -> Member:
+def _make_member(home: Path, ports: Sequence[int], spot: Spot) -> Member:
     home.mkdir(mode=0o700)
     address = Key.from_hex(_new_key(home / "sealing.key")).address
     enode_key = PublicKey.from_secret(bytes.fromhex(_new_key(home / "node.key"))).format(compressed=False)[1:].hex()
     rpc_port, peer_port, auth_port = ports
-    return Member(home.name, address, enode_key, rpc_port, peer_port, auth_port, host=place[1], namespace=place[0])
+    return Member(home.name, address, enode_key, rpc_port, peer_port, auth_port, **asdict(spot))
 
 
 def _new_key(file: Path) -> str:

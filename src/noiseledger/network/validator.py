@@ -16,7 +16,7 @@ from noiseledger.chain import node
 from noiseledger.errors import ChainError, ChainUnreachable
 from noiseledger.network import ipc
 from noiseledger.network.genesis import GAS_LIMIT
-from noiseledger.network.layout import Layout, Member
+from noiseledger.network.layout import LOOPBACK, Layout, Member
 from noiseledger.network.process import Process, last_words
 from noiseledger.network.signer import SOCKET
 
@@ -127,7 +127,7 @@ class Validator:
         others = [member.enode for member in self._layout.members if member != self.member]
         # JSON's strings and lists of strings are TOML's as well.
         self._config.write_text(
-            f"[Node.P2P]\nListenAddr = {json.dumps(f'{self.member.host}:{self.member.peer_port}')}\n"
+            f"[Node.P2P]\nListenAddr = {json.dumps(f'{self.member.peer_host}:{self.member.peer_port}')}\n"
             f"BootstrapNodes = []\nStaticNodes = {json.dumps(others)}\nTrustedNodes = {json.dumps(others)}\n",
             encoding="utf-8",
         )
@@ -143,11 +143,11 @@ class Validator:
             *("--history.transactions", "0", "--cache", str(_CACHE_MEGABYTES)),
             # Nobody but the other validators is looked for, let in, or told where this node is.
             *("--nodekey", str(self.home / "node.key"), "--nodiscover", "--nat", "none"),
-            *("--netrestrict", ",".join(sorted({f"{other.host}/32" for other in self._layout.members}))),
+            *("--netrestrict", ",".join(sorted({f"{other.peer_host}/32" for other in self._layout.members}))),
             # A node that is behind catches up once it has all its peers; with room for more it would wait for them.
             *("--maxpeers", str(max(1, count - 1)), "--ipcpath", str(self.home / "geth.ipc")),
             *("--http", "--http.addr", member.host, "--http.port", str(member.rpc_port), "--http.api", _HTTP_APIS),
-            *("--authrpc.addr", member.host, "--authrpc.port", str(member.auth_port)),
+            *("--authrpc.addr", LOOPBACK, "--authrpc.port", str(member.auth_port)),
             *("--mine", "--miner.etherbase", member.address, "--miner.gaslimit", str(GAS_LIMIT)),
             *("--signer", str(self.home / SOCKET)),
         ]
