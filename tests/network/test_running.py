@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import stat
+import subprocess
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from command import Run, Runner, bare_environment
+from command import COMMAND, Run, Runner, bare_environment
 from network.conftest import pay, payer, running, up_again, wait_for_blocks
 from noiseledger.chain import Rpc
 from noiseledger.errors import RpcFailed
@@ -149,6 +151,20 @@ def test_the_commands_show_and_measure(
     assert set(idle["by_validator"]) == {"validator-1", "validator-2", "validator-3"}
     assert idle["cpu_seconds_per_minute"] >= 0
     assert "processor seconds per minute" in run("network", "idle", "--dir", folder, "--seconds", "1").out
+
+
+def test_two_commands_at_once_make_and_start_one_network(binary: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "net"
+    command = [str(COMMAND), "network", "up", "--dir", str(folder), "--port", "0", "--block-seconds", "0", "--json"]
+    try:
+        both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        told = [json.loads(process.communicate()[0]) for process in both]
+    finally:
+        Network.at(folder).down()
+    one, other = ([(each["pid"], each["signer_pid"]) for each in each_told["validators"]] for each_told in told)
+    assert one == other
+    assert told[0]["account"] == told[1]["account"]
+    assert [left.name for left in tmp_path.iterdir()] == ["net"]
 
 
 def test_without_a_pace_there_are_blocks_only_for_transactions(binary: Path, tmp_path: Path) -> None:

@@ -188,7 +188,9 @@ def _make(folder: Path, wishes: Wishes) -> None:
         _fill(new, wishes)
         new.rename(folder)
     except OSError as error:
-        raise InvalidInput(f"No network can be made in {folder}: {error.strerror}.") from None
+        # Unless somebody else has just made one: then that is the network.
+        if not (folder / _FILE).exists():
+            raise InvalidInput(f"No network can be made in {folder}: {error.strerror}.") from None
     finally:
         shutil.rmtree(new, ignore_errors=True)
 

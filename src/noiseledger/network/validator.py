@@ -148,6 +148,8 @@ class Validator:
             *("--maxpeers", str(max(1, count - 1)), "--ipcpath", str(self.home / "geth.ipc")),
             *("--http", "--http.addr", member.host, "--http.port", str(member.rpc_port), "--http.api", _HTTP_APIS),
             *("--authrpc.addr", LOOPBACK, "--authrpc.port", str(member.auth_port)),
+            # A block that waits for its time takes in what came meanwhile; a second is the least that go-ethereum allows.
+            *("--miner.recommit", "1s"),
             *("--mine", "--miner.etherbase", member.address, "--miner.gaslimit", str(GAS_LIMIT)),
             *("--signer", str(self.home / SOCKET)),
         ]
