@@ -41,7 +41,9 @@ def up(
     chain_id: Annotated[int | None, typer.Option(min=1, max=2**52, help="Default: one that nobody else uses.")] = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=_LAST_FIRST_PORT, help="The first of three ports for each; default: 8645. 0 takes free ones."),
+        typer.Option(
+            min=0, max=_LAST_FIRST_PORT, help="The first of three ports for each; default: 8645. 0 takes free ones."
+        ),
     ] = None,
     fund: Annotated[
         list[str] | None, typer.Option(metavar="ADDRESS", help="Give this account play money; may be repeated.")
