@@ -38,7 +38,9 @@ def up(
         int | None,
         typer.Option(min=0, help="Time between blocks; default: 2. With 0, blocks only when there are transactions."),
     ] = None,
-    chain_id: Annotated[int | None, typer.Option(min=1, max=2**52, help="Default: one that nobody else uses.")] = None,
+    chain_id: Annotated[
+        int | None, typer.Option(min=1, max=2**52, help="Default: 1907251309, which no public chain has that we know.")
+    ] = None,
     port: Annotated[
         int | None,
         typer.Option(

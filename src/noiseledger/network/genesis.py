@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-#: In no list of chains that we know, so that no wallet takes it for another one.
+#: Picked at random; we know no public chain that has it, so that no wallet takes this one for another.
 CHAIN_ID = 1_907_251_309
 GAS_LIMIT = 30_000_000
 #: Play money for each account that gets some: a million ether.

@@ -18,7 +18,7 @@ from noiseledger.errors import ChainError
 VERSION = "1.13.15"
 #: What Go's checksum of this source must be, whatever proxy it came from.
 CHECKSUM = "h1:U7sSGYGo4SPjP6iNIifNoyIAiNjrmQkz6EwQG+/EZWo="
-#: What its go.mod asks for, and where downloads of other versions became possible.
+#: Its go.mod asks for 1.20. We build with 1.26; what is older than this is refused, since nobody tried it.
 OLDEST_GO = (1, 21)
 #: From here on the linker forbids what one of its dependencies does, unless it is told not to.
 _STRICT_GO = (1, 23)
