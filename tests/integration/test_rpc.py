@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from noiseledger.chain import Rpc, rpc
+from noiseledger.chain import Rpc, endpoints, rpc
 from noiseledger.errors import ChainMismatch, ChainUnreachable, RpcFailed
 
 
@@ -42,12 +42,15 @@ def faulty_node(answer: Callable[[Any], bytes | int | None]) -> Iterator[str]:
 
 
 def chain_id_reply(body: Any) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": body["id"], "result": "0x7a69"}).encode()
+    """Answer as a node that knows its chain id and nothing else."""
+    known = {"eth_chainId": "0x7a69"}
+    replies = [{"jsonrpc": "2.0", "id": call["id"], "result": known.get(call["method"])} for call in body]
+    return json.dumps(replies).encode()
 
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rpc, "_FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(endpoints, "FIRST_PAUSE_SECONDS", 0.01)
 
 
 def test_batches_keep_their_order_and_carry_failures(url: str) -> None:
@@ -77,7 +80,7 @@ def test_another_chain_is_refused(url: str) -> None:
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "ftp://127.0.0.1", "nonsense", ""])
 def test_nothing_there_is_said_plainly(address: str) -> None:
-    with pytest.raises(ChainUnreachable, match=r"is the node running\?|is not an address"):
+    with pytest.raises(ChainUnreachable, match=r"Is the node running\?|is not an address"):
         Rpc(address)
 
 
@@ -97,13 +100,14 @@ def test_a_passing_fault_is_retried(fault: bytes | int | None) -> None:
 
 @pytest.mark.parametrize("fault", [None, 503, b"not JSON"])
 def test_a_lasting_fault_is_an_error(fault: bytes | int | None) -> None:
-    with faulty_node(lambda _: fault) as address, pytest.raises(ChainUnreachable, match="is the node running"):
+    with faulty_node(lambda _: fault) as address, pytest.raises(ChainUnreachable, match="Is the node running"):
         Rpc(address)
 
 
 def test_a_batch_that_is_answered_in_part_is_refused() -> None:
     def answer(body: Any) -> bytes:
-        return chain_id_reply(body if isinstance(body, dict) else body[0])
+        asks_who = [call["method"] for call in body][1:2] == ["eth_getBlockByNumber"]
+        return chain_id_reply(body if asks_who else body[:1])
 
     with faulty_node(answer) as address, Rpc(address) as chain, pytest.raises(ChainUnreachable, match="every call"):
         chain.batch([("eth_chainId", []), ("eth_chainId", [])])

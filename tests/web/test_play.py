@@ -50,6 +50,7 @@ class _Node:
         ("http://192.0.2.1:8545", "anvil/v1"),
         ("http://127.0.0.1:8545", "Geth/v1.13"),
         ("http://127.0.0.1.example", "anvil/v1"),
+        ("http://127.0.0.1:8545, http://192.0.2.1:8545", "anvil/v1"),
     ],
 )
 def test_no_other_chain_is_played_with(url: str, version: str) -> None:

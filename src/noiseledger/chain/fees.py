@@ -57,6 +57,7 @@ class Market:
 
     def _ask(self) -> tuple[int, Fees]:
         """Return the chain's price now, and an offer that stays good while the price doubles."""
+        # Two questions, perhaps of two nodes: no harm, since any offer within the bound is good, and can be raised.
         block = self._rpc.call("eth_getBlockByNumber", "latest", False)
         base = int(block.get("baseFeePerGas") or "0x0", 16)
         tip = int(self._rpc.call("eth_maxPriorityFeePerGas"), 16)

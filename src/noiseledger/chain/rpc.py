@@ -1,20 +1,19 @@
-"""JSON-RPC over HTTP: single calls, batches, time-outs, retries.
+"""JSON-RPC over HTTP: single calls and batches.
 
-A retry repeats the very same bytes. That is safe for every method we use: reads have no effect, and a signed transaction
-can enter a chain only once.
+A retry, at the same endpoint or at another, repeats the very same bytes. That is safe for every method we use: reads have no
+effect, and a signed transaction can enter a chain only once.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, TypeAlias
 
-import httpx2
-
-from noiseledger.errors import ChainMismatch, ChainUnreachable, RpcFailed
+from noiseledger.chain.endpoints import Endpoints
+from noiseledger.chain.watch import Watch, warn
+from noiseledger.errors import RpcFailed
 
 Call: TypeAlias = tuple[str, Sequence[Any]]
 
@@ -23,41 +22,43 @@ MAX_BATCH = 100
 MAX_BATCH_BYTES = 1_000_000
 TIMEOUT_SECONDS = 20.0
 ATTEMPTS = 4
-_FIRST_PAUSE_SECONDS = 0.25
 
 
 class Rpc:
-    """One endpoint of one chain.
+    """The way to one chain, over one endpoint or several.
 
     With ``chain_id`` given, an endpoint of another chain is refused: a ledger's address means nothing elsewhere.
     """
 
     def __init__(
-        self, url: str, chain_id: int | None = None, timeout: float = TIMEOUT_SECONDS, attempts: int = ATTEMPTS
+        self,
+        url: str,
+        chain_id: int | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        attempts: int = ATTEMPTS,
+        watch: Watch = warn,
     ) -> None:
-        """Connect, and find out which chain it is."""
-        self.url = url
-        self._attempts = attempts
-        self._numbers = itertools.count(1)
-        self._http = httpx2.Client(timeout=timeout)
-        try:
-            self.chain_id = self._identify(chain_id)
-        except BaseException:
-            self.close()
-            raise
+        """Connect to an address, or to several that are separated by commas, and find out which chain it is.
 
-    def _identify(self, expected: int | None) -> int:
-        try:
-            found = int(self.call("eth_chainId"), 16)
-        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
-            raise ChainUnreachable(f"{self.url!r} is not an address such as http://127.0.0.1:8545.") from None
-        if expected not in (None, found):
-            raise ChainMismatch(f"{self.url} is chain {found}, but this ledger is on chain {expected}.")
-        return found
+        ``watch`` hears when another endpoint is asked from now on, and when one turns out to be of another chain.
+        """
+        self.url = url
+        self._numbers = itertools.count(1)
+        self._endpoints = Endpoints(url, chain_id, timeout, attempts, watch)
+        self.chain_id = self._endpoints.chain_id
+
+    @property
+    def watch(self) -> Watch:
+        """Who hears of endpoints that come and go."""
+        return self._endpoints.watch
+
+    @watch.setter
+    def watch(self, watch: Watch) -> None:
+        self._endpoints.watch = watch
 
     def close(self) -> None:
-        """Let go of the connection."""
-        self._http.close()
+        """Let go of all connections."""
+        self._endpoints.close()
 
     def __enter__(self) -> Self:
         """Use the connection for the length of a block."""
@@ -75,7 +76,10 @@ class Rpc:
         return result
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
-        """Return the results of many calls in order; a call that failed has its ``RpcFailed`` as result."""
+        """Return the results of many calls in order; a call that failed has its ``RpcFailed`` as result.
+
+        Up to ``MAX_BATCH`` short calls go to one and the same endpoint, in one exchange; the next exchange may go to another.
+        """
         results: list[Any] = []
         for part in _parts([self._body(method, params) for method, params in calls]):
             results += self._exchange(part)
@@ -86,30 +90,11 @@ class Rpc:
 
     def _exchange(self, bodies: list[dict[str, Any]]) -> list[Any]:
         replies = self._post(bodies[0] if len(bodies) == 1 else bodies)
-        by_number = {reply.get("id"): reply for reply in (replies if isinstance(replies, list) else [replies])}
-        if set(by_number) != {body["id"] for body in bodies}:
-            raise ChainUnreachable(
-                f"{self.url} did not answer every call of a batch: try again, or use another endpoint."
-            )
+        by_number = {reply["id"]: reply for reply in (replies if isinstance(replies, list) else [replies])}
         return [_result(by_number[body["id"]], body["method"]) for body in bodies]
 
     def _post(self, body: Any) -> Any:
-        pause = _FIRST_PAUSE_SECONDS
-        for attempt in range(1, self._attempts + 1):
-            try:
-                reply = self._http.post(self.url, json=body)
-                reply.raise_for_status()
-                return reply.json()
-            except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError) as error:
-                if isinstance(error, httpx2.UnsupportedProtocol):
-                    raise
-                if attempt == self._attempts:
-                    raise ChainUnreachable(
-                        f"No answer from the chain at {self.url} ({type(error).__name__}): is the node running?"
-                    ) from None
-            time.sleep(pause)
-            pause *= 2
-        raise AssertionError("unreachable")
+        return self._endpoints.post(body)
 
 
 def _parts(bodies: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

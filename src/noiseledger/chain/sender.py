@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from eth_utils.crypto import keccak
 
 from noiseledger.chain.fees import GWEI, Fees, Market
 from noiseledger.chain.keys import Key
 from noiseledger.chain.rpc import Rpc
+from noiseledger.chain.watch import Watch, ignore
 from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionDisplaced, TransactionPending
+
+__all__ = ["MAX_FEE_GWEI", "RECEIPT_SECONDS", "Flight", "Receipt", "Sender", "Watch", "create_address", "ignore"]
 
 MAX_FEE_GWEI = 200
 RECEIPT_SECONDS = 120.0
@@ -36,13 +39,6 @@ _REMEMBERED = 64
 #: What nodes say to bytes that they have already, and to a fee that is too low for them.
 _KNOWN = ("already known", "already imported", "known transaction")
 _TOO_LOW = ("underpriced", "replac", "less than block base fee")
-
-#: Hears of each thing that happens: its name, and facts that anyone may know.
-Watch: TypeAlias = Callable[..., None]
-
-
-def ignore(event: str, **facts: Any) -> None:
-    """Watch nothing."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +96,7 @@ class Sender:
 
     def simulate(self, to: str | None, data: str, *blocks: str) -> int:
         """Return the gas that a transaction needs; a revert raises ``RpcFailed`` with its data, and nothing is sent."""
+        # Against whatever is the newest block: what is wrong by then the contract refuses, and it costs a fee at most.
         call = {"from": self.address, "data": data} | ({"to": to} if to else {})
         return int(self.rpc.call("eth_estimateGas", call, *blocks), 16)
 
@@ -145,6 +142,8 @@ class Sender:
 
     def counts(self) -> tuple[int, int]:
         """Return how many transactions of the key are in blocks, and how many with those that wait for one."""
+        # In one exchange, so of one node. Another may not have heard of all that wait: what this sender has sent it knows
+        # itself, and of two transactions with one nonce a chain takes one.
         calls = [("eth_getTransactionCount", [self.address, block]) for block in ("latest", "pending")]
         replies = self.rpc.batch(calls)
         for reply in replies:
@@ -188,6 +187,7 @@ class Sender:
 
     def _receipts(self, transactions: Sequence[str]) -> dict[str, Receipt]:
         """Return the receipts that there are, of the transactions or of what took their place."""
+        # A node that does not know one yet costs a little time: nothing is concluded from that alone.
         tries = [(transaction, name) for transaction in transactions for name in self._names(transaction)]
         replies = self.rpc.batch([("eth_getTransactionReceipt", [name]) for _, name in tries])
         found = {
@@ -302,7 +302,12 @@ class Sender:
         return _means(error, ("nonce too low",)) and self.rpc.call("eth_getTransactionByHash", transaction) is not None
 
     def _sign(self, flight: Flight) -> Flight:
-        transaction: dict[str, Any] = {"type": 2, "chainId": self.rpc.chain_id, "value": flight.wei, "data": flight.data}
+        transaction: dict[str, Any] = {
+            "type": 2,
+            "chainId": self.rpc.chain_id,
+            "value": flight.wei,
+            "data": flight.data,
+        }
         transaction |= {"gas": flight.gas, "nonce": flight.nonce, **flight.fees.fields()}
         transaction |= {"to": flight.to} if flight.to else {}
         flight.raw, name = self._key.sign(transaction)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from noiseledger.chain import Key, Sender
     from noiseledger.client import Client
 
-RpcOption: TypeAlias = Annotated[str, typer.Option("--rpc", help="The chain's endpoint.", envvar="NOISELEDGER_RPC")]
+RpcOption: TypeAlias = Annotated[
+    str, typer.Option("--rpc", help="The chain's endpoint, or several with commas.", envvar="NOISELEDGER_RPC")
+]
 KeyOption: TypeAlias = Annotated[
     Path | None, typer.Option("--key", help="Encrypted keystore file; without it, NOISELEDGER_KEY is used.")
 ]

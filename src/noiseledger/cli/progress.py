@@ -25,6 +25,8 @@ class Progress:
     def __call__(self, event: str, **facts: Any) -> None:
         """Hear of one thing."""
         match event:
+            case "left_out":
+                notes.print(f"Left out: {facts['reason']}", soft_wrap=True)
             case "sent" | "replaced":
                 self._sent = facts["transaction"]
                 self._say(f"Sent {self._sent}.", "Waiting for a block")

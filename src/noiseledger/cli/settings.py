@@ -35,7 +35,10 @@ LedgerArgument: TypeAlias = Annotated[
     ),
 ]
 RpcOption: TypeAlias = Annotated[
-    str | None, typer.Option("--rpc", help=f"The chain's endpoint. Default: {DEFAULT_RPC}.", envvar=RPC_VARIABLE)
+    str | None,
+    typer.Option(
+        "--rpc", help=f"The chain's endpoint, or several with commas. Default: {DEFAULT_RPC}.", envvar=RPC_VARIABLE
+    ),
 ]
 KeyOption: TypeAlias = Annotated[
     Path | None,
@@ -85,7 +88,7 @@ def find_ledger(given: str | None) -> str:
 
 
 def find_rpc(given: str | None) -> str:
-    """Return the chain's endpoint."""
+    """Return the chain's endpoint, or several that are separated by commas."""
     return given or read_config().get("rpc") or DEFAULT_RPC
 
 

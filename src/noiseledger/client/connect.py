@@ -13,6 +13,7 @@ from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.keys import KEY_VARIABLE, Key, load_key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Sender, Watch, ignore
+from noiseledger.chain.watch import warn
 from noiseledger.client.client import Client
 from noiseledger.client.waiting import line_for_people
 from noiseledger.core.query import Query
@@ -68,22 +69,24 @@ def connect(
 
     Args:
         ledger: The custodian's ledger file, the contract's address, or the file of a local ledger.
-        rpc: The chain's endpoint; default: the variable NOISELEDGER_RPC, then a node on this machine.
+        rpc: The chain's endpoint, or several that are separated by commas: when one does not answer, the next is asked.
+            Default: the variable NOISELEDGER_RPC, then a node on this machine.
         key: A key or keystore file, to pay with; default: the variable NOISELEDGER_KEY. What is free needs none.
         analyst: On a local ledger, the name that is recorded.
         source: On a local ledger, the data, without which only what is free can be answered.
         answer_seconds: How long to wait for the custodian's worker.
-        watch: Called as ``watch(event, **facts)`` while a request is sent, mined and revealed; default: a moving line, if
-            somebody sits at a terminal.
+        watch: Called as ``watch(event, **facts)`` while a request is sent, mined and revealed, and when endpoints are switched
+            or left out; default: a moving line, if somebody sits at a terminal.
     """
     text = os.fspath(ledger)
     if _is_local(Path(text)):
         return Client(open_ledger(text, source), analyst=analyst)
     found = find_on_chain(text)
-    line = line_for_people() if watch is None else None
+    line, of_endpoints = line_for_people() if watch is None else None, watch or warn
     watch = watch or line or ignore
     with ExitStack() as stack:
-        endpoint = stack.enter_context(Rpc(rpc or os.environ.get(RPC_VARIABLE) or DEFAULT_RPC, found.chain_id))
+        where = rpc or os.environ.get(RPC_VARIABLE) or DEFAULT_RPC
+        endpoint = stack.enter_context(Rpc(where, found.chain_id, watch=of_endpoints))
         payer = _key(key)
         sender = None if payer is None else Sender(endpoint, payer, watch=watch)
         contract = PrivacyLedgerContract(endpoint, found.address, sender)

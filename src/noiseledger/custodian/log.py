@@ -1,4 +1,8 @@
-"""What happened, as JSON lines. The events: started, drawn, sent, replaced, confirmed, refused, waiting, stopped."""
+"""What happened, as JSON lines.
+
+The events: started, drawn, sent, replaced, confirmed, refused, waiting, switched (another endpoint is asked), left_out (one
+is of another chain), stopped.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,8 @@ FIELDS = {
     "confirmed": ("transaction", "block", "stretches"),
     "refused": ("query", "kind", "reason"),
     "waiting": ("kind", "reason", "nonce"),
+    "switched": ("endpoint", "reason"),
+    "left_out": ("endpoint", "reason"),
     "stopped": ("reason",),
 }
 

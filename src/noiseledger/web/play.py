@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from noiseledger.chain import abi
 from noiseledger.chain.contract import checksummed, typed
+from noiseledger.chain.endpoint import addresses
 from noiseledger.chain.rpc import Rpc
 from noiseledger.errors import InvalidInput, NotAllowed, RpcFailed
 
@@ -27,7 +28,7 @@ class Play:
 
     def __init__(self, rpc: Rpc, ledger: str) -> None:
         """Refuse every chain but a development node on this machine."""
-        is_here = urlsplit(rpc.url).hostname in _LOOPBACK
+        is_here = all(urlsplit(url).hostname in _LOOPBACK for url in addresses(rpc.url))
         if not is_here or not str(rpc.call("web3_clientVersion")).startswith("anvil/"):
             raise InvalidInput("Play accounts are for a local development chain only (noiseledger chain, an anvil).")
         self._rpc = rpc

@@ -17,7 +17,7 @@ class Settings:
     """Everything that can be chosen."""
 
     ledger: LedgerFile
-    #: The chain's endpoint. It may carry a password, so it is never shown.
+    #: The chain's endpoint, or several that are separated by commas. It may carry a password, so it is never shown.
     rpc: str
     #: What is at or below this block is final.
     head: str = "finalized"

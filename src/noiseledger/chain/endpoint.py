@@ -1,0 +1,115 @@
+"""One endpoint of a chain: its address, how it is called in messages, and one question to it.
+
+Why no password gets into a log: an address may carry one, in any of its parts; messages name scheme, host and port only.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from noiseledger.errors import ChainUnreachable
+
+#: A machine that is off does not refuse a connection: it says nothing.
+CONNECT_SECONDS = 5.0
+#: A new connection may lead to another node than the last one did, unless there was an answer so short a time ago.
+TRUSTED_SECONDS = 1.0
+
+
+class Unusable(Exception):
+    """An endpoint gave no answer, or none that can be used; never leaves this package."""
+
+
+class Reconnected(Unusable):
+    """Nothing was sent yet: the endpoint may have been away, and must show again who it is."""
+
+
+class Endpoint:
+    """One address."""
+
+    def __init__(self, url: str, http: httpx2.Client) -> None:
+        """Use a client that others may share."""
+        self.url = url
+        self.name = _shown(url)
+        #: Whether its last answer did not come in time.
+        self.hangs = False
+        #: Whether it is known to be another chain.
+        self.is_left_out = False
+        self._http = http
+        self._answered_at = -TRUSTED_SECONDS
+
+    def post(self, content: bytes, body: Any, timeout: float | None = None, *, is_known: bool = False) -> Any:
+        """Send the bytes of a question, and return the reply; refuse one that does not answer all of it.
+
+        With ``is_known`` nothing is sent over a new connection, unless there was an answer just now.
+        """
+        read = self._http.timeout.read if timeout is None else timeout
+        limits = httpx2.Timeout(read, connect=min(CONNECT_SECONDS, read or CONNECT_SECONDS))
+        try:
+            reply = self._http.post(
+                self.url,
+                content=content,
+                headers={"Content-Type": "application/json"},
+                timeout=limits,
+                extensions={"trace": self._notice} if is_known else {},
+            )
+            reply.raise_for_status()
+            replies = reply.json()
+        except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError) as error:
+            self.hangs = isinstance(error, httpx2.TimeoutException)
+            raise Unusable(f"No answer from the chain at {self.name} ({_kind(error)}).") from None
+        self.hangs, self._answered_at = False, time.monotonic()
+        if not _answers(body, replies):
+            raise Unusable(f"{self.name} did not answer every call of a batch: try again, or use another endpoint.")
+        return replies
+
+    def _notice(self, step: str, _: dict[str, Any]) -> None:
+        """Hear of each step of an exchange, and end it before a connection is made to who knows whom."""
+        if step == "connection.connect_tcp.started" and time.monotonic() - self._answered_at >= TRUSTED_SECONDS:
+            raise Reconnected(f"{self.name} was away.")
+
+
+def addresses(text: str) -> list[str]:
+    """Return the addresses in a text, each once; a comma that belongs to an address is written %2C there."""
+    urls = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    for url in urls or [text]:
+        if not _is_address(url):
+            raise ChainUnreachable(
+                f"{url.rpartition('@')[2]!r} is not an address such as http://127.0.0.1:8545 (several are separated by "
+                "commas)."
+            )
+    return urls
+
+
+def as_list(body: Any) -> list[Any]:
+    """Return a batch, or a single call as a batch of one."""
+    return body if isinstance(body, list) else [body]
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        httpx2.URL(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except (ValueError, httpx2.InvalidURL):
+        return False
+
+
+def _shown(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _kind(error: Exception) -> str:
+    return f"status {error.response.status_code}" if isinstance(error, httpx2.HTTPStatusError) else type(error).__name__
+
+
+def _answers(body: Any, replies: Any) -> bool:
+    """Say whether there is one reply to each call."""
+    calls, found = as_list(body), as_list(replies)
+    if not all(isinstance(reply, dict) for reply in found):
+        return False
+    return len(found) == len(calls) and {reply.get("id") for reply in found} == {call["id"] for call in calls}
