@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,7 @@ from integration.test_worker import (
     wire,
 )
 from noiseledger.chain import PrivacyLedgerContract, Rpc
+from noiseledger.chain.rpc import Call
 from noiseledger.custodian import Custody, Worker
 from noiseledger.custodian.recover import recover
 from noiseledger.data.catalogue import Catalogue
@@ -210,13 +212,13 @@ def test_a_chain_or_endpoint_that_does_not_add_up_is_refused(
     buy(published, OVER_60, "0.5")
     start().step()
     custody.journal_file.unlink()
-    original = rpc.call
+    original = rpc.batch
 
-    def forgetful(method: str, *params: object) -> object:
-        found = original(method, *params)
-        return found[:-1] if method == "eth_getLogs" else found
+    def forgetful(calls: Sequence[Call]) -> list[Any]:
+        found = original(calls)
+        return [r[:-1] if method == "eth_getLogs" else r for (method, _), r in zip(calls, found, strict=True)]
 
-    monkeypatch.setattr(rpc, "call", forgetful)
+    monkeypatch.setattr(rpc, "batch", forgetful)
     with pytest.raises(ChainMismatch, match="do not add up"):
         recover(catalogue, data, rpc)
     monkeypatch.undo()

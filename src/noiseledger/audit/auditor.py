@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from noiseledger.audit import wire
-from noiseledger.audit.chain import Head, Heard, Place, Reader, connect
+from noiseledger.audit.chain import Head, Heard, Moved, Place, Reader, connect
 from noiseledger.audit.replay import Replay
 from noiseledger.audit.report import Report
 from noiseledger.audit.state import check_code, check_state
@@ -39,9 +39,9 @@ def audit(
 
     Args:
         ledger: The custodian's ledger file, or the contract's address.
-        rpc: The chain's endpoint.
+        rpc: The chain's endpoint, or several that are separated by commas.
         from_genesis: Read from the chain's first block on, instead of the block that the ledger file names.
-        block: Look at the ledger as of this block: "latest", "safe" or "finalized".
+        block: Look at the ledger as of this block: "latest", "safe", "finalized", or, say, "latest-3".
         heard: Called with the number of blocks that were read, and of all.
     """
     return audit_with(None, ledger, rpc=rpc, from_genesis=from_genesis, block=block, heard=heard)
@@ -66,6 +66,8 @@ def audit_with(
             report.first_block = 0 if from_genesis else place.first_block
             try:
                 _check(report, reader, head, place, heard, witness() if witness else None)
+            except Moved:
+                continue
             except RpcFailed:
                 # A node does not speak of blocks that it has dropped; that is no fault of the ledger.
                 if reader.is_still(head):
@@ -74,13 +76,15 @@ def audit_with(
             # A chain that was reorganised meanwhile may have shown parts of two histories.
             if reader.is_still(head):
                 return report
-        raise ChainUnreachable("The chain is reorganised faster than it can be audited: look at its finalized block.")
+        raise ChainUnreachable(
+            "The chain is reorganised faster than it can be audited: look at its finalized block, or at latest-3."
+        )
 
 
 def _check(report: Report, reader: Reader, head: Head, place: Place, heard: Heard, witness: Witness | None) -> None:
     check_code(report, reader, head)
     replay = Replay(report, place.names)
-    for log in reader.logs(report.first_block, head.number, heard):
+    for log in reader.logs(report.first_block, head, heard):
         replay.take(log)
         if witness is not None:
             witness.take(log)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from noiseledger.audit import wire
-from noiseledger.chain.rpc import Rpc
+from noiseledger.chain.heads import find_heads, none_there, read_head
+from noiseledger.chain.rpc import MAX_BATCH, Call, Rpc
 from noiseledger.errors import ChainMismatch, ChainUnreachable, InvalidInput, LedgerNotFound, RpcFailed
 
 #: How many logs one reply should have: enough to be quick, few enough to be small.
@@ -61,6 +62,10 @@ class Head:
     hash: str
 
 
+class Moved(Exception):
+    """The block that is looked at is not part of the chain any more, or not of the chain that the node has."""
+
+
 class Reader:
     """Reads one contract's logs, state and code."""
 
@@ -70,24 +75,23 @@ class Reader:
         self._address = address
 
     def head(self, block: str) -> Head:
-        """Return the block of a name such as "latest" or "finalized"."""
-        found = self._rpc.call("eth_getBlockByNumber", block, False)
+        """Return the block of a name such as "latest", "finalized" or "latest-3"."""
+        found = find_heads(self._rpc, read_head(block, "--block")).final
         if found is None:
-            raise ChainUnreachable(f"The chain has no {block} block yet.")
+            raise ChainUnreachable(none_there(block))
         return Head(int(found["number"], 16), found["hash"])
 
     def is_still(self, head: Head) -> bool:
         """Say whether a block is still part of the chain."""
-        found = self._rpc.call("eth_getBlockByNumber", hex(head.number), False)
-        return found is not None and found["hash"] == head.hash
+        return _is(head, self._rpc.call("eth_getBlockByNumber", hex(head.number), False))
 
-    def logs(self, first: int, last: int, heard: Heard) -> Iterator[wire.Log]:
-        """Yield what happened from one block to another, in portions that fit the memory."""
-        start, span = first, _FIRST_SPAN
+    def logs(self, first: int, head: Head, heard: Heard) -> Iterator[wire.Log]:
+        """Yield what happened from a block up to the head, in portions that fit the memory; ``Moved`` if that is gone."""
+        start, span, last = first, _FIRST_SPAN, head.number
         while start <= last:
             end = min(start + span - 1, last)
             try:
-                found = self._portion(start, end)
+                found = self._portion(start, end, head)
             except RpcFailed:
                 if span == 1:
                     raise
@@ -102,14 +106,21 @@ class Reader:
             start = end + 1
             heard(start - first, last - first + 1)
 
-    def _portion(self, start: int, end: int) -> list[dict[str, Any]]:
+    def _portion(self, start: int, end: int, head: Head) -> list[dict[str, Any]]:
+        """Return some logs of the chain that has the head."""
         wanted = {"address": self._address, "fromBlock": hex(start), "toBlock": hex(end)}
-        found: list[dict[str, Any]] = self._rpc.call("eth_getLogs", wanted)
-        return found
+        (found,) = self._with(head, [("eth_getLogs", [wanted])])
+        if isinstance(found, RpcFailed):
+            raise found
+        logs: list[dict[str, Any]] = found
+        return logs
 
     def code(self, head: Head) -> bytes:
         """Return the contract's code; refuse a block in which there is none."""
-        code = bytes.fromhex(self._rpc.call("eth_getCode", self._address, _at(head))[2:])
+        (found,) = self._with(head, [("eth_getCode", [self._address, _at(head)])])
+        if isinstance(found, RpcFailed):
+            raise found
+        code = bytes.fromhex(found[2:])
         if not code:
             raise ChainMismatch(
                 f"There is no contract at {self._address} in block {head.number} yet: wait, or look at a newer block."
@@ -118,9 +129,28 @@ class Reader:
 
     def read(self, head: Head, *calls: str) -> list[str]:
         """Return what some calls return; an empty text for one that fails."""
-        wanted = [("eth_call", [{"to": self._address, "data": data}, _at(head)]) for data in calls]
-        replies = self._rpc.batch(wanted)
+        wanted: list[Call] = [("eth_call", [{"to": self._address, "data": data}, _at(head)]) for data in calls]
+        replies = self._with(head, wanted)
         return ["0x" if isinstance(reply, RpcFailed) or reply is None else str(reply) for reply in replies]
+
+    def _with(self, head: Head, calls: Sequence[Call]) -> list[Any]:
+        """Return the replies of nodes that have the head; ``Moved`` if one has it not.
+
+        Each exchange asks for the head as well, before and after: the next one may go to another node, which knows of fewer
+        blocks, or of others. What that node does not know is no fault of the ledger.
+        """
+        there: Call = ("eth_getBlockByNumber", [hex(head.number), False])
+        replies: list[Any] = []
+        for start in range(0, len(calls), MAX_BATCH - 2):
+            before, *found, after = self._rpc.batch([there, *calls[start : start + MAX_BATCH - 2], there])
+            if not _is(head, before) or not _is(head, after):
+                raise Moved
+            replies += found
+        return replies
+
+
+def _is(head: Head, reply: Any) -> bool:
+    return isinstance(reply, dict) and reply["hash"] == head.hash
 
 
 def _read_json(text: str) -> Any:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from noiseledger.audit import wire
-from noiseledger.audit.chain import Place, Reader, connect
+from noiseledger.audit.chain import Moved, Place, Reader, connect
 from noiseledger.data.commitment import Proof, bind
-from noiseledger.errors import ChainMismatch, InvalidInput
+from noiseledger.errors import ChainMismatch, ChainUnreachable, InvalidInput
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,10 @@ def is_included(inclusion: Inclusion, ledger: str | os.PathLike[str], *, rpc: st
     place = Place.find(os.fspath(ledger))
     with connect(place, rpc) as endpoint:
         reader = Reader(endpoint, place.address)
-        (reply,) = reader.read(reader.head("latest"), wire.call("terms()"))
+        try:
+            (reply,) = reader.read(reader.head("latest"), wire.call("terms()"))
+        except Moved:
+            raise ChainUnreachable("The chain was reorganised meanwhile: try again.") from None
     terms = bytes.fromhex(reply[2:])
     if len(terms) < wire.WORD:
         raise ChainMismatch(f"What is at {place.address} is a contract, but not a ledger: check address and endpoint.")

@@ -45,12 +45,12 @@ def audit_inside(
 
     Args:
         ledger: The custodian's ledger file, or the contract's address.
-        rpc: The chain's endpoint.
+        rpc: The chain's endpoint, or several that are separated by commas.
         catalogue: The catalogue that the ledger was published from: it says where the data is.
         secret: The file with the commitment's secret; by default that in the catalogue's custody folder. The journal's
             identity is expected beside it, or else in that folder.
         data: A file to read instead of the catalogue's source.
-        block: Look at the ledger as of this block: "latest", "safe" or "finalized".
+        block: Look at the ledger as of this block: "latest", "safe", "finalized", or, say, "latest-3".
         from_genesis: Read from the chain's first block on, instead of the block that the ledger file names.
         heard: Called with the number of blocks that were read, and of all.
     """

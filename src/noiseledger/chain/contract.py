@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from eth_utils.address import to_checksum_address
 
 from noiseledger.chain import abi
-from noiseledger.chain.rpc import Rpc
+from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
 from noiseledger.chain.values import CASES, Event, Meter, Request, Reveal, Terms, from_units, to_units
 from noiseledger.core.path import Case, Point
@@ -23,6 +23,7 @@ from noiseledger.errors import (
     AllowanceExceeded,
     BudgetExceeded,
     ChainMismatch,
+    ChainUnreachable,
     InvalidInput,
     LedgerPaused,
     LedgerRefused,
@@ -36,10 +37,23 @@ from noiseledger.errors import (
 #: A number, a hash ("0x..." of 32 bytes), or a name such as "latest", "safe" or "finalized".
 Block: TypeAlias = int | str
 
+
+class Anchor(NamedTuple):
+    """One block of one chain."""
+
+    number: int
+    hash: str
+
+    def is_in(self, block: Any) -> bool:
+        """Say whether a node's reply is this block."""
+        return isinstance(block, dict) and block["hash"] == self.hash
+
+
 #: How many blocks' logs are asked for at once; public endpoints refuse much more.
 LOG_BLOCKS = 2000
 MAX_BATCH = 100
 MAX_COORDINATES = 512
+_ATTEMPTS = 5
 
 _REASONS: dict[str, type[NoiseledgerError]] = {
     "ledger: paused": LedgerPaused,
@@ -57,6 +71,7 @@ class PrivacyLedgerContract:
         self.rpc = rpc
         self.address = checksummed(address)
         self._sender = sender
+        # In whatever block is the newest: an endpoint that lags behind what was seen here before is not asked.
         if rpc.call("eth_getCode", address, "latest") in ("0x", None):
             raise ChainMismatch(
                 f"There is no contract at {address} on chain {rpc.chain_id}: check address and endpoint."
@@ -94,6 +109,16 @@ class PrivacyLedgerContract:
             if not receipt.succeeded:
                 raise self._why_failed("ask", data, receipt)
         return receipts
+
+    def wait_again(self, receipts: Sequence[Receipt]) -> list[Receipt]:
+        """Return the receipts of the same transactions as the chain has them now, as after it changed its mind."""
+        again = self.sender.wait_many([receipt.transaction for receipt in receipts])
+        for receipt in again:
+            if not receipt.succeeded:
+                raise LedgerRefused(
+                    f"The chain changed its mind, and now refuses the transaction {receipt.transaction}: ask again."
+                )
+        return again
 
     def reveal(self, reveals: Sequence[Reveal], nonce: int | None = None, seconds: float = RECEIPT_SECONDS) -> Receipt:
         """Extend paths, all of them or none; with a ``nonce``, in the place of whatever waits there."""
@@ -175,15 +200,47 @@ class PrivacyLedgerContract:
         return str(self._read("worker", block=block))
 
     def events(
-        self, names: Sequence[str], query: str | None = None, first: int = 0, last: int | None = None
+        self, names: Sequence[str], query: str | None = None, first: int = 0, last: Anchor | None = None
     ) -> Iterator[Event]:
-        """Yield what happened, in order, from block ``first`` to block ``last``; of one query only, if one is given."""
+        """Yield what happened, in order, from block ``first`` on; of one query only, if one is given.
+
+        All is of one chain, that which leads up to ``last``, or else to the newest block.
+        """
+        for _ in range(_ATTEMPTS):
+            anchor = self.newest() if last is None else last
+            found = self._events(names, query, first, anchor)
+            if found is not None:
+                return iter(found)
+            if last is not None:
+                raise RpcFailed("eth_getLogs", f"block {last.number} is not part of the chain any more", None)
+        raise ChainUnreachable("The chain changes faster than it can be read; try again.")
+
+    def newest(self) -> Anchor:
+        """Return the newest block."""
+        found = self.rpc.call("eth_getBlockByNumber", "latest", False)
+        if found is None:
+            raise ChainUnreachable("The node has no block to show yet: is it still starting?")
+        return Anchor(int(found["number"], 16), found["hash"])
+
+    def _events(self, names: Sequence[str], query: str | None, first: int, anchor: Anchor) -> list[Event] | None:
+        """Return what happened up to a block; None if that is not part of the chain any more.
+
+        The block is asked for before and after, in the same exchange: the next one may go to another node, that knows of
+        fewer blocks, or of others, and would not say so.
+        """
         topics = [[abi.event_topic(name) for name in names], *([f"0x{query}"] if query else [])]
-        final = int(self.rpc.call("eth_blockNumber"), 16) if last is None else last
-        for start in range(first, final + 1, LOG_BLOCKS):
-            span = {"fromBlock": hex(start), "toBlock": hex(min(start + LOG_BLOCKS - 1, final))}
-            logs = self.rpc.call("eth_getLogs", {"address": self.address, "topics": topics, **span})
-            yield from (event(log) for log in logs)
+        there: Call = ("eth_getBlockByNumber", [hex(anchor.number), False])
+        events: list[Event] = []
+        for start in range(first, anchor.number + 1, LOG_BLOCKS):
+            span = {"fromBlock": hex(start), "toBlock": hex(min(start + LOG_BLOCKS - 1, anchor.number))}
+            logs: Call = ("eth_getLogs", [{"address": self.address, "topics": topics, **span}])
+            before, found, after = self.rpc.batch([there, logs, there])
+            if not anchor.is_in(before) or not anchor.is_in(after):
+                return None
+            if isinstance(found, RpcFailed):
+                raise found
+            events += map(event, found)
+        return events
 
     @property
     def sender(self) -> Sender:
@@ -220,6 +277,7 @@ class PrivacyLedgerContract:
         assert self._sender is not None  # noqa: S101 - only called after sending
         call = {"from": self._sender.address, "to": self.address, "data": data}
         try:
+            # By number, not by hash: of a block that was replaced meanwhile the reason would be lost, and it is only said.
             self.rpc.call("eth_call", call, hex(receipt.block))
         except RpcFailed as error:
             return typed(error)

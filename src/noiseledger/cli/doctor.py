@@ -99,7 +99,7 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
         yield _check_chain(chain)
         yield from _check_key(chain, key)
         yield _check_ledger(client)
-        yield _check_worker(client, ledger)
+        yield _check_worker(client, ledger, chain)
 
 
 def _check_python() -> Check:
@@ -190,7 +190,7 @@ def _check_ledger(client: Client | Check) -> Check:
     return Check("ledger", Status.OK if budget.remaining else Status.WARNING, left, advice)
 
 
-def _check_worker(client: Client | Check, ledger: str | None) -> Check:
+def _check_worker(client: Client | Check, ledger: str | None, chain: Rpc | Check) -> Check:
     if isinstance(client, Check):
         return Check("worker", Status.WARNING, "not looked at, for want of a ledger")
     try:
@@ -202,10 +202,22 @@ def _check_worker(client: Client | Check, ledger: str | None) -> Check:
     found = f"the oldest purchase without an answer waits for {_duration(seconds)}"
     if seconds < PROMPT_SECONDS:
         return Check("worker", Status.OK, found)
+    if not isinstance(chain, Check) and _has_no_final_block(chain):
+        advice = "This chain has no finalized block, so the custodian's worker must run with --head latest-3, say."
+        return Check("worker", Status.WARNING if seconds < FINAL_SECONDS else Status.PROBLEM, f"{found}.", advice)
     if seconds < FINAL_SECONDS:
         advice = "It may wait until the purchase is final (a quarter of an hour on Ethereum), or be down."
         return Check("worker", Status.WARNING, f"{found}.", advice)
     return Check("worker", Status.PROBLEM, f"{found}.", "Ask the custodian whether noiseledger work is running.")
+
+
+def _has_no_final_block(chain: Rpc) -> bool:
+    from noiseledger.chain.heads import find_heads  # noqa: PLC0415 - takes a second
+
+    try:
+        return find_heads(chain, "finalized").final is None
+    except ChainError:
+        return False
 
 
 def _duration(seconds: float) -> str:

@@ -54,23 +54,25 @@ class ChainFollower:
 
         self._client = client
         self._ledger = ledger
-        self._block = self._newest()
+        newest = ledger.contract.newest()
+        self._block = newest.number
         self._offers = {offer.query.identifier: offer for offer in client.queries()}
         self._points: dict[str, Point] = {}
         self._spent = Fraction(0)
         self._replay = Replay(reuses=ledger.terms.reuses)
-        for event in ledger.contract.events(["Asked", "Revealed"], first=first_block, last=self._block):
+        for event in ledger.contract.events(["Asked", "Revealed"], first=first_block, last=newest):
             self._take(event)
 
     def look(self) -> Iterator[dict[str, Any]]:
         """Yield what is new since the last look."""
-        newest = self._newest()
+        # Each look is of one chain; a block that is replaced after it was told of is not told of again.
+        newest = self._ledger.contract.newest()
         names = ["Registered", "Asked", "Revealed"]
         # All are read before the first is taken, so that a node that fails in between makes nothing count twice.
         events = list(self._ledger.contract.events(names, first=self._block + 1, last=newest))
         if any(event.name == "Registered" for event in events):
             self._offers = {offer.query.identifier: offer for offer in self._client.queries()}
-        self._block = max(newest, self._block)
+        self._block = max(newest.number, self._block)
         for event in events:
             happening = self._take(event)
             if happening is not None:
@@ -96,9 +98,6 @@ class ChainFollower:
             return _revealed(offer, precision, values, event.transaction, event.block)
         where = {"transaction": event.transaction, "block": event.block}
         return {"event": "registered", **describe_query(offer.name, offer.query), **where}
-
-    def _newest(self) -> int:
-        return int(self._ledger.contract.rpc.call("eth_blockNumber"), 16)
 
 
 def _asked(offer: Offer, request: Record | Asked, remaining: Fraction) -> dict[str, Any]:

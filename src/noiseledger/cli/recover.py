@@ -21,7 +21,7 @@ def recover(
     head: Annotated[
         str,
         typer.Option(
-            help="Close what is bought up to this block and not known. Never later than the old worker's head."
+            help="Close what is bought up to this block and not known. Never an older block than the old worker's --head."
         ),
     ] = "latest",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask: the old worker is stopped for good.")] = False,
@@ -29,9 +29,11 @@ def recover(
 ) -> None:
     """Rebuild a lost journal. What it may have answered without the chain knowing is closed, and never answered again."""
     from noiseledger.chain import Rpc  # noqa: PLC0415 - takes a second, which other commands need not wait
+    from noiseledger.chain.heads import read_head  # noqa: PLC0415 - likewise
     from noiseledger.custodian import Custody  # noqa: PLC0415 - likewise
     from noiseledger.custodian.recover import recover as rebuild  # noqa: PLC0415 - likewise
 
+    head = read_head(head)
     read = read_catalogue(catalogue)
     data = Custody.of(read).pin(read)
     with Rpc(rpc) as connection:

@@ -6,6 +6,8 @@ import time
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
+from noiseledger.errors import ChainUnreachable
+
 if TYPE_CHECKING:
     from noiseledger.client import Client
     from noiseledger.ledger.chain import ChainLedger
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 def oldest_wait(client: Client, first_block: int) -> float | None:
     """Return for how many seconds the oldest purchase without an answer has waited; None if all are answered."""
     ledger = cast("ChainLedger", client.ledger)
+    # Not all at one block: it is only said how long, and looked at again the next time.
     identifiers = [query.identifier for query in ledger.queries()]
     meters = zip(identifiers, ledger.contract.meters(identifiers), strict=True)
     waiting = [(identifier, meter.revealed) for identifier, meter in meters if meter.revealed < meter.bought]
@@ -22,6 +25,8 @@ def oldest_wait(client: Client, first_block: int) -> float | None:
     if oldest is None:
         return None
     found = ledger.contract.rpc.call("eth_getBlockByNumber", hex(oldest), False)
+    if found is None:
+        raise ChainUnreachable(f"The endpoint does not have block {oldest} any more: try again.")
     return max(time.time() - int(found["timestamp"], 16), 0.0)
 
 

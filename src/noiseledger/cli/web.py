@@ -12,7 +12,6 @@ from noiseledger.cli.settings import LedgerArgument, RpcOption, find_ledger, fin
 from noiseledger.errors import InvalidInput
 
 DEFAULT_PORT = 8000
-HEADS = ("finalized", "safe", "latest")
 
 
 def web(
@@ -27,7 +26,7 @@ def web(
         typer.Option("--name", help="A host name under which the pages are reached; may be given again."),
     ] = None,
     head: Annotated[
-        str, typer.Option(help="Call final what is in this block: finalized, safe or latest.")
+        str, typer.Option(help="Call final what is in this block: finalized, safe, latest, or, say, latest-3.")
     ] = "finalized",
     worker: Annotated[
         str | None,
@@ -49,14 +48,13 @@ def web(
     ] = False,
 ) -> None:
     """Serve the web pages. This process reads the chain and needs no key; run it apart from the data."""
-    from noiseledger.client.connect import find_on_chain  # noqa: PLC0415 - takes a second
+    from noiseledger.chain.heads import read_head  # noqa: PLC0415 - takes a second
+    from noiseledger.client.connect import find_on_chain  # noqa: PLC0415 - likewise
     from noiseledger.web.server import serve  # noqa: PLC0415 - likewise
     from noiseledger.web.settings import Settings  # noqa: PLC0415 - likewise
     from noiseledger.web.site import Site  # noqa: PLC0415 - likewise
 
     place = find_ledger(ledger)
-    if head not in HEADS:
-        raise InvalidInput(f"--head {head!r} is no block to wait for: expected {', '.join(HEADS)}.")
     for option, url in (("--worker", worker), ("--wallet-rpc", wallet_rpc), ("--explorer", explorer)):
         if url is not None and not url.startswith(("http://", "https://")):
             raise InvalidInput(f"{option} needs an address such as https://example.org, not {url!r}.")
@@ -65,7 +63,7 @@ def web(
     settings = Settings(
         ledger=find_on_chain(place),
         rpc=find_rpc(rpc),
-        head=head,
+        head=read_head(head),
         worker_health=worker,
         wallet_rpc=wallet_rpc,
         explorer=explorer,

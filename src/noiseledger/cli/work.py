@@ -29,7 +29,7 @@ def work(
     rpc: RpcOption = "http://127.0.0.1:8545",
     key: KeyOption = None,
     head: Annotated[
-        str, typer.Option(help="Answer what is bought up to this block: finalized, safe or latest.")
+        str, typer.Option(help="Answer what is bought up to this block: finalized, safe, latest, or, say, latest-3.")
     ] = "finalized",
     seconds: Annotated[float, typer.Option(help="Time between looks at the chain.", min=0.05)] = 2.0,
     patience: Annotated[
@@ -44,12 +44,14 @@ def work(
     json: JsonOption = False,
 ) -> None:
     """Answer what analysts buy. The machine with the data only connects outwards, and listens on no port unless told to."""
-    from noiseledger.custodian import Custody, Worker  # noqa: PLC0415 - takes a second
+    from noiseledger.chain.heads import read_head  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian import Custody, Worker  # noqa: PLC0415 - likewise
     from noiseledger.custodian.health import Health  # noqa: PLC0415 - likewise
     from noiseledger.custodian.metrics import serving  # noqa: PLC0415 - likewise
     from noiseledger.custodian.publish import find  # noqa: PLC0415 - likewise
     from noiseledger.custodian.service import Service  # noqa: PLC0415 - likewise
 
+    head = read_head(head)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
@@ -69,6 +71,7 @@ def work(
         shown = stack.enter_context(_shown(health, as_json=json))
         log = stack.enter_context(_logging(log_file, quiet=json or console.is_terminal))
         service = Service(journal, [log, shown.hear], health)
+        sender.rpc.watch = service.tell
         worker = Worker(contract, journal, head, terms=terms, watch=service.tell, patience=patience)
         worker.look()  # what is wrong from the beginning is said at once
         port = stack.enter_context(nullcontext() if metrics is None else serving(health, metrics))
@@ -177,6 +180,10 @@ def _sentence(event: str, facts: dict[str, Any]) -> str | None:
         return f"Replaced for a higher fee: {facts['replaces']} by {facts['transaction']}"
     if event == "refused":
         return f"Not answered: query {facts['query'][:12]}. {facts['reason']}"
+    if event == "switched":
+        return f"Another endpoint is asked now, {facts['endpoint']}: {facts['reason']}"
+    if event == "left_out":
+        return f"Left out: {facts['reason']}"
     if event == "waiting":
         return f"Waiting: {facts['reason']}"
     return None

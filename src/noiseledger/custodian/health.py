@@ -23,6 +23,8 @@ class Health:
         """Call a worker unwell when it failed last, or when no step was finished for ``stale_seconds``."""
         self.newest: int | None = None
         self.head: int | None = None
+        #: Whether the chain has no block to go by, so that nothing can be answered.
+        self.lacks_head = False
         self.waiting = 0
         self.answered = 0
         self.refusals = 0
@@ -69,11 +71,16 @@ class Health:
     @property
     def is_ok(self) -> bool:
         """Say whether all is well."""
-        return self.last_error is None and self.age < self._stale_seconds
+        return self.trouble is None and self.age < self._stale_seconds
+
+    @property
+    def trouble(self) -> str | None:
+        """The kind of what is wrong: why the last step failed, or why it could answer nothing."""
+        return self.last_error or ("NoHead" if self.lacks_head else None)
 
     def report(self) -> dict[str, Any]:
         """Return what another program needs to know."""
-        return {"ok": self.is_ok, "last_error": self.last_error, "last_step_age_seconds": round(self.age, 3)}
+        return {"ok": self.is_ok, "last_error": self.trouble, "last_step_age_seconds": round(self.age, 3)}
 
     def line(self) -> str:
         """Return all of it in one line."""
@@ -86,12 +93,13 @@ class Health:
             f"refused {len(self.refused)}",
             f"journal's budget left {budget}",
             f"balance {balance} ETH",
-            f"last error {self.last_error}" if self.last_error else "ok",
+            f"last error {self.trouble}" if self.trouble else "ok",
         ]
         return " · ".join(parts)
 
     def _saw(self, view: View) -> None:
         self.newest, self.head, self.balance = view.newest, view.head, view.balance
+        self.lacks_head = view.head is None
         self.waiting = len(view.waiting)
 
 

@@ -16,7 +16,8 @@ from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
-from noiseledger.chain.contract import Block, PrivacyLedgerContract, checksummed
+from noiseledger.chain.contract import Anchor, Block, PrivacyLedgerContract, checksummed
+from noiseledger.chain.heads import find_heads, none_there
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.path import Point
@@ -27,6 +28,7 @@ from noiseledger.data.commitment import bind, read_secret
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import (
     ChainMismatch,
+    ChainUnreachable,
     DataMismatch,
     InvalidInput,
     JournalLost,
@@ -72,25 +74,31 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: Block = "latest"
     custody = Custody.of(catalogue)
     contract = _published(custody, rpc)
     identity = _identity(custody)
-    newest = rpc.call("eth_getBlockByNumber", "latest", False)
-    terms = contract.terms(newest["hash"])
+    heads = find_heads(rpc, head)
+    if heads.final is None:
+        # Not as if nothing had been bought: what the lost worker may have answered must be closed.
+        raise ChainUnreachable(none_there(head))
+    newest = Anchor(int(heads.newest["number"], 16), heads.newest["hash"])
+    terms = contract.terms(newest.hash)
     if bind(data.root, journal_digest(identity)) != terms.commitment:
         raise DataMismatch(
             f"The ledger was published with other data, another secret or another name than in {custody.identity_file}."
         )
-    events = list(contract.events(["Registered", "Revealed"], last=int(newest["number"], 16)))
+    events = list(contract.events(["Registered", "Revealed"], last=newest))
     queries = _queries(catalogue, events)
-    meters = dict(zip(queries, contract.meters([q.identifier for q in queries], newest["hash"]), strict=True))
-    points = {query: _points(contract, query, meter, events, newest["hash"]) for query, meter in meters.items()}
+    meters = dict(zip(queries, contract.meters([q.identifier for q in queries], newest.hash), strict=True))
+    points = {query: _points(contract, query, meter, events, newest.hash) for query, meter in meters.items()}
     _check_needed(custody, identity, points)
     bought = {query: meter.bought for query, meter in meters.items()}
     if head != "latest":
-        found = contract.read_many([("meter", [bytes.fromhex(q.identifier)], head) for q in queries])
+        final_hash = heads.final["hash"]
+        found = contract.read_many([("meter", [bytes.fromhex(q.identifier)], final_hash) for q in queries])
         final = {
             q: Meter.decode(reply).bought if reply else Fraction(0) for q, reply in zip(queries, found, strict=True)
         }
         bought = {query: min(bought[query], final[query]) for query in queries}
     new_file, closed, known = _rebuild(custody, data, terms, identity, queries, points, bought)
+    # Not at one block: a transaction that a node has not heard of is in no block, and what it would reveal is closed.
     mined, pending = (
         int(rpc.call("eth_getTransactionCount", contract.worker(), block), 16) for block in ("latest", "pending")
     )

@@ -13,11 +13,12 @@ from typing import Any
 
 from eth_abi.exceptions import DecodingError
 
-from noiseledger.chain.contract import Block, PrivacyLedgerContract, block_parameter
+from noiseledger.chain.contract import Block, PrivacyLedgerContract
+from noiseledger.chain.heads import find_heads
 from noiseledger.chain.values import Meter, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
-from noiseledger.errors import ChainMismatch, ChainUnreachable, NotAllowed, RpcFailed
+from noiseledger.errors import ChainMismatch, NotAllowed, RpcFailed
 
 
 @dataclass(frozen=True)
@@ -47,24 +48,23 @@ class View:
 def look(contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query], head: Block) -> View:
     """Return what there is to see; refuse another ledger than the one with these terms, or another's key."""
     address = contract.sender.address
-    newest, final, balance, mined, pending = _checked(
-        contract.rpc.batch(
-            [
-                ("eth_getBlockByNumber", ["latest", False]),
-                _block_call(head),
-                ("eth_getBalance", [address, "latest"]),
-                ("eth_getTransactionCount", [address, "latest"]),
-                ("eth_getTransactionCount", [address, "pending"]),
-            ]
-        )
+    # Balance and counts are in the same exchange as the newest block, so of the same node; all else is read by hash.
+    found = find_heads(
+        contract.rpc,
+        head,
+        ("eth_getBalance", [address, "latest"]),
+        ("eth_getTransactionCount", [address, "latest"]),
+        ("eth_getTransactionCount", [address, "pending"]),
     )
-    now, bought = _meters(contract, terms, queries, newest["hash"], final and final["hash"])
+    newest, final = found.newest, found.final
+    balance, mined, pending = found.more
+    now, bought = _meters(contract, terms, queries, newest["hash"], None if final is None else final["hash"])
     revealed = [query for query, meter in now.items() if meter.revealed]
     points = contract.points([query.identifier for query in revealed], newest["hash"])
     return View(
         newest=int(newest["number"], 16),
         newest_hash=newest["hash"],
-        head=final and int(final["number"], 16),
+        head=None if final is None else int(final["number"], 16),
         bought=bought,
         now=now,
         points=dict(zip(revealed, points, strict=True)),
@@ -72,23 +72,6 @@ def look(contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query]
         mined=int(mined, 16),
         pending=int(pending, 16),
     )
-
-
-def _block_call(block: Block) -> tuple[str, list[Any]]:
-    by_hash = isinstance(block, str) and block.startswith("0x")
-    return (
-        ("eth_getBlockByHash", [block, False]) if by_hash else ("eth_getBlockByNumber", [block_parameter(block), False])
-    )
-
-
-def _checked(replies: Sequence[Any]) -> Sequence[Any]:
-    """Return the replies; a head that the chain does not know yet is None, any other failure is raised."""
-    for index, reply in enumerate(replies):
-        if isinstance(reply, RpcFailed) and index != 1:
-            raise reply
-    if replies[0] is None:
-        raise ChainUnreachable("The node has no block to show yet: is it still starting?")
-    return [None if isinstance(reply, RpcFailed) else reply for reply in replies]
 
 
 def _meters(

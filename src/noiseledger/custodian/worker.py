@@ -14,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, Block, PrivacyLedgerContract
+from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, Anchor, Block, PrivacyLedgerContract
+from noiseledger.chain.heads import none_there
 from noiseledger.chain.sender import Receipt, Watch, ignore
 from noiseledger.chain.values import Reveal, Terms
 from noiseledger.core.path import Point
@@ -88,6 +89,8 @@ class Worker:
     ) -> None:
         """Follow the chain up to ``head``: what is bought in later blocks may still be undone, and waits.
 
+        It is "finalized", "safe", "latest", or blocks behind the newest, as in "latest-3".
+
         ``terms`` are those that data and journal were checked against; ``watch`` hears of every step.
         """
         self._contract = contract
@@ -104,6 +107,9 @@ class Worker:
         view = self.look()
         if self._confirm_what_is_in_flight(step):
             view = self.look()
+        if view.head is None:
+            # Nothing counts as bought, so nothing is drawn below; whoever runs this should know.
+            self._watch("waiting", kind="NoHead", reason=none_there(self._head))
         if view.pending > max(view.mined, self._journal.sent_nonces(self._contract.sender.address)):
             self._watch("waiting", kind="Unknown", reason=_UNKNOWN, nonce=view.mined)
             return step
@@ -147,15 +153,16 @@ class Worker:
     def _stretches(self, query: Query, view: View) -> Iterator[Stretch]:
         # After a reorganisation the newest block may know less than the head did; what it has not sold is not revealed.
         start, end = view.now[query].revealed, min(view.bought[query], view.now[query].bought)
-        for stop in self._stops(query, start, end) if start < end else ():
+        for stop in self._stops(query, start, end, view) if start < end else ():
             yield Stretch(query, start, stop)
             start = stop
 
-    def _stops(self, query: Query, start: Fraction, end: Fraction) -> list[Fraction]:
+    def _stops(self, query: Query, start: Fraction, end: Fraction, view: View) -> list[Fraction]:
         """Return where to stop on the way: at the end, and without reuse after each request, which has its own stretch."""
         if self._terms.reuses:
             return [end]
-        asked = replay(self._contract.events(["Asked"], query.identifier), reuses=False)
+        newest = Anchor(view.newest, view.newest_hash)
+        asked = replay(self._contract.events(["Asked"], query.identifier, last=newest), reuses=False)
         return sorted({request.stretch[1] for request in asked if start < request.stretch[1] <= end})
 
     def _place(self, view: View) -> int | None:
@@ -248,6 +255,7 @@ class Worker:
 
     def _is_revealed(self, reveal: Reveal) -> bool:
         """Say whether another process of ours was faster."""
+        # A node that does not know yet makes this say no: then the next step looks again.
         return self._contract.meter(reveal.query).revealed >= reveal.end
 
     def _refuse(self, identifier: str, error: NoiseledgerError, step: Step) -> None:

@@ -7,16 +7,16 @@ draws noise that enters a path. A bridge between known points is drawn here, for
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Unpack
+from typing import TypeVar, Unpack
 
-from noiseledger.chain.contract import MAX_BATCH, PrivacyLedgerContract
+from noiseledger.chain.contract import MAX_BATCH, Anchor, PrivacyLedgerContract
 from noiseledger.chain.sender import Receipt, Watch, ignore
-from noiseledger.chain.values import Event, Meter, Terms
+from noiseledger.chain.values import Meter, Terms
 from noiseledger.chain.values import Request as ContractRequest
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
@@ -24,13 +24,16 @@ from noiseledger.core.path import Case, Path, Point, Price, Reveal, natural_valu
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request, Wish, read_request
 from noiseledger.core.sensitivity import Population, sensitivity
-from noiseledger.errors import AnswerPending, InvalidInput, UnknownQuery
+from noiseledger.errors import AnswerPending, ChainUnreachable, InvalidInput, RpcFailed, UnknownQuery
 from noiseledger.ledger.history import Asked, points_of, replay
 from noiseledger.ledger.interface import Ledger, Quote, Record
 
 ANSWER_SECONDS = 120.0
 # A local chain answers at once, a real one after several blocks: look soon, then less and less often.
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.02, 0.5
+_ATTEMPTS = 5
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,11 @@ class ChainLedger(Ledger):
 
     def queries(self) -> list[Query]:
         """Return the queries that may be asked; what a custodian wrote and nobody can read is none."""
-        found = (_readable(event.fields["definition"], self.population) for event in self._events(["Registered"]))
+        return self._queries(None)
+
+    def _queries(self, last: Anchor | None) -> list[Query]:
+        events = self.contract.events(["Registered"], first=self._first_block, last=last)
+        found = (_readable(event.fields["definition"], self.population) for event in events)
         return [query for query in found if query is not None]
 
     def add(self, *queries: Query) -> None:
@@ -112,28 +119,29 @@ class ChainLedger(Ledger):
         paid = [item for item in wanted if self._record_free or self._price(item.state, item.request.precision).cost]
         bought = dict(zip(map(id, paid), self._buy(paid), strict=True))
         ends = [(w.query, bought[id(w)].stretch[1] if id(w) in bought else w.request.precision) for w in wanted]
-        paths = self._revealed_paths(ends)
-        budget = self.budget()
+        paths, budget = self._revealed_paths(ends)
         return [self._answer(item, bought.get(id(item)), paths[item.query], budget) for item in wanted]
 
     def best(self, query: Query) -> Answer | None:
         unit = sensitivity(query, self.population)
-        block = self._newest()["hash"]
-        meter = self._meter(query, block)
-        if not meter.revealed:
-            return None
-        price = Price(meter.revealed, Case.KNOWN, Fraction(0), (meter.revealed,))
-        reveal = Reveal(price, self.contract.point(query.identifier, block))
-        return Answer(query, unit, reveal, 0, (), self._budget(self.contract.spent(block)))
+
+        def read(block: Anchor) -> Answer | None:
+            meter = self._meter(query, block.hash)
+            if not meter.revealed:
+                return None
+            price = Price(meter.revealed, Case.KNOWN, Fraction(0), (meter.revealed,))
+            reveal = Reveal(price, self.contract.point(query.identifier, block.hash))
+            return Answer(query, unit, reveal, 0, (), self._budget(self.contract.spent(block.hash)))
+
+        return self._at_one_block(read)
 
     def close(self) -> None:
         self.contract.rpc.close()
 
     def records(self, after: int = 0) -> Iterator[Record]:
-        queries = {query.identifier: query for query in self.queries()}
-        paths = {identifier: Path(query.dimension, self._points(query)) for identifier, query in queries.items()}
+        queries, paths, requests = self._at_one_block(self._read_record)
         spent, times = Fraction(0), dict[int, datetime]()
-        for asked in replay(self._events(["Asked"]), reuses=self.terms.reuses):
+        for asked in requests:
             spent += asked.cost
             if asked.number > after and asked.query in queries:
                 query = queries[asked.query]
@@ -145,14 +153,30 @@ class ChainLedger(Ledger):
 
     def _state(self, query: Query) -> _State:
         """Read everything at one block, so that nothing contradicts itself."""
-        block = self._newest()
-        meter = self._meter(query, block["hash"])
-        budget = self._budget(self.contract.spent(block["hash"]))
-        return _State(meter, budget, self._points(query, last=int(block["number"], 16)))
 
-    def _newest(self) -> dict[str, Any]:
-        block: dict[str, Any] = self.contract.rpc.call("eth_getBlockByNumber", "latest", False)
-        return block
+        def read(block: Anchor) -> _State:
+            meter = self._meter(query, block.hash)
+            return _State(meter, self._budget(self.contract.spent(block.hash)), self._points(query, block))
+
+        return self._at_one_block(read)
+
+    def _at_one_block(self, read: Callable[[Anchor], _T]) -> _T:
+        """Return what is read at the newest block; anew if a node does not know it: nodes and chains change their mind."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            block = self.contract.newest()
+            try:
+                return read(block)
+            except RpcFailed:
+                # Whether the block is there now tells nothing of the node that was asked then, so it is simply tried again.
+                if attempt == _ATTEMPTS:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _read_record(self, block: Anchor) -> tuple[dict[str, Query], dict[str, Path], list[Asked]]:
+        queries = {query.identifier: query for query in self._queries(block)}
+        paths = {identifier: Path(query.dimension, self._points(query, block)) for identifier, query in queries.items()}
+        asked = self.contract.events(["Asked"], first=self._first_block, last=block)
+        return queries, paths, list(replay(asked, reuses=self.terms.reuses))
 
     def _meter(self, query: Query, block: str) -> Meter:
         meter = self.contract.meter(query.identifier, block)
@@ -175,16 +199,30 @@ class ChainLedger(Ledger):
         receipts = self.contract.ask_batches([[item.contract_request for item in part] for part in parts])
         for receipt in receipts:
             self.watch("mined", transaction=receipt.transaction, block=receipt.block)
-        asked = {query: self._asked_in(receipts, query) for query in {item.query for item in wanted}}
+        receipts, asked = self._read_purchases(receipts, {item.query for item in wanted})
         return [
             next(asked[item.query][receipt.transaction])
             for part, receipt in zip(parts, receipts, strict=True)
             for item in part
         ]
 
-    def _asked_in(self, receipts: Sequence[Receipt], query: Query) -> dict[str, Iterator[Asked]]:
+    def _read_purchases(
+        self, receipts: list[Receipt], queries: set[Query]
+    ) -> tuple[list[Receipt], dict[Query, dict[str, Iterator[Asked]]]]:
+        """Return what was asked of each query, by transaction; if the chain changed its mind, after it has them again."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            newest = max(receipts, key=lambda receipt: receipt.block)
+            last = Anchor(newest.block, newest.block_hash)
+            try:
+                return receipts, {query: self._asked_in(receipts, query, last) for query in queries}
+            except RpcFailed:
+                if attempt == _ATTEMPTS:
+                    raise
+            receipts = self.contract.wait_again(receipts)
+        raise AssertionError("unreachable")
+
+    def _asked_in(self, receipts: Sequence[Receipt], query: Query, last: Anchor) -> dict[str, Iterator[Asked]]:
         """Return what was asked of a query, by transaction, in order."""
-        last = max(receipt.block for receipt in receipts)
         events = self.contract.events(["Asked"], query.identifier, self._first_block, last)
         found: dict[str, list[Asked]] = {receipt.transaction: [] for receipt in receipts}
         for asked in replay(events, reuses=self.terms.reuses):
@@ -200,7 +238,7 @@ class ChainLedger(Ledger):
         place = asked.transaction, asked.block
         return Answer(wanted.query, wanted.unit, reveal, asked.number, asked.built_from, budget, *place)
 
-    def _revealed_paths(self, ends: Sequence[tuple[Query, Fraction]]) -> dict[Query, Path]:
+    def _revealed_paths(self, ends: Sequence[tuple[Query, Fraction]]) -> tuple[dict[Query, Path], Budget]:
         """Wait until each query is revealed so far, and return the paths; whoever stops waiting has lost nothing."""
         give_up = time.monotonic() + self._answer_seconds
         pause = _FIRST_POLL_SECONDS
@@ -208,11 +246,10 @@ class ChainLedger(Ledger):
             meters = self.contract.meters([query.identifier for query, _ in ends])
             waiting = sum(meter.revealed < end for meter, (_, end) in zip(meters, ends, strict=True))
             self.watch("revealed", answered=len(ends) - waiting, asked=len(ends))
-            if not waiting:
-                paths = {query: Path(query.dimension, self._points(query)) for query in dict(ends)}
-                # A node may show what a block has changed a moment before it shows its events.
-                if all(paths[query].furthest >= end for query, end in ends):
-                    return paths
+            # This was whatever block is the newest. What is returned is of one block, where it must be true as well.
+            found = None if waiting else self._at_one_block(lambda block: self._read_paths(ends, block))
+            if found is not None:
+                return found
             if time.monotonic() > give_up:
                 raise AnswerPending(
                     f"The answer is bought, but the custodian's worker has not revealed it within "
@@ -220,6 +257,16 @@ class ChainLedger(Ledger):
                 )
             time.sleep(pause)
             pause = min(pause * 1.5, _LAST_POLL_SECONDS)
+
+    def _read_paths(
+        self, ends: Sequence[tuple[Query, Fraction]], block: Anchor
+    ) -> tuple[dict[Query, Path], Budget] | None:
+        """Return paths and budget at a block; None if a path does not go so far there."""
+        # A node may show what a block has changed a moment before it shows its events.
+        paths = {query: Path(query.dimension, self._points(query, block)) for query, _ in ends}
+        if any(paths[query].furthest < end for query, end in ends):
+            return None
+        return paths, self._budget(self.contract.spent(block.hash))
 
     def _point(self, path: Path, asked: Asked) -> Point:
         """Return the point that answers a request: on the path, or, without reuse, along its own stretch."""
@@ -229,12 +276,9 @@ class ChainLedger(Ledger):
         start = path.reveal(asked.stretch[0], _no_truth).point
         return tuple(b - a for a, b in zip(start, end, strict=True))
 
-    def _points(self, query: Query, last: int | None = None) -> dict[Fraction, Point]:
+    def _points(self, query: Query, last: Anchor) -> dict[Fraction, Point]:
         events = self.contract.events(["Revealed"], query.identifier, self._first_block, last)
         return points_of(events, query.dimension)
-
-    def _events(self, names: list[str]) -> Iterator[Event]:
-        return self.contract.events(names, first=self._first_block)
 
     def _budget(self, spent: Fraction) -> Budget:
         return Budget(self.terms.epsilon, self.terms.delta, self.terms.budget, spent)
@@ -261,7 +305,10 @@ class ChainLedger(Ledger):
 
     def _time(self, block: int, known: dict[int, datetime]) -> datetime:
         if block not in known:
+            # By number: on another fork a block of that number was made at about the same time.
             found = self.contract.rpc.call("eth_getBlockByNumber", hex(block), False)
+            if found is None:
+                raise ChainUnreachable(f"The endpoint does not have block {block} any more: try again.")
             known[block] = datetime.fromtimestamp(int(found["timestamp"], 16), UTC)
         return known[block]
 

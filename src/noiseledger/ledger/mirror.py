@@ -14,8 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 from noiseledger.chain import abi
-from noiseledger.chain.contract import LOG_BLOCKS, Block, PrivacyLedgerContract, block_parameter, checksummed
+from noiseledger.chain.contract import LOG_BLOCKS, Block, PrivacyLedgerContract, checksummed
 from noiseledger.chain.contract import event as read_event
+from noiseledger.chain.heads import find_heads
 from noiseledger.chain.rpc import Call
 from noiseledger.chain.values import Event, Terms, from_units
 from noiseledger.errors import ChainMismatch, ChainUnreachable, RpcFailed
@@ -80,14 +81,10 @@ class Mirror:
 
     def _heads(self) -> tuple[_Head, _Head | None]:
         """Return the newest block, and the block up to which everything is final."""
-        latest, final = self.contract.rpc.batch([_block("latest"), _block(block_parameter(self._head))])
-        if isinstance(latest, RpcFailed):
-            raise latest
-        if latest is None:
-            raise ChainUnreachable("The node has no block to show yet: is it still starting?")
-        newest = _head(latest)
+        found = find_heads(self.contract.rpc, self._head)
+        newest = _head(found.newest)
         # A young chain, or one without finality, has no final block.
-        return newest, self._final(newest, None if final is None or isinstance(final, RpcFailed) else _head(final))
+        return newest, self._final(newest, None if found.final is None else _head(found.final))
 
     def _final(self, newest: _Head, told: _Head | None) -> _Head | None:
         """Return what is final of what is read: no more than that, and no less than what was taken in for good."""

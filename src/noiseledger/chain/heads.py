@@ -1,0 +1,84 @@
+"""Up to which block things count: finalized, safe, latest, or some blocks behind the newest, as in latest-3.
+
+This is the one place that reads such a name and finds its block. What it finds has a hash, by which all else is read.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from noiseledger.chain.rpc import Call, Rpc
+from noiseledger.errors import ChainUnreachable, InvalidInput, RpcFailed
+
+NAMES = ("finalized", "safe", "latest")
+#: What to try where a chain knows no final block: what a few validators that take turns have built on is rarely undone.
+ADVICE = "latest-3"
+
+_BEHIND = re.compile(r"latest-([1-9][0-9]{0,8})")
+_ATTEMPTS = 5
+
+#: A name as above, a number, or a hash ("0x..." of 32 bytes).
+Head: TypeAlias = int | str
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The newest block, and the one up to which things count, as the node has them."""
+
+    newest: dict[str, Any]
+    #: None if there is none (yet).
+    final: dict[str, Any] | None
+    #: What was asked for in the same exchange as the newest block.
+    more: list[Any]
+
+
+def read_head(text: str, option: str = "--head") -> str:
+    """Return the name of a block as it is; refuse what is none."""
+    if text not in NAMES and not _BEHIND.fullmatch(text):
+        raise InvalidInput(
+            f"{option} {text!r} is no block to go by: expected {', '.join(NAMES)}, or some blocks behind the newest, as in "
+            f"{ADVICE}."
+        )
+    return text
+
+
+def none_there(head: Head) -> str:
+    """Say that a chain has no such block, and what to do."""
+    if isinstance(head, str) and not _BEHIND.fullmatch(head):
+        return (
+            f"This chain has no {head} block. If it is young, wait; if its validators take turns (Proof of Authority), it "
+            f"never has one: use {ADVICE} instead, which is three blocks behind the newest."
+        )
+    return f"This chain has no block {head} yet: wait until it has grown."
+
+
+def find_heads(rpc: Rpc, head: Head, *more: Call) -> Heads:
+    """Return the newest block and the one that is meant, both of one chain; ``more`` is asked in the same exchange."""
+    match = _BEHIND.fullmatch(head) if isinstance(head, str) else None
+    for _ in range(_ATTEMPTS):
+        first = [_block("latest"), *([] if match else [_block(head)])]
+        replies = rpc.batch([*first, *more])
+        newest, rest = replies[0], replies[len(first) :]
+        for reply in (newest, *rest):
+            if isinstance(reply, RpcFailed):
+                raise reply
+        if newest is None:
+            raise ChainUnreachable("The node has no block to show yet: is it still starting?")
+        if match is None:
+            return Heads(newest, None if isinstance(replies[1], RpcFailed) else replies[1], rest)
+        number = int(newest["number"], 16)
+        if number < int(match[1]):
+            return Heads(newest, None, rest)
+        # Together, since the next exchange may go to another node, or the chain may have changed its mind.
+        final, still = rpc.batch([_block(number - int(match[1])), _block(number)])
+        if isinstance(final, dict) and isinstance(still, dict) and still["hash"] == newest["hash"]:
+            return Heads(newest, final, rest)
+    raise ChainUnreachable("The chain changes faster than it can be read; it is looked at again later.")
+
+
+def _block(head: Head) -> Call:
+    if isinstance(head, int):
+        return "eth_getBlockByNumber", [hex(head), False]
+    return ("eth_getBlockByHash" if head.startswith("0x") else "eth_getBlockByNumber"), [head, False]
