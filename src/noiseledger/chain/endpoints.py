@@ -213,4 +213,5 @@ class Endpoints:
 
 
 def _no_answer(trouble: Sequence[Unusable]) -> str:
-    return f"{' '.join(map(str, trouble))} Is the node running?" if len(trouble) == 1 else " ".join(map(str, trouble))
+    text = " ".join(map(str, trouble))
+    return f"{text.removesuffix('.')}: is the node running?" if len(trouble) == 1 and text.endswith(").") else text
