@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from noiseledger.experiments.desk import Desk, Settings
-from noiseledger.experiments.peers import comparison
+from noiseledger.experiments.peers import comparison, job
 from noiseledger.experiments.peers.setting import Job
 from noiseledger.experiments.peers.table import Row
 
@@ -42,10 +42,20 @@ def test_one_table_says_it_all_and_is_made_once(tmp_path: Path, monkeypatch: pyt
     (table,) = outcome.tables
     assert {len(row) for row in table.rows} == {len(table.columns)}
     cells = {row[0]: row[1:] for row in table.rows}
-    assert cells["local 1.0"] == ["30", "1.00%", "2", "6.00", "6.00", "1 of 10", ""]
-    assert cells["opendp 1.0"] == ["13", "1.00%", "2", "0.10", "8.00", "10 of 10", ""]
+    assert cells["local 1.0"] == ["30", "1.00%", "2.0", "6.00", "6.00", "1 of 10", ""]
+    assert cells["opendp 1.0"] == ["13", "1.00%", "2.0", "0.10", "8.00", "10 of 10", ""]
     assert cells["Lomas"] == ["-"] * 6 + ["Not run: it cannot be had."]
     said = " ".join(outcome.sentences)
     assert "noiseledger answers 30 of 30 requests." in said
     assert "All of those that say what is left charge each of 10 identical requests; noiseledger charges 1." in said
     assert "Not run here: Lomas" in said
+
+
+@pytest.mark.parametrize(
+    ("value", "left", "gone"),
+    [(None, 0.05, True), (None, 0.09, False), (1.5, 0.05, False), (None, None, False), (None, -30.0, False)],
+)
+def test_only_refusals_that_are_certain_are_not_waited_for(value: float | None, left: float | None, gone: bool) -> None:
+    """A peer that has refused and has less left than all to come; not one that overdraws and failed for another reason."""
+    last = {"value": value, "seconds": 1.0, "remaining": None if left is None else (left, 0.0)}
+    assert job._is_gone(last, [job.Request("white", 0.1, 1e-5), job.Request("white", 0.5, 1e-5)]) is gone

@@ -69,10 +69,10 @@ def _sentences(ours: Sequence[Row], theirs: Sequence[Row]) -> list[str]:
             f"Of the others, {best.system} answers most, {best.answered:,}, before the same budget is gone.",
             f"{'All' if every else 'Not all'} of those that say what is left charge each of {ours[0].repeats} identical "
             f"requests; noiseledger charges {_each(ours, 'charged')}.",
-            f"A restart gives back what was spent in: {', '.join(forgetful) or 'none of them'}.",
+            f"A restart gives back what was spent in: {'; '.join(forgetful) or 'none of them'}.",
         ]
     missing = [row.system for row in theirs if row.answered is None]
-    return sentences + ([f"Not run here: {', '.join(missing)} (the table says why)."] if missing else [])
+    return sentences + ([f"Not run here: {'; '.join(missing)} (the table says why)."] if missing else [])
 
 
 def _each(rows: Sequence[Row], name: str) -> str:
@@ -86,7 +86,7 @@ def _cells(row: Row) -> list[str]:
         f"{row.system} {row.version}".strip(),
         "-" if row.answered is None else f"{row.answered:,}{over}",
         _number(row.relative_error, ".2%"),
-        _number(None if row.seconds is None else 1000 * row.seconds, ".3g"),
+        _number(None if row.seconds is None else 1000 * row.seconds, ",.1f"),
         _number(facts["epsilon_left"], ".2f"),
         _number(facts["epsilon_left_after_restart"], ".2f"),
         "-" if row.charged is None else f"{row.charged} of {row.repeats}",

@@ -82,7 +82,8 @@ def _is_gone(last: dict[str, Any], coming: list[Request]) -> bool:
     """
     if last["value"] is not None or last["remaining"] is None:
         return False
-    return bool(last["remaining"][0] < _MARGIN * min(request.epsilon for request in coming))
+    # Whose account is below zero does not refuse for it.
+    return bool(0 <= last["remaining"][0] < _MARGIN * min(request.epsilon for request in coming))
 
 
 def _entry(peer: Peer, request: Request) -> dict[str, Any]:
