@@ -40,7 +40,7 @@ def experiment(
         Path | None, typer.Option("--key", help="Keystore of the key that pays with --rpc; else NOISELEDGER_KEY.")
     ] = None,
     head: Annotated[
-        str, typer.Option(help="With --rpc: what the worker takes for final: finalized, safe or latest.")
+        str, typer.Option(help="With --rpc: what the worker takes for final: finalized, safe, latest, latest-3.")
     ] = "latest",
     requests: Annotated[int | None, typer.Option(help="How many requests; default: as in the paper.", min=1)] = None,
     repetitions: Annotated[int | None, typer.Option(help="How often; default: each experiment's own.", min=1)] = None,
@@ -52,7 +52,8 @@ def experiment(
     json: JsonOption = False,
 ) -> None:
     """Repeat an experiment of the paper, or one of ours; stopped with Ctrl-C, the same command goes on."""
-    from noiseledger.experiments.desk import Settings, Where  # noqa: PLC0415 - takes a second
+    from noiseledger.chain.heads import read_head  # noqa: PLC0415 - takes a second
+    from noiseledger.experiments.desk import Settings, Where  # noqa: PLC0415 - likewise
     from noiseledger.experiments.report import write_report  # noqa: PLC0415 - likewise
     from noiseledger.experiments.suite import EXPERIMENTS, run_experiment  # noqa: PLC0415 - likewise
 
@@ -62,7 +63,7 @@ def experiment(
         ledger=Where(ledger),
         rpc=rpc,
         payer=_payer(rpc, key),
-        head=head,
+        head=read_head(head),
         seed=seed,
         requests=requests,
         repetitions=repetitions,
