@@ -125,10 +125,11 @@ class Validator:
             said = done.stderr.strip().splitlines() or ["no message"]
             raise ChainError(f"{self.member.name} has no first block: {said[-1]}")
         others = [member.enode for member in self._layout.members if member != self.member]
-        # JSON's strings and lists of strings are TOML's as well.
+        # JSON's strings and lists of strings are TOML's as well. A node that may dial only some of its peers, as usual, waits
+        # for the others to dial it; of five, three would wait for each other.
         self._config.write_text(
             f"[Node.P2P]\nListenAddr = {json.dumps(f'{self.member.peer_host}:{self.member.peer_port}')}\n"
-            f"BootstrapNodes = []\nStaticNodes = {json.dumps(others)}\nTrustedNodes = {json.dumps(others)}\n",
+            f"DialRatio = 1\nBootstrapNodes = []\nStaticNodes = {json.dumps(others)}\nTrustedNodes = {json.dumps(others)}\n",
             encoding="utf-8",
         )
 
