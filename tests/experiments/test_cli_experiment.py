@@ -119,9 +119,9 @@ def test_on_a_chain_that_is_somebody_else_s(run: Runner, tmp_path: Path, monkeyp
         done = run("experiment", "cost", *words)
         assert done.code == 0, done.out + done.err
         assert done.json["ours_equals_bound"]
-        # It was the payer's ledger: a contract and five queries, and money for worker and analyst.
+        # Both ledgers were the payer's: each a contract and five queries; money for worker and analyst, requests without reuse.
         address = Key.from_hex(payer).address
-        assert int(rpc.call("eth_getTransactionCount", address, "latest"), 16) == 2 + 1 + 5
+        assert int(rpc.call("eth_getTransactionCount", address, "latest"), 16) == 2 * (1 + 5) + 2 + 1
         others = [Key.from_hex(key).address for key in node.PLAY_KEYS]
         assert all(int(rpc.call("eth_getTransactionCount", other, "latest"), 16) == 0 for other in others)
     assert payer.removeprefix("0x") not in done.out + done.err + "".join(

@@ -54,6 +54,6 @@ def classic_epsilon(precision: Number, delta: Number) -> float:
     """Return the epsilon that the paper gives a total, by its own conversion: only for reproducing the paper.
 
     >>> round(classic_epsilon(1, "1e-4"), 4)
-    4.3437
+    4.3436
     """
     return sqrt(float(precision) * 2 * log(1.25 / float(delta)))
