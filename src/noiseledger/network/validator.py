@@ -28,6 +28,7 @@ _CACHE_MEGABYTES = 64
 #: Below errors go-ethereum says every few seconds that it is not this validator's turn.
 _ERRORS = 1
 _LOOK_SECONDS = 0.1
+_MISSING_LOOKS = 10
 
 
 class Validator:
@@ -88,12 +89,14 @@ class Validator:
         self._wait(lambda: ipc.ask(self.home / SOCKET, "account_version"), self.signer, log)
 
     def _wait(self, attempt: Callable[[], object], process: Process, log: Path) -> None:
-        give_up = time.monotonic() + START_SECONDS
+        give_up, missing = time.monotonic() + START_SECONDS, 0
         while True:
             try:
                 attempt()
             except ChainUnreachable:
-                if process.pid is None:
+                # While one program becomes another it has no name for a moment.
+                missing = missing + 1 if process.pid is None else 0
+                if missing > _MISSING_LOOKS:
                     raise ChainError(f"{self.member.name} did not start: {last_words(log)} (see {log}).") from None
                 if time.monotonic() > give_up:
                     raise
