@@ -6,30 +6,22 @@ What the worker sends is kept on the wire between it and its node, and read as b
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-
-import pytest
 
 from faults.worker import promise, wire
 from faults.worker.custody import Folder
 from faults.worker.wire import Wire
-from machine import apt_install
-from network.conftest import pay, payer, up_again
+from network.conftest import payer, up_again
 from noiseledger.audit import audit
 from noiseledger.chain import Key
 from noiseledger.client import Client, connect
 from noiseledger.core.path import Case
 from noiseledger.custodian import Custody
 from noiseledger.data.catalogue import read_catalogue
-from noiseledger.errors import AnswerPending
 from noiseledger.experiments.desk import people
 from noiseledger.experiments.stage import Place, Stage, on_stage
-from noiseledger.network.layout import Wishes
-from noiseledger.network.namespaces import Namespaces, available
 from noiseledger.network.network import Network
 
 ANSWER_SECONDS = 120.0
@@ -92,85 +84,4 @@ def test_both_go_on_when_the_node_they_talk_to_is_killed(network: Network) -> No
         network.validators[1].node.signal(signal.SIGKILL)
         assert client.ask("white", precision="0.01").case is Case.NEW
         up_again(network)
-        show.check()
-
-
-@pytest.fixture(scope="module")
-def apart() -> Iterator[Namespaces]:
-    apt_install("iproute2")
-    if not available():
-        pytest.skip("this machine has no network namespaces for us")
-    with Namespaces(5) as namespaces:
-        yield namespaces
-
-
-@pytest.fixture(scope="module")
-def five(binary: Path, apart: Namespaces, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    """Five, since of three a single one cannot seal two blocks in a row: a request and its answer."""
-    folder = tmp_path_factory.mktemp("n") / "net"
-    try:
-        # Blocks only for transactions: else the smaller part has sealed all it may before anybody asks.
-        yield Network.up(folder, Wishes(validators=5, block_seconds=0, port=0, spots=apart.spots))
-    finally:
-        Network.at(folder).down()
-
-
-def rested(network: Network) -> list[int]:
-    """Return two validators that may each seal a block at once: those who sealed the last two must wait."""
-    asked = network.validators[0]
-    newest = int(asked.ask("eth_blockNumber"), 16)
-    tired = {str(asked.ask("clique_getSigner", hex(number))).lower() for number in (newest, newest - 1)}
-    return [n for n, member in enumerate(network.layout.members) if member.address.lower() not in tired][:2]
-
-
-def block_hash(network: Network, number: int, block: int) -> str | None:
-    found = network.validators[number].ask("eth_getBlockByNumber", hex(block), False)
-    return found and str(found["hash"])
-
-
-def agreed(network: Network, through: int) -> int:
-    """Make blocks until all validators have the same newest ones, since two may have been sealed at once; return which."""
-    for _ in range(50):
-        pay(network, through)
-        newest = int(network.validators[through].ask("eth_blockNumber"), 16)
-        time.sleep(0.3)
-        if len({block_hash(network, number, newest) for number in range(len(network.validators))}) == 1:
-            return newest
-    raise AssertionError("the validators do not agree")
-
-
-def test_a_request_and_its_answer_are_reorganised_away_and_come_again(apart: Namespaces, five: Network) -> None:
-    urls = [member.url for member in five.layout.members]
-    with on_show(five, [0, 1]) as show:
-        with show.analyst(urls[0]) as client:
-            client.ask("over_60", precision="0.01")
-        agreed(five, through=0)
-        few = rested(five)
-        many = [number for number in range(5) if number not in few]
-        for each, number in zip(show.wires, few, strict=True):
-            each.node = urls[number]
-        apart.cut(few, many)
-        # The smaller part has the worker: there a request is paid for and answered, in two blocks.
-        with show.analyst(urls[few[0]]) as client:
-            answer = client.ask("over_60", precision="0.02")
-        assert answer.case is Case.EXTEND
-        assert answer.block is not None
-        gone = block_hash(five, few[0], answer.block)
-        # The larger part has none: there more is bought, of the same query too, and its chain grows longer.
-        with show.analyst(urls[many[0]], answer_seconds=0.1) as client:
-            for query, precision in (("over_60", "0.03"), ("white", "0.01"), ("white", "0.02"), ("citizens", "0.01")):
-                with pytest.raises(AnswerPending):
-                    client.ask(query, precision=precision)
-        decided = block_hash(five, many[0], answer.block)
-        assert decided not in (None, gone)
-        apart.heal()
-        agreed(five, through=many[0])
-        assert {block_hash(five, number, answer.block) for number in range(5)} == {decided}
-        with show.analyst(five.layout.urls) as client:
-            better = client.ask("over_60", precision="0.03", exact=True)
-            again = client.ask("over_60", precision="0.02", exact=True)
-            assert client.ask("white", precision="0.02").cost == 0
-        # The answer that was taken back is the same when it comes again: the worker's journal knows it.
-        assert again.reveal.point == answer.reveal.point
-        assert better.precision > again.precision
         show.check()
