@@ -12,7 +12,7 @@ from noiseledger.experiments.peers.setting import Job
 from noiseledger.experiments.peers.table import Row
 
 
-def _filled(name: str, job: Job) -> Row:
+def _filled(name: str, job: Job, _place: object = None) -> Row:
     """A row as systems make them; what is in it is tested with the systems."""
     if name == "lomas":
         return Row("Lomas", "", note="Not run: it cannot be had.")

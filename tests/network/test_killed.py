@@ -14,11 +14,11 @@ from noiseledger.network.validator import Validator
 
 def kill(network: Network, *numbers: int) -> None:
     """Kill the nodes of validators, with no chance to save anything."""
-    for number in numbers:
-        pid = network.validators[number].node.pid
-        assert pid is not None
-        os.kill(pid, signal.SIGKILL)
-        wait_until(lambda n=number: network.validators[n].node.pid is None, "a kill")  # type: ignore[misc]
+    nodes = [network.validators[number].node for number in numbers]
+    for node in nodes:
+        assert node.pid is not None
+        os.kill(node.pid, signal.SIGKILL)
+    wait_until(lambda: all(node.pid is None for node in nodes), "a kill")
 
 
 def sealers_since(asked: Validator, block: int) -> set[str]:

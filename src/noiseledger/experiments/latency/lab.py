@@ -16,7 +16,6 @@ from statistics import median
 from typing import Any, TypeAlias
 
 from noiseledger.chain import Key, Rpc, abi, node
-from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.sender import ignore
 from noiseledger.chain.values import Request
 from noiseledger.client import Ask, Client, connect
@@ -26,6 +25,7 @@ from noiseledger.experiments.latency.crowd import Crowd
 from noiseledger.experiments.latency.query_match import GAS_LIMIT, QueryMatch
 from noiseledger.experiments.stage import Place
 from noiseledger.experiments.workload import QUERIES, paper_requests
+from noiseledger.ledger.chain import ChainLedger
 
 Facts: TypeAlias = dict[str, Any]
 
@@ -130,8 +130,9 @@ class _Lab:
         self._client = client
         self._rpc = rpc
         self._key = key
-        # A client's ledger may be of any kind; this one is on a chain.
-        self._contract: PrivacyLedgerContract = client.ledger.contract  # type: ignore[attr-defined]
+        if not isinstance(client.ledger, ChainLedger):
+            raise NoiseledgerError("Blocks can be waited for on a chain only.")
+        self._contract = client.ledger.contract
         self._steps = count(2)
         client.ask([Ask(name, precision=STEP) for name in QUERIES])
 

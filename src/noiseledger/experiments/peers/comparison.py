@@ -36,7 +36,9 @@ def run(desk: Desk) -> Outcome:
     shared = {"requests": requests, "repeats": repeats, "seed": wanted.seed}
     versions = dict.fromkeys(OURS, "") | {name: peer.version for name, peer in PEERS.items()}
     keys = [shared | {"system": name, "peer_version": version} for name, version in versions.items()]
-    rows = [Row(**row) for row in desk.pieces("peers", keys, lambda key: _row(key["system"], job).json())]
+    if wanted.rpc is not None:
+        keys = [key | {"rpc": wanted.rpc} if key["system"] == "chain" else key for key in keys]
+    rows = [Row(**row) for row in desk.pieces("peers", keys, lambda key: _row(desk, key["system"], job).json())]
     return Outcome(
         name="peers",
         title="What people use today",
@@ -49,10 +51,12 @@ def run(desk: Desk) -> Outcome:
     )
 
 
-def _row(name: str, job: Job) -> Row:
+def _row(desk: Desk, name: str, job: Job) -> Row:
     match name:
-        case "local" | "chain":
+        case "local":
             return our_row(name, job)
+        case "chain":
+            return our_row(name, job, desk.place if desk.settings.rpc else None)
         case _:
             return peer_row(name, job)
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Literal
 
@@ -20,7 +21,7 @@ from noiseledger.experiments.desk import people
 from noiseledger.experiments.peers.environments import last_words
 from noiseledger.experiments.peers.setting import Job, Task
 from noiseledger.experiments.peers.table import Entry, Left, Measured, Outcome, Row
-from noiseledger.experiments.stage import stage
+from noiseledger.experiments.stage import Place, on_stage, stage
 from noiseledger.experiments.workload import PaperRequest
 from noiseledger.ledger import LocalLedger
 
@@ -35,9 +36,9 @@ class _Ledger:
     restart: Callable[[], Left]
 
 
-def our_row(kind: Literal["local", "chain"], job: Job) -> Row:
-    """Let noiseledger do the job."""
-    open_ledger = {"local": _local, "chain": _chain}[kind]
+def our_row(kind: Literal["local", "chain"], job: Job, place: Place | None = None) -> Row:
+    """Let noiseledger do the job; on a chain, that is a development node unless a place is given."""
+    open_ledger = _local if kind == "local" else partial(_chain, place=place)
     workload, after_restart = _run(open_ledger, job.workload)
     repetition, _ = _run(open_ledger, job.repetition)
     title = {"local": "noiseledger, local file", "chain": "noiseledger, chain"}[kind]
@@ -89,8 +90,8 @@ def _local(epsilon: str) -> Iterator[_Ledger]:
 
 
 @contextmanager
-def _chain(epsilon: str) -> Iterator[_Ledger]:
-    with people(epsilon) as file, stage(file) as running:
+def _chain(epsilon: str, place: Place | None) -> Iterator[_Ledger]:
+    with people(epsilon) as file, stage(file) if place is None else on_stage(file, place) as running:
         key = Key.from_hex(running.place.analyst)
         # Each look at the chain also sees to the worker: nobody waits for one that has ended.
         with connect(running.ledger_file, rpc=running.url, key=key, watch=lambda *_, **__: running.check()) as client:
