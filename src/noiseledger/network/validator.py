@@ -29,6 +29,8 @@ _CACHE_MEGABYTES = 64
 _ERRORS = 1
 _LOOK_SECONDS = 0.1
 _MISSING_LOOKS = 10
+#: A node that was killed just now lets go of its ports a moment later.
+_PORT_SECONDS = 3.0
 
 
 class Validator:
@@ -107,13 +109,14 @@ class Validator:
     def _check_ports(self) -> None:
         if self.member.namespace:
             return
+        give_up = time.monotonic() + _PORT_SECONDS
         for port in (self.member.rpc_port, self.member.peer_port, self.member.auth_port):
-            try:
-                node.free_port(port)
-            except ChainError:
-                raise ChainError(
-                    f"Port {port}, which belongs to {self.member.name}, is used by another program: stop that one first."
-                ) from None
+            while not _is_free(port):
+                if time.monotonic() > give_up:
+                    raise ChainError(
+                        f"Port {port}, which belongs to {self.member.name}, is used by another program: stop that one first."
+                    )
+                time.sleep(_LOOK_SECONDS)
 
     def _prepare(self, geth: Path) -> None:
         """Write the first block, which changes nothing where it is already, and what flags cannot say."""
@@ -161,3 +164,11 @@ class Validator:
     def _environment(self) -> dict[str, str]:
         """Return an environment without secrets, and without variables that would change the node's options."""
         return {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.home)}
+
+
+def _is_free(port: int) -> bool:
+    try:
+        node.free_port(port)
+    except ChainError:
+        return False
+    return True
