@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -32,31 +30,13 @@ PROMISES = {
     "first": [(f"0.{epsilon}", delta) for epsilon in range(50, 75, 4) for delta in ("0.00001", "0.00002")],
     "repeat": [(f"{epsilon / 100}", delta) for epsilon in range(85, 111, 4) for delta in ("0.00001", "0.0001")],
 }
-_UP_ATTEMPTS = 7
 
 
 @contextmanager
 def chain(hardfork: str | None = None) -> Iterator[Rpc]:
     """Run anvil as users get it, or with the rules of another hard fork, for the length of a block."""
-    if hardfork is None:
-        with node.running() as local, Rpc(local.url) as rpc:
-            yield rpc
-        return
-    port = _free_port()
-    command = [str(node.install()), "--port", str(port), "--silent", "--hardfork", hardfork]
-    local = node.LocalChain(subprocess.Popen(command, stdout=subprocess.DEVNULL), f"http://127.0.0.1:{port}")
-    try:
-        # It tries again and again, which is all the waiting that a starting node needs.
-        with Rpc(local.url, attempts=_UP_ATTEMPTS) as rpc:
-            yield rpc
-    finally:
-        local.stop()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    with node.running(options=["--hardfork", hardfork] if hardfork else []) as local, Rpc(local.url) as rpc:
+        yield rpc
 
 
 class Shop:

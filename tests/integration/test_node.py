@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,21 @@ def test_it_listens_on_loopback_only_and_is_gone_when_stopped() -> None:
     assert chain.process.returncode is not None
     with pytest.raises(ChainUnreachable):
         Rpc(url, attempts=1)
+
+
+def test_it_leaves_nothing_on_the_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # Where anvil puts its files by itself, and where we tell it to.
+    home, ours = tmp_path / "home", tmp_path / "ours"
+    binary = node.install()
+    monkeypatch.setattr(node, "install", lambda: binary)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(tempfile, "tempdir", str(ours))
+    ours.mkdir()
+    with node.running(options=["--max-persisted-states", "100"]) as chain, Rpc(chain.url) as rpc:
+        rpc.call("anvil_mine", hex(600))
+        assert list(ours.iterdir())
+    assert not list(ours.iterdir())
+    assert not list(home.rglob("*state*"))
 
 
 def test_blocks_come_at_the_time_given() -> None:

@@ -6,9 +6,11 @@ parties must run the chain.
 
 from __future__ import annotations
 
+import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -38,10 +40,11 @@ START_SECONDS = 30.0
 class LocalChain:
     """A running anvil; it stops when its block ends, or when it is told to."""
 
-    def __init__(self, process: subprocess.Popen[bytes], url: str) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], url: str, scratch: Path) -> None:
         """Use ``start`` instead."""
         self.process = process
         self.url = url
+        self._scratch = scratch
 
     def stop(self) -> None:
         """Stop cleanly, so that the state is written."""
@@ -50,6 +53,7 @@ class LocalChain:
         self.process.wait()
         if self.process.stderr:
             self.process.stderr.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
 
 def start(
@@ -61,8 +65,11 @@ def start(
     command += [] if state is None else ["--state", str(state)]
     command += [] if block_seconds is None else ["--block-time", f"{block_seconds:g}"]
     command += options
+    # It puts the states of old blocks there, and never takes them away.
+    scratch = Path(tempfile.mkdtemp(prefix="noiseledger-anvil-"))
+    command += ["--cache-path", str(scratch)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603 - our own binary
-    chain = LocalChain(process, f"http://127.0.0.1:{port}")
+    chain = LocalChain(process, f"http://127.0.0.1:{port}", scratch)
     _wait_until_up(chain)
     return chain
 
@@ -108,6 +115,7 @@ def _wait_until_up(chain: LocalChain) -> None:
     while True:
         if chain.process.poll() is not None:
             message = (chain.process.stderr.read() if chain.process.stderr else b"").decode(errors="replace")
+            chain.stop()
             raise ChainError(f"anvil did not start: {(message.strip().splitlines() or ['no message'])[-1]}")
         try:
             Rpc(chain.url, timeout=5, attempts=1).close()
