@@ -6,6 +6,7 @@ import json
 import shutil
 import stat
 import subprocess
+import time
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +21,7 @@ from noiseledger.chain import Rpc
 from noiseledger.errors import RpcFailed
 from noiseledger.experiments.stage import Place, on_stage
 from noiseledger.network import ipc
+from noiseledger.network.layout import Layout, Wishes
 from noiseledger.network.network import Network
 from noiseledger.network.signer import SOCKET
 
@@ -42,6 +44,23 @@ def test_all_are_connected_and_take_turns(network: Network) -> None:
     assert {address.lower() for address in sealed} == {member.address.lower() for member in network.layout.members}
     assert all(one != next_one for one, next_one in pairwise(sealed))
     assert sum(each.sealed or 0 for each in network.standing()) == pytest.approx(1, abs=0.1)
+
+
+def test_none_seals_before_it_is_connected(binary: Path, tmp_path: Path) -> None:
+    # Else each could seal the first block for itself, and wait for the others for ever.
+    folder, wishes = tmp_path / "net", Wishes(validators=3, block_seconds=1, port=0)
+    early = Network(Layout.open(folder, wishes)).validators[0]
+    try:
+        early.start(binary)
+        early.wait_until_up()
+        time.sleep(4)
+        assert early.ask("eth_blockNumber") == "0x0"
+        network = Network.up(folder, wishes)
+        assert (
+            len({validator.ask("eth_getBlockByNumber", "0x1", False)["hash"] for validator in network.validators}) == 1
+        )
+    finally:
+        Network.at(folder).down()
 
 
 def test_nothing_listens_beyond_loopback(network: Network) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 #: Picked at random; we know no public chain that has it, so that no wallet takes this one for another.
 CHAIN_ID = 1_907_251_309
 GAS_LIMIT = 30_000_000
+#: What a transaction must offer a validator for each unit of gas; go-ethereum's own default.
+LEAST_TIP_WEI = 10**9
 #: Play money for each account that gets some: a million ether.
 PLAY_WEI = 10**24
 #: After so many blocks votes on validators start anew; the number that go-ethereum takes by itself.

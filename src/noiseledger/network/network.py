@@ -75,6 +75,8 @@ class Network:
             for validator in network.validators:
                 validator.wait_until_up()
             network._wait_until_connected()
+            for validator in network.validators:
+                validator.seal()
             if network.layout.block_seconds:
                 network._wait_for_turns()
         return network
@@ -122,7 +124,7 @@ class Network:
     def _wait_until_connected(self) -> None:
         others = len(self.validators) - 1
         give_up = time.monotonic() + CONNECT_SECONDS
-        while alone := [v for v in self.validators if int(v.ask("net_peerCount"), 16) < others]:
+        while alone := [v for v in self.validators if v.peers < others]:
             if time.monotonic() > give_up:
                 raise ChainError(f"{alone[0].member.name} does not find the other validators (see {alone[0].log}).")
             time.sleep(_LOOK_SECONDS)
@@ -162,7 +164,7 @@ def _look(validator: Validator) -> Standing:
     block = peers = sealed = None
     # It may stop while we look.
     with suppress(ChainUnreachable):
-        block, peers = (int(validator.ask(method), 16) for method in ("eth_blockNumber", "net_peerCount"))
+        block, peers = int(validator.ask("eth_blockNumber"), 16), validator.peers
         sealed = _share(validator)
     return Standing(
         name=member.name,

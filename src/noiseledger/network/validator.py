@@ -15,7 +15,7 @@ from typing import Any
 from noiseledger.chain import node
 from noiseledger.errors import ChainError, ChainUnreachable
 from noiseledger.network import ipc
-from noiseledger.network.genesis import GAS_LIMIT
+from noiseledger.network.genesis import GAS_LIMIT, LEAST_TIP_WEI
 from noiseledger.network.layout import LOOPBACK, Layout, Member
 from noiseledger.network.process import Process, last_words
 from noiseledger.network.signer import SOCKET
@@ -57,6 +57,11 @@ class Validator:
         """The processor time that node and signer have used since they were started."""
         return self.node.cpu_seconds + self.signer.cpu_seconds
 
+    @property
+    def peers(self) -> int:
+        """How many others it exchanges blocks with; one that only said hello is told of none yet."""
+        return sum(isinstance(peer["protocols"].get("eth"), dict) for peer in self.ask("admin_peers"))
+
     def ask(self, method: str, *params: Any) -> Any:
         """Ask the node, as its owner."""
         return ipc.ask(self.home / "geth.ipc", method, *params)
@@ -73,6 +78,15 @@ class Validator:
     def wait_until_up(self) -> None:
         """Return when the node answers."""
         self._wait(lambda: self.ask("net_version"), self.node, self.log)
+
+    def seal(self) -> None:
+        """Let the node seal blocks, from now until it stops.
+
+        Not before it is connected: a block that is sealed while two nodes greet each other is told to nobody. If all three
+        had sealed such a block, each would wait for another's, for ever.
+        """
+        if not self.ask("eth_mining"):
+            self.ask("miner_start")
 
     def signal_stop(self) -> None:
         """Ask the node to stop; ``wait_until_stopped`` says when it has, and stops the signer."""
@@ -157,7 +171,9 @@ class Validator:
             *("--authrpc.addr", LOOPBACK, "--authrpc.port", str(member.auth_port)),
             # A block that waits for its time takes in what came meanwhile; a second is the least that go-ethereum allows.
             *("--miner.recommit", "1s"),
-            *("--mine", "--miner.etherbase", member.address, "--miner.gaslimit", str(GAS_LIMIT)),
+            *("--miner.etherbase", member.address, "--miner.gaslimit", str(GAS_LIMIT)),
+            # What no validator would put into a block is refused at once.
+            *("--miner.gasprice", str(LEAST_TIP_WEI), "--txpool.pricelimit", str(LEAST_TIP_WEI)),
             *("--signer", str(self.home / SOCKET)),
         ]
 
