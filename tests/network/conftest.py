@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ from machine import apt_install
 from noiseledger.chain import Key, Rpc, Sender
 from noiseledger.network import geth
 from noiseledger.network.layout import Wishes
+from noiseledger.network.namespaces import Namespaces, available
 from noiseledger.network.network import Network
 
 PATIENCE_SECONDS = 120.0
@@ -36,6 +39,16 @@ def running(folder: Path, block_seconds: int) -> Iterator[Network]:
         Network.at(folder).down()
 
 
+@contextmanager
+def namespaces(count: int) -> Iterator[Namespaces]:
+    """Give each of so many validators a network of its own, for the length of a block."""
+    apt_install("iproute2")
+    if not available():
+        pytest.skip("this machine has no network namespaces for us")
+    with Namespaces(count) as made:
+        yield made
+
+
 @pytest.fixture(scope="module")
 def network(binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     with running(tmp_path_factory.mktemp("n") / "net", 1) as network:
@@ -44,6 +57,15 @@ def network(binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def up_again(network: Network) -> Network:
     return Network.up(network.layout.folder, Wishes())
+
+
+def kill(network: Network, *numbers: int) -> None:
+    """Kill the nodes of validators, with no chance to save anything."""
+    nodes = [network.validators[number].node for number in numbers]
+    for node in nodes:
+        assert node.pid is not None
+        os.kill(node.pid, signal.SIGKILL)
+    wait_until(lambda: all(node.pid is None for node in nodes), "a kill")
 
 
 def payer(network: Network) -> Key:
@@ -55,6 +77,16 @@ def pay(network: Network, through: int = 0) -> str:
     with Rpc(network.layout.members[through].url) as rpc:
         sender = Sender(rpc, payer(network))
         return sender.wait(sender.transfer(network.layout.account, 1)).transaction
+
+
+def height(network: Network, number: int) -> int:
+    return int(network.validators[number].ask("eth_blockNumber"), 16)
+
+
+def block_hash(network: Network, number: int, block: int) -> str | None:
+    """Return the hash of a block as one validator has it, or None."""
+    found = network.validators[number].ask("eth_getBlockByNumber", hex(block), False)
+    return found and str(found["hash"])
 
 
 def heights(network: Network) -> list[int]:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from pathlib import Path
 
-from network.conftest import find_receipts, heights, pay, running, up_again, wait_for_blocks, wait_until
+from network.conftest import find_receipts, heights, kill, pay, running, up_again, wait_for_blocks, wait_until
 from noiseledger.network.network import Network
 from noiseledger.network.validator import Validator
-
-
-def kill(network: Network, *numbers: int) -> None:
-    """Kill the nodes of validators, with no chance to save anything."""
-    nodes = [network.validators[number].node for number in numbers]
-    for node in nodes:
-        assert node.pid is not None
-        os.kill(node.pid, signal.SIGKILL)
-    wait_until(lambda: all(node.pid is None for node in nodes), "a kill")
 
 
 def sealers_since(asked: Validator, block: int) -> set[str]:

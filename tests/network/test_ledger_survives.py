@@ -1,78 +1,19 @@
-"""A ledger on a network that fails: worker and analyst go on, and all that the worker ever sent keeps the promise.
-
-What the worker sends is kept on the wire between it and its node, and read as bytes: see faults/worker/promise.py.
-"""
+"""A ledger on a network whose nodes are killed: worker and analyst go on with the others, and the promise is kept."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+import time
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 
-from faults.worker import promise, wire
-from faults.worker.custody import Folder
-from faults.worker.wire import Wire
-from network.conftest import payer, up_again
-from noiseledger.audit import audit
-from noiseledger.chain import Key
-from noiseledger.client import Client, connect
+import httpx2
+
+from network.conftest import kill, up_again, wait_for_blocks, wait_until
+from network.show import on_show
 from noiseledger.core.path import Case
-from noiseledger.custodian import Custody
-from noiseledger.data.catalogue import read_catalogue
-from noiseledger.experiments.desk import people
-from noiseledger.experiments.stage import Place, Stage, on_stage
+from noiseledger.experiments.stage import web_pages
 from noiseledger.network.network import Network
-
-ANSWER_SECONDS = 120.0
-
-
-@dataclass(frozen=True)
-class Show:
-    """A ledger on a network, its worker, and the wires between them."""
-
-    network: Network
-    wires: list[Wire]
-    stage: Stage
-
-    def analyst(self, urls: str, answer_seconds: float = ANSWER_SECONDS) -> Client:
-        key = Key.from_hex(self.stage.place.analyst)
-        return connect(self.stage.ledger_file, rpc=urls, key=key, answer_seconds=answer_seconds)
-
-    def check(self) -> None:
-        """Of everything that was broadcast: one value for each stretch, one path, the budget; and an audit finds no fault."""
-        catalogue = read_catalogue(self.stage.folder / "people.toml")
-        custody = Custody.of(catalogue)
-        # In this order: what the worker draws is in its journal before it is sent.
-        sent = [raw for each in self.wires for raw in each.sent]
-        points = Folder.points_in(custody.journal_file)
-        released = promise.stretches(
-            sent, {entry.query.identifier: entry.query.dimension for entry in catalogue.entries}
-        )
-        assert released
-        promise.check_one_value(released)
-        promise.check_one_path(released, points)
-        promise.check_nothing_forgotten([], released, points)
-        promise.check_budget(released, catalogue.budget.total)
-        secrets = [file.read_text().strip().encode() for file in (custody.secret_file, custody.identity_file)]
-        promise.check_silence([question for each in self.wires for question in each.questions], secrets)
-        report = audit(self.stage.ledger_file, rpc=self.network.layout.urls)
-        assert report.is_well, report.verdict
-
-
-@contextmanager
-def on_show(network: Network, nodes: list[int]) -> Iterator[Show]:
-    """Publish the paper's queries; the worker reaches some of the nodes, over wires that keep what it sends."""
-    with ExitStack() as stack:
-        wires = [stack.enter_context(wire.running()) for _ in nodes]
-        for each, number in zip(wires, nodes, strict=True):
-            each.node = network.layout.members[number].url
-        place = Place.paid_by(network.layout.members[nodes[0]].url, payer(network))
-        place = replace(place, url=",".join(each.url for each in wires))
-        stage = stack.enter_context(on_stage(stack.enter_context(people()), place))
-        for each in wires:
-            each.clear()  # the custodian's own transactions
-        yield Show(network, wires, stage)
 
 
 def test_both_go_on_when_the_node_they_talk_to_is_killed(network: Network) -> None:
@@ -84,4 +25,51 @@ def test_both_go_on_when_the_node_they_talk_to_is_killed(network: Network) -> No
         network.validators[1].node.signal(signal.SIGKILL)
         assert client.ask("white", precision="0.01").case is Case.NEW
         up_again(network)
+        show.check()
+
+
+def test_so_do_the_web_pages(network: Network) -> None:
+    with (
+        on_show(network, [0, 1, 2]) as show,
+        web_pages(show.stage) as site,
+        show.analyst(network.layout.urls) as client,
+    ):
+
+        def shown() -> Fraction:
+            return Fraction(httpx2.get(f"{site}/api/v1/budget").json()["spent_exact"])
+
+        client.ask("over_60", precision="0.01")
+        wait_until(lambda: shown() == Fraction(1, 100), "the first request on the page")
+        network.validators[0].node.signal(signal.SIGKILL)
+        client.ask("over_60", precision="0.02")
+        wait_until(lambda: shown() == Fraction(2, 100), "the second request on the page")
+        up_again(network)
+
+
+def test_a_request_waits_while_two_are_dead_and_is_answered_when_they_are_back(network: Network) -> None:
+    with (
+        on_show(network, [2]) as show,
+        show.analyst(network.layout.members[2].url) as client,
+        ThreadPoolExecutor() as beside,
+    ):
+        client.ask("over_60", precision="0.01")
+        kill(network, 0, 1)
+        asked = beside.submit(client.ask, "over_60", precision="0.02")
+        time.sleep(5)
+        assert not asked.done()
+        up_again(network)
+        assert asked.result().cost == Fraction(1, 100)
+        assert client.budget().spent == Fraction(2, 100)
+        show.check()
+
+
+def test_all_are_killed_and_come_back_with_everything_that_was_bought(network: Network) -> None:
+    with on_show(network, [0, 1, 2]) as show, show.analyst(network.layout.urls) as client:
+        before = client.ask("over_60", precision="0.01")
+        # The newest block may still lose against another one.
+        wait_for_blocks(network, 2)
+        kill(network, 0, 1, 2)
+        up_again(network)
+        assert client.ask("over_60", precision="0.01").reveal.point == before.reveal.point
+        assert client.ask("over_60", precision="0.02").case is Case.EXTEND
         show.check()

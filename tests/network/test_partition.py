@@ -7,21 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from machine import apt_install
-from network.conftest import find_receipts, pay, payer, wait_until
+from network.conftest import block_hash, find_receipts, height, namespaces, pay, payer, wait_until
 from noiseledger.chain import Rpc, Sender
 from noiseledger.network.layout import Wishes
-from noiseledger.network.namespaces import Namespaces, available
+from noiseledger.network.namespaces import Namespaces
 from noiseledger.network.network import Network
 
 
 @pytest.fixture(scope="module")
 def apart() -> Iterator[Namespaces]:
-    apt_install("iproute2")
-    if not available():
-        pytest.skip("this machine has no network namespaces for us")
-    with Namespaces(3) as namespaces:
-        yield namespaces
+    with namespaces(3) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +27,6 @@ def scattered(binary: Path, apart: Namespaces, tmp_path_factory: pytest.TempPath
         yield Network.up(folder, Wishes(validators=3, block_seconds=1, port=0, spots=apart.spots))
     finally:
         Network.at(folder).down()
-
-
-def height(network: Network, number: int) -> int:
-    return int(network.validators[number].ask("eth_blockNumber"), 16)
-
-
-def block_hash(network: Network, number: int, block: int) -> str:
-    return str(network.validators[number].ask("eth_getBlockByNumber", hex(block), False)["hash"])
 
 
 def test_the_smaller_part_waits_and_joins_the_larger(apart: Namespaces, scattered: Network) -> None:

@@ -155,6 +155,20 @@ def test_from_a_catalogue_to_an_audited_answer(
         assert audited.code == 0, audited.out
 
 
+def test_an_experiment_runs_on_it(
+    network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare_environment(monkeypatch, tmp_path)
+    run: Run = Runner(monkeypatch, capsys)
+    monkeypatch.setenv("NOISELEDGER_KEY", network.layout.account_key.read_text())
+    nodes = [word for process in processes(network) for word in ("--process", process.pid)]
+    done = run(
+        "experiment", "cpu", "--out", tmp_path / "out", "--quick", "--requests", 2, "--rpc", network.layout.urls, *nodes
+    )
+    assert done.code == 0, done.out + done.err
+    assert json.loads((tmp_path / "out" / "cpu.json").read_text())
+
+
 def test_the_commands_show_and_measure(
     network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
