@@ -16,6 +16,8 @@ from noiseledger.cli import main
 from noiseledger.cli.output import console
 
 COMMAND = Path(sys.executable).with_name("noiseledger")
+#: What the demo's requests turn out to be, one after the other.
+DEMO_CASES = ["1", "2A", "1", "1", "2B", "2B", "2A", "2B", "1", "1", "2A"]
 VARIABLES = ("LEDGER", "RPC", "KEY", "KEYFILE", "PASSWORD", "DEBUG")
 
 

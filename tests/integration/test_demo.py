@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from command import DEMO_CASES
+
 COMMAND = [sys.executable, "-m", "noiseledger", "demo"]
 
 
@@ -36,7 +38,7 @@ def test_three_analysts_pay_less_than_naive_and_one_request_is_refused() -> None
         [*COMMAND, "--json"], env=environment, capture_output=True, text=True, check=True, timeout=300
     )
     result = json.loads(done.stdout)
-    assert [a["case"] for a in result["answers"]] == ["1", "2A", "1", "1", "2B", "2B", "2A", "2B", "1", "1", "2A"]
+    assert [a["case"] for a in result["answers"]] == DEMO_CASES
     assert result["spent"] == pytest.approx(sum(a["cost"] for a in result["answers"]))
     assert result["spent"] < result["naive_spent"]
     assert result["web_spent"] == result["spent"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
 import stat
 import subprocess
 import time
-from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,11 @@ from typing import Any
 import psutil
 import pytest
 
-from command import COMMAND, Run, Runner, bare_environment
+from command import COMMAND, DEMO_CASES, Run, Runner, bare_environment
 from network.conftest import pay, payer, running, up_again, wait_for_blocks
 from noiseledger.chain import Rpc
 from noiseledger.errors import RpcFailed
-from noiseledger.experiments.stage import Place, on_stage
+from noiseledger.experiments.stage import Place, census, on_stage
 from noiseledger.network import ipc
 from noiseledger.network.layout import Layout, Wishes
 from noiseledger.network.network import Network
@@ -139,11 +138,8 @@ def test_from_a_catalogue_to_an_audited_answer(
 ) -> None:
     bare_environment(monkeypatch, tmp_path)
     run: Run = Runner(monkeypatch, capsys)
-    for name in ("acs12.csv", "acs12.toml"):
-        with resources.as_file(resources.files("noiseledger.data") / name) as shipped:
-            shutil.copy(shipped, tmp_path)
     place = Place.paid_by(network.layout.members[0].url, payer(network))
-    with on_stage(tmp_path / "acs12.toml", place) as stage:
+    with census() as catalogue, on_stage(catalogue, place) as stage:
         monkeypatch.setenv("NOISELEDGER_KEY", place.analyst)
         # Another validator than the worker's: what one is told, all know.
         monkeypatch.setenv("NOISELEDGER_RPC", network.layout.members[1].url)
@@ -153,6 +149,15 @@ def test_from_a_catalogue_to_an_audited_answer(
         monkeypatch.setenv("NOISELEDGER_RPC", network.layout.members[2].url)
         audited = run("audit", stage.ledger_file, "--json")
         assert audited.code == 0, audited.out
+
+
+def test_the_demo_runs_on_it(network: Network) -> None:
+    environment = os.environ | {"NOISELEDGER_KEY": network.layout.account_key.read_text()}
+    command = [str(COMMAND), "demo", "--rpc", network.layout.urls, "--json"]
+    played = json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    assert [answer["case"] for answer in played["answers"]] == DEMO_CASES
+    assert played["web_spent"] == played["spent"] < played["naive_spent"]
+    assert played["refused"]["missing"] > 0
 
 
 def test_an_experiment_runs_on_it(

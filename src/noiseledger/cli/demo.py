@@ -6,12 +6,15 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from noiseledger.cli.elsewhere import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.cli.output import JsonOption, console, print_json, print_table
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
@@ -20,9 +23,11 @@ from noiseledger.core.request import Wish
 from noiseledger.errors import BudgetExceeded
 
 if TYPE_CHECKING:
+    from noiseledger.chain import Key
     from noiseledger.client import Client
     from noiseledger.experiments.stage import Stage
 
+ANALYSTS = ("Ada", "Ben", "Cleo")
 REQUESTS: tuple[tuple[str, str, Wish], ...] = (
     ("Ada", "mean_income", {"epsilon": 1, "delta": "1e-5"}),
     ("Ben", "mean_income", {"epsilon": "0.5", "delta": "1e-5"}),
@@ -73,18 +78,23 @@ def demo(
     leave: Annotated[bool, typer.Option("--exit", help="Stop at the end, also on a terminal.")] = False,
     port: Annotated[int, typer.Option(help="Port of the local chain; 0 takes a free one.")] = 0,
     web_port: Annotated[int, typer.Option(help="Port of the web pages; 0 takes a free one.", min=0, max=65535)] = 0,
+    rpc: RpcOption = None,
+    key: PayerOption = None,
+    head: HeadOption = "latest",
     json: JsonOption = False,
 ) -> None:
     """Start a chain, publish the census sample, let a worker answer three analysts; what they pay, get and save."""
-    from noiseledger.experiments.stage import census_stage, web_pages  # noqa: PLC0415 - takes a second
+    from noiseledger.experiments.stage import web_pages  # noqa: PLC0415 - takes a second
 
+    payer = open_payer(rpc, key)
     stays = sys.stdin.isatty() and sys.stdout.isatty() and not (leave or json)
     done = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: _stop(done))
     if not json:
-        console.print("Starting a chain, publishing the census sample, starting the worker and the web pages ...")
-    with census_stage(port) as stage, web_pages(stage, "--play", port=web_port) as site:
+        begin = "Starting a chain, publishing" if rpc is None else "Publishing"
+        console.print(f"{begin} the census sample, starting the worker and the web pages ...")
+    with _stage(port, rpc, payer, head) as stage, web_pages(stage, *_play_money(stage), port=web_port) as site:
         play = _play(stage, site)
         if json:
             print_json(_describe(play))
@@ -98,6 +108,25 @@ def demo(
             console.print("Go on: `.venv/bin/noiseledger demo` on a terminal stays up, to try things by hand.")
 
 
+@contextmanager
+def _stage(port: int, rpc: str | None, payer: Key | None, head: str) -> Iterator[Stage]:
+    from noiseledger.chain.heads import read_head  # noqa: PLC0415 - takes a second
+    from noiseledger.experiments.stage import Place, census, census_stage, on_stage  # noqa: PLC0415 - likewise
+
+    if rpc is None or payer is None:
+        with census_stage(port) as stage:
+            yield stage
+        return
+    place = Place.paid_by(rpc, payer, read_head(head), analysts=len(ANALYSTS))
+    with census() as catalogue, on_stage(catalogue, place) as stage:
+        yield stage
+
+
+def _play_money(stage: Stage) -> tuple[str, ...]:
+    """Return the option for throw-away accounts, which only our own chain has."""
+    return ("--play",) if stage.place.chain else ()
+
+
 def _stop(done: threading.Event) -> None:
     """Stop: at once while playing, else when the terminal is waited for."""
     if done.is_set():
@@ -107,14 +136,13 @@ def _stop(done: threading.Event) -> None:
 
 
 def _play(stage: Stage, site: str) -> _Play:
-    from noiseledger.chain import node  # noqa: PLC0415 - takes a second
-    from noiseledger.chain.keys import Key  # noqa: PLC0415 - likewise
+    from noiseledger.chain.keys import Key  # noqa: PLC0415 - takes a second
     from noiseledger.client import connect  # noqa: PLC0415 - likewise
 
     analysts = {
         # Each look at the chain also sees to the worker: nobody waits for one that has ended.
         name: connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(key), watch=lambda *_, **__: stage.check())
-        for name, key in zip(("Ada", "Ben", "Cleo"), node.PLAY_ANALYSTS, strict=True)
+        for name, key in zip(ANALYSTS, stage.place.analysts, strict=True)
     }
     try:
         before = analysts["Ada"].budget()
@@ -192,13 +220,15 @@ def _words(wish: Wish) -> str:
 
 
 def _say_how_to_go_on(stage: Stage, site: str) -> None:
-    from noiseledger.chain import node  # noqa: PLC0415 - takes a second
-
-    console.print("Everything is still running. In a browser, with a throw-away account:\n", style="bold")
+    ours = stage.place.chain is not None
+    account = "a throw-away account" if ours else "a wallet"
+    console.print(f"Everything is still running. In a browser, with {account}:\n", style="bold")
     console.print(f"  {site}/            ask          {site}/budget      what everyone can see\n", soft_wrap=True)
-    console.print("Or in another terminal, as an analyst with play money:\n", style="bold")
+    console.print(f"Or in another terminal, with {'play money' if ours else 'your key'}:\n", style="bold")
     console.print(f"  export NOISELEDGER_LEDGER={stage.ledger_file}", soft_wrap=True)
-    console.print(f"  export NOISELEDGER_RPC={stage.url} NOISELEDGER_KEY={node.PLAY_ANALYSTS[0]}", soft_wrap=True)
+    # What everybody knows may be shown; on another chain, keys are worth something.
+    key = f" NOISELEDGER_KEY={stage.place.analyst}" if ours else ""
+    console.print(f"  export NOISELEDGER_RPC={stage.url}{key}", soft_wrap=True)
     for command in (
         "queries",
         "quote over_60 --within 0.02",

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from noiseledger.cli.elsewhere import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.cli.exits import Interrupted
 from noiseledger.cli.output import JsonOption, console, notes, print_json, print_table
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from noiseledger.chain import Key
     from noiseledger.experiments.desk import Settings, Tell
     from noiseledger.experiments.outcome import Outcome
 
@@ -33,15 +33,9 @@ def experiment(
     ],
     out: Annotated[Path, typer.Option(help="The folder for figures, data and report.", metavar="DIR")],
     ledger: Annotated[str, typer.Option(help="Where the ledgers live that are asked: chain or local.")] = "chain",
-    rpc: Annotated[
-        str | None, typer.Option("--rpc", help="The endpoint of a chain; without it, a development node is started.")
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option("--key", help="Keystore of the key that pays with --rpc; else NOISELEDGER_KEY.")
-    ] = None,
-    head: Annotated[
-        str, typer.Option(help="With --rpc: what the worker takes for final: finalized, safe, latest, latest-3.")
-    ] = "latest",
+    rpc: RpcOption = None,
+    key: PayerOption = None,
+    head: HeadOption = "latest",
     requests: Annotated[int | None, typer.Option(help="How many requests; default: as in the paper.", min=1)] = None,
     repetitions: Annotated[int | None, typer.Option(help="How often; default: each experiment's own.", min=1)] = None,
     seed: Annotated[int, typer.Option(help="Draws who asks what; noise has no seed.", min=0)] = 1,
@@ -62,7 +56,7 @@ def experiment(
     settings = Settings(
         ledger=Where(ledger),
         rpc=rpc,
-        payer=_payer(rpc, key),
+        payer=open_payer(rpc, key),
         head=read_head(head),
         seed=seed,
         requests=requests,
@@ -89,17 +83,6 @@ def _check(what: str, given: str, known: list[str]) -> None:
     if given not in known:
         hint = did_you_mean(given, known) or f": expected {', '.join(known)}"
         raise InvalidInput(f"There is no {what} {given!r}{hint}.")
-
-
-def _payer(rpc: str | None, keystore: Path | None) -> Key | None:
-    """Return the key that pays on somebody else's chain; our own development node needs none."""
-    from noiseledger.cli.connect import find_payer, open_key  # noqa: PLC0415 - takes a second
-
-    if rpc is None:
-        if keystore is not None:
-            raise InvalidInput("--key pays on another chain: give its --rpc, or leave both out.")
-        return None
-    return open_key(find_payer(keystore))
 
 
 def _command(name: str, out: Path, settings: Settings) -> str:

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
@@ -44,26 +44,31 @@ class Place:
     url: str
     custodian: Key = field(repr=False)
     worker: str = field(repr=False)
-    analyst: str = field(repr=False)
+    analysts: Sequence[str] = field(repr=False)
     #: What the worker takes for final. Our own chain has nobody to wait for: there it is the newest block.
     head: str = "latest"
     #: The node, if it is our own.
     chain: node.LocalChain | None = None
 
+    @property
+    def analyst(self) -> str:
+        """The first analyst's key."""
+        return self.analysts[0]
+
     @classmethod
     def play(cls, chain: node.LocalChain) -> Place:
         """Return a development node of our own, where everybody knows the keys."""
         custodian = Key.from_hex(node.PLAY_KEYS[0])
-        return cls(chain.url, custodian, node.PLAY_KEYS[1], node.PLAY_ANALYSTS[0], chain=chain)
+        return cls(chain.url, custodian, node.PLAY_KEYS[1], node.PLAY_ANALYSTS, chain=chain)
 
     @classmethod
-    def paid_by(cls, url: str, payer: Key, head: str = "latest") -> Place:
-        """Return another chain: new accounts for worker and analyst, with some money of the payer, who is custodian."""
-        keys = [secrets.token_hex(32) for _ in range(2)]
+    def paid_by(cls, url: str, payer: Key, head: str = "latest", analysts: int = 1) -> Place:
+        """Return another chain: new accounts for worker and analysts, with some money of the payer, who is custodian."""
+        keys = [secrets.token_hex(32) for _ in range(1 + analysts)]
         with Rpc(url) as rpc:
             sender = Sender(rpc, payer)
             sender.wait_many([sender.transfer(Key.from_hex(key).address, ALLOWANCE_WEI) for key in keys])
-        return cls(url, payer, worker=keys[0], analyst=keys[1], head=head)
+        return cls(url, payer, worker=keys[0], analysts=keys[1:], head=head)
 
 
 class Stage:
@@ -118,14 +123,20 @@ class Stage:
 
 
 @contextmanager
-def census_stage(port: int = 0, block_seconds: float | None = None) -> Iterator[Stage]:
-    """Set the census sample on stage, for the length of a block."""
+def census() -> Iterator[Path]:
+    """Copy the census sample into a folder that passes; yield its catalogue."""
     with tempfile.TemporaryDirectory(prefix="noiseledger-") as folder:
         for name in ("acs12.csv", "acs12.toml"):
             with resources.as_file(resources.files("noiseledger.data") / name) as shipped:
                 shutil.copy(shipped, folder)
-        with stage(Path(folder) / "acs12.toml", port, block_seconds) as set_up:
-            yield set_up
+        yield Path(folder) / "acs12.toml"
+
+
+@contextmanager
+def census_stage(port: int = 0, block_seconds: float | None = None) -> Iterator[Stage]:
+    """Set the census sample on stage, for the length of a block."""
+    with census() as catalogue, stage(catalogue, port, block_seconds) as set_up:
+        yield set_up
 
 
 @contextmanager
@@ -162,7 +173,7 @@ def web_pages(stage: Stage, *options: str, port: int = 0) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="noiseledger-web-") as folder:
         ledger = shutil.copy(stage.ledger_file, folder)
         command = [sys.executable, "-m", "noiseledger", "web", str(ledger), "--rpc", stage.url, "--port", str(port)]
-        command += ["--head", "latest", "--worker", stage.worker_health, "--wallet-rpc", stage.url, *options]
+        command += ["--head", stage.place.head, "--worker", stage.worker_health, "--wallet-rpc", stage.url, *options]
         environment = {name: value for name, value in os.environ.items() if name not in SECRETS}
         log = Path(folder) / "web.log"
         with log.open("wb") as errors:

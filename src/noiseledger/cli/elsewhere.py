@@ -1,0 +1,36 @@
+"""Options of commands that start a chain of their own, unless they are told of another one, where somebody has to pay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from noiseledger.cli.connect import find_payer, open_key
+from noiseledger.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from noiseledger.chain import Key
+
+RpcOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--rpc", help="The endpoint of a chain, or several with commas; without it, a development node is started."
+    ),
+]
+PayerOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--key", help="Keystore of the key that pays with --rpc; else NOISELEDGER_KEY.")
+]
+HeadOption: TypeAlias = Annotated[
+    str, typer.Option(help="With --rpc: what the worker takes for final: finalized, safe, latest, latest-3.")
+]
+
+
+def open_payer(rpc: str | None, keystore: Path | None) -> Key | None:
+    """Return the key that pays on somebody else's chain; our own development node needs none."""
+    if rpc is None:
+        if keystore is not None:
+            raise InvalidInput("--key pays on another chain: give its --rpc, or leave both out.")
+        return None
+    return open_key(find_payer(keystore))
