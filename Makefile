@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # One file, one process: the examples of a document build on each other. More processes than processors: most tests wait, for a
 # chain, a worker or a browser.
-PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile
+PYTEST := $(BIN)/python -m pytest --dist loadfile
 
 .PHONY: demo test test-network network check bench mutants faults membership evaluation screenshots setup lock format clean
 
@@ -13,10 +13,10 @@ demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
 
 test: setup ## pass every test
-	@$(PYTEST)
+	@$(PYTEST) -n 4
 
 test-network: setup ## pass every test of a network of go-ethereum nodes; needs Go, and minutes to build them the first time
-	@$(BIN)/python -m pytest tests/network
+	@$(PYTEST) -n 3 tests/network
 
 check: setup ## lint, formatting, types, layers
 	$(BIN)/ruff check .

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 import subprocess
 import time
@@ -14,11 +13,10 @@ from typing import Any
 import psutil
 import pytest
 
-from command import COMMAND, DEMO_CASES, Run, Runner, bare_environment
-from network.conftest import pay, payer, running, up_again, wait_for_blocks
+from command import COMMAND, Run, Runner, bare_environment
+from network.conftest import pay, running, up_again, wait_for_blocks
 from noiseledger.chain import Rpc
 from noiseledger.errors import RpcFailed
-from noiseledger.experiments.stage import Place, census, on_stage
 from noiseledger.network import ipc
 from noiseledger.network.layout import Layout, Wishes
 from noiseledger.network.network import Network
@@ -131,47 +129,6 @@ def test_a_second_up_changes_nothing(network: Network) -> None:
     before = seen()
     up_again(network)
     assert seen() == before
-
-
-def test_from_a_catalogue_to_an_audited_answer(
-    network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bare_environment(monkeypatch, tmp_path)
-    run: Run = Runner(monkeypatch, capsys)
-    place = Place.paid_by(network.layout.members[0].url, payer(network))
-    with census() as catalogue, on_stage(catalogue, place) as stage:
-        monkeypatch.setenv("NOISELEDGER_KEY", place.analyst)
-        # Another validator than the worker's: what one is told, all know.
-        monkeypatch.setenv("NOISELEDGER_RPC", network.layout.members[1].url)
-        asked = run("ask", "over_60", stage.ledger_file, "--within", "0.02", "--yes", "--json")
-        assert asked.code == 0, asked.out + asked.err
-        assert asked.json["answers"][0]["query"]
-        monkeypatch.setenv("NOISELEDGER_RPC", network.layout.members[2].url)
-        audited = run("audit", stage.ledger_file, "--json")
-        assert audited.code == 0, audited.out
-
-
-def test_the_demo_runs_on_it(network: Network) -> None:
-    environment = os.environ | {"NOISELEDGER_KEY": network.layout.account_key.read_text()}
-    command = [str(COMMAND), "demo", "--rpc", network.layout.urls, "--json"]
-    played = json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
-    assert [answer["case"] for answer in played["answers"]] == DEMO_CASES
-    assert played["web_spent"] == played["spent"] < played["naive_spent"]
-    assert played["refused"]["missing"] > 0
-
-
-def test_an_experiment_runs_on_it(
-    network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bare_environment(monkeypatch, tmp_path)
-    run: Run = Runner(monkeypatch, capsys)
-    monkeypatch.setenv("NOISELEDGER_KEY", network.layout.account_key.read_text())
-    nodes = [word for process in processes(network) for word in ("--process", process.pid)]
-    done = run(
-        "experiment", "cpu", "--out", tmp_path / "out", "--quick", "--requests", 2, "--rpc", network.layout.urls, *nodes
-    )
-    assert done.code == 0, done.out + done.err
-    assert json.loads((tmp_path / "out" / "cpu.json").read_text())
 
 
 def test_the_commands_show_and_measure(
