@@ -7,17 +7,19 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from machine import apt_install
 from noiseledger.chain import Key, Rpc, Sender
+from noiseledger.errors import RpcFailed
 from noiseledger.network import geth
 from noiseledger.network.layout import Wishes
 from noiseledger.network.namespaces import Namespaces, available
 from noiseledger.network.network import Network
+from noiseledger.network.validator import Validator
 
 PATIENCE_SECONDS = 120.0
 
@@ -87,6 +89,19 @@ def block_hash(network: Network, number: int, block: int) -> str | None:
     """Return the hash of a block as one validator has it, or None."""
     found = network.validators[number].ask("eth_getBlockByNumber", hex(block), False)
     return found and str(found["hash"])
+
+
+def sealer(asked: Validator, block: int) -> str:
+    """Return who sealed a block; a node that is just exchanging it for another one is asked again."""
+    found: list[str] = []
+
+    def find() -> bool:
+        with suppress(RpcFailed):
+            found.append(asked.ask("clique_getSigner", hex(block)).lower())
+        return bool(found)
+
+    wait_until(find, f"the sealer of block {block}")
+    return found[0]
 
 
 def heights(network: Network) -> list[int]:

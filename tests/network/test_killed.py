@@ -6,14 +6,14 @@ import signal
 import time
 from pathlib import Path
 
-from network.conftest import find_receipts, heights, kill, pay, running, up_again, wait_for_blocks, wait_until
+from network.conftest import find_receipts, heights, kill, pay, running, sealer, up_again, wait_for_blocks, wait_until
 from noiseledger.network.network import Network
 from noiseledger.network.validator import Validator
 
 
 def sealers_since(asked: Validator, block: int) -> set[str]:
     last = int(asked.ask("eth_blockNumber"), 16)
-    return {asked.ask("clique_getSigner", hex(number)) for number in range(block, last + 1)}
+    return {sealer(asked, number) for number in range(block, last + 1)}
 
 
 def test_it_goes_on_without_one_which_catches_up(network: Network) -> None:

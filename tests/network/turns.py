@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from network.conftest import height
+from network.conftest import height, sealer
 from noiseledger.network.network import Network
 
 _LOOK_SECONDS = 0.05
@@ -47,7 +47,7 @@ def by_turns(network: Network, side: Sequence[int]) -> Iterator[None]:
 def _rested(network: Network, side: Sequence[int], newest: int) -> int | None:
     """Return one that sealed none of the last two blocks: of five, those may not seal the next one."""
     asked = network.validators[side[0]]
-    tired = {str(asked.ask("clique_getSigner", hex(block))).lower() for block in range(max(1, newest - 1), newest + 1)}
+    tired = {sealer(asked, block) for block in range(max(1, newest - 1), newest + 1)}
     return next((number for number in side if network.layout.members[number].address.lower() not in tired), None)
 
 

@@ -76,7 +76,9 @@ class Network:
                 validator.wait_until_up()
             network._wait_until_connected()
             for validator in network.validators:
-                validator.seal()
+                validator.make_ready()
+            for validator in network.validators:
+                validator.begin()
             if network.layout.block_seconds:
                 network._wait_for_turns()
         return network
@@ -145,8 +147,12 @@ class Network:
                 raise ChainError(f"{blame.member.name} seals no blocks (see {blame.log}).")
             time.sleep(_LOOK_SECONDS)
 
-    def _sealer(self, block: int) -> str:
-        return str(self.validators[0].ask("clique_getSigner", hex(block))).lower()
+    def _sealer(self, block: int) -> str | None:
+        """Return who sealed a block, or None in the moment when the node exchanges it for another one."""
+        try:
+            return str(self.validators[0].ask("clique_getSigner", hex(block))).lower()
+        except RpcFailed:
+            return None
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

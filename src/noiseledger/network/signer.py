@@ -2,6 +2,8 @@
 
 A node with an unlocked key signs for whoever can reach its HTTP port: transactions, messages, all. So the node has no key.
 It asks this program, on a socket that only its owner can open, and whatever is not the header of a block is refused.
+
+Started with ``--wait``, it keeps the first seals back until it is told that the other validators listen.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import json
 import os
 import socketserver
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,8 @@ from eth_hash.auto import keccak
 
 SOCKET = "signer.ipc"
 KEY = "sealing.key"
+WAIT = "--wait"
+BEGIN = "noiseledger_begin"
 
 _HEADER_TYPE = "application/x-clique-header"
 _NOT_OURS = -32601
@@ -33,9 +38,12 @@ class Refused(Exception):
 class Signer:
     """Answers what go-ethereum asks of an external signer."""
 
-    def __init__(self, key: PrivateKey) -> None:
-        """Hold the key."""
+    def __init__(self, key: PrivateKey, *, waits: bool = False) -> None:
+        """Hold the key; one that waits seals nothing until it is told to begin."""
         self._key = key
+        self._begun = threading.Event()
+        if not waits:
+            self._begun.set()
         self.address = "0x" + keccak(key.public_key.format(compressed=False)[1:])[-20:].hex()
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -52,6 +60,9 @@ class Signer:
                 return "6.1.0"
             case "account_list", _:
                 return [self.address]
+            case method, _ if method == BEGIN:
+                self._begun.set()
+                return None
             case "account_signData", [str(kind), str(address), str(data)] if kind == _HEADER_TYPE:
                 if address.lower() == self.address:
                     return self._seal(bytes.fromhex(data.removeprefix("0x")))
@@ -62,6 +73,7 @@ class Signer:
         whole = header[:1] == b"\xf9" and int.from_bytes(header[1:_LIST_START]) == len(header) - _LIST_START
         if not (whole and header[_LIST_START] == 0xA0 and header[parent_end:].startswith(_NO_UNCLES)):
             raise Refused("this is not the header of a block")
+        self._begun.wait()
         return "0x" + self._key.sign_recoverable(keccak(header), hasher=None).hex()
 
 
@@ -84,15 +96,15 @@ class _Server(socketserver.ThreadingUnixStreamServer):
     signer: Signer
 
 
-def main(home: Path) -> None:
+def main(home: Path, *, waits: bool) -> None:
     """Serve the validator in this folder until told to stop."""
     key = PrivateKey.from_hex((home / KEY).read_text(encoding="ascii").strip())
     (home / SOCKET).unlink(missing_ok=True)
     os.umask(0o177)
     with _Server(str(home / SOCKET), _Conversation) as server:
-        server.signer = Signer(key)
+        server.signer = Signer(key, waits=waits)
         server.serve_forever(poll_interval=3600)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), waits=WAIT in sys.argv[2:])

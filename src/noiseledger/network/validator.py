@@ -18,7 +18,7 @@ from noiseledger.network import ipc
 from noiseledger.network.genesis import GAS_LIMIT, LEAST_TIP_WEI
 from noiseledger.network.layout import LOOPBACK, Layout, Member
 from noiseledger.network.process import Process, last_words
-from noiseledger.network.signer import SOCKET
+from noiseledger.network.signer import BEGIN, SOCKET, WAIT
 
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
@@ -68,6 +68,9 @@ class Validator:
 
     def start(self, geth: Path) -> None:
         """Start what does not run; ``wait_until_up`` says when it is there."""
+        if self.node.pid is None:
+            # One that is left over no longer waits.
+            self._stop_signer()
         if self.signer.pid is None:
             self._start_signer()
         if self.node.pid is None:
@@ -79,14 +82,18 @@ class Validator:
         """Return when the node answers."""
         self._wait(lambda: self.ask("net_version"), self.node, self.log)
 
-    def seal(self) -> None:
-        """Let the node seal blocks, from now until it stops.
-
-        Not before it is connected: a block that is sealed while two nodes greet each other is told to nobody. If all three
-        had sealed such a block, each would wait for another's, for ever.
-        """
+    def make_ready(self) -> None:
+        """Let a node that is connected take in the blocks of others, and prepare its own, which its signer keeps back."""
         if not self.ask("eth_mining"):
             self.ask("miner_start")
+
+    def begin(self) -> None:
+        """Let it seal, now that all are ready.
+
+        A block that is sealed while two nodes greet each other, or before they are ready, is lost to others. If all three had
+        sealed such a block, each would wait for another's, for ever.
+        """
+        ipc.ask(self.home / SOCKET, BEGIN)
 
     def signal_stop(self) -> None:
         """Ask the node to stop; ``wait_until_stopped`` says when it has, and stops the signer."""
@@ -95,11 +102,14 @@ class Validator:
     def wait_until_stopped(self) -> None:
         """Return when nothing runs any more. The signer goes last, since the node may need it."""
         self.node.wait(STOP_SECONDS)
+        self._stop_signer()
+
+    def _stop_signer(self) -> None:
         self.signer.signal(signal.SIGTERM)
         self.signer.wait(STOP_SECONDS)
 
     def _start_signer(self) -> None:
-        command = [sys.executable, "-P", "-m", "noiseledger.network.signer", str(self.home)]
+        command = [sys.executable, "-P", "-m", "noiseledger.network.signer", str(self.home), WAIT]
         log = self.home / "signer.log"
         self.signer.start(command, log, self._environment())
         self._wait(lambda: ipc.ask(self.home / SOCKET, "account_version"), self.signer, log)
