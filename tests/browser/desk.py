@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
@@ -50,8 +52,16 @@ class Desk:
         """Choose a query, and wait until the rest of the form fits it."""
         field = self.page.get_by_label("Query", exact=True)
         if field.input_value() != query:
-            with self.page.expect_response(lambda reply: "/quote?" in reply.url):
+            with self.new_query(), self.page.expect_response(lambda reply: "/quote?" in reply.url):
                 field.select_option(query)
+
+    @contextmanager
+    def new_query(self) -> Iterator[None]:
+        """Wait at the end of the block for the fields that fit another query: what is typed before that is lost."""
+        meaning = self.page.locator("#accuracy .meaning")
+        before = meaning.inner_text()
+        yield
+        expect(meaning).not_to_have_text(before)
 
     def ask(self) -> None:
         """Press the button that pays."""

@@ -167,7 +167,8 @@ def test_the_keyboard_is_enough(ada: Desk) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Disconnect")).to_be_visible()
     page.get_by_label("Query", exact=True).focus()
-    page.keyboard.type("white")
+    with ada.new_query():
+        page.keyboard.type("white")
     page.get_by_label("At most so far from the truth", exact=True).focus()
     page.keyboard.press("Control+a")
     with page.expect_response(lambda reply: "within=0.003" in reply.url):

@@ -211,6 +211,8 @@ def test_a_chain_that_forgets(forget: Callable[[Scene, int], int], depth: int, r
         scene.start()
     answered(scene)
     scene.order(ANALYST, "ask", [Request(scene.queries[0].identifier, Fraction(1, 2)).encode()])
+    # An order waits for no block: before it has one, all that was bought is answered as well.
+    assert scene.until(lambda: scene.contract.meter(scene.queries[0].identifier).bought == Fraction(1, 2))
     answered(scene)
     assert point(scene, 0) == before
     scene.check()
