@@ -57,7 +57,7 @@ class Desk:
 
     @contextmanager
     def new_query(self) -> Iterator[None]:
-        """Wait at the end of the block for the fields that fit another query: what is typed before that is lost."""
+        """Wait at the end of the block for the fields that fit another query."""
         meaning = self.page.locator("#accuracy .meaning")
         before = meaning.inner_text()
         yield

@@ -81,6 +81,13 @@ def test_epsilon_and_delta_instead_of_an_error_bar(ada: Desk) -> None:
     ada.expect_answer()
 
 
+def test_another_query_begins_with_an_error_bar_of_its_own(ada: Desk) -> None:
+    ada.want("mean_income", 10000)
+    ada.choose("white")
+    # A share is between 0 and 1, an income is not.
+    assert 0 < float(ada.page.get_by_label("At most so far from the truth", exact=True).input_value()) < 1
+
+
 def test_the_slider_moves_the_price(ada: Desk) -> None:
     ada.want("mean_income", 10000)
     dear = ada.page.get_by_label("At most so far from the truth, slider")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Route, expect
 
 from browser.desk import Desk
 from browser.wallet import Wallet
@@ -121,6 +121,23 @@ def test_a_wallet_that_does_not_know_the_chain_learns_it(ada: Desk) -> None:
     ada.expect_message("on the right chain now")
     assert ada.wallet.asked.count("wallet_addEthereumChain") == 1
     assert ada.wallet.chain_id == 31337
+
+
+def test_fields_that_come_late_come_all_the_same_and_nothing_typed_is_lost(ada: Desk) -> None:
+    late: list[Route] = []
+    ada.page.route("**/accuracy?*", lambda route: late.append(route))  # noqa: PLW0108 - Playwright takes no built-in
+    number = ada.page.get_by_label("At most so far from the truth", exact=True)
+    with ada.new_query():
+        ada.page.get_by_label("Query", exact=True).select_option("ages")
+        expect(number).to_be_disabled()
+        expect(ada.page.get_by_role("button", name="Ask, and pay")).to_be_disabled()
+        # Longer than the page waits before it asks for a price: that question once stopped this one.
+        ada.page.wait_for_timeout(500)
+        late.pop().continue_()
+    expect(number).to_be_enabled()
+    with ada.page.expect_response(lambda reply: "/quote?query=ages&" in reply.url and "within=77&" in reply.url):
+        number.fill("77")
+    assert not ada.complaints
 
 
 def test_loading_the_page_again_in_the_middle_loses_nothing(ada: Desk, rpc: Rpc, paused_chain: None) -> None:
