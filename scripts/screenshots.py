@@ -19,8 +19,8 @@ from browser.chromium import chromium  # noqa: E402 - from the tests' tools
 from browser.desk import Desk  # noqa: E402
 from browser.wallet import Wallet  # noqa: E402
 from noiseledger.chain import Key, node  # noqa: E402
-from noiseledger.cli.demo import REQUESTS  # noqa: E402
 from noiseledger.client import connect  # noqa: E402
+from noiseledger.experiments.play import ANALYSTS, REQUESTS  # noqa: E402
 from noiseledger.experiments.stage import Stage, census_stage, web_pages  # noqa: E402
 
 OUT = ROOT / "build" / "screenshots"
@@ -45,7 +45,7 @@ def main() -> None:
 
 def _live(stage: Stage) -> str:
     """Let the demo's analysts ask, and return a transaction that was answered."""
-    keys = dict(zip(("Ada", "Ben", "Cleo"), node.PLAY_ANALYSTS, strict=True))
+    keys = dict(zip(ANALYSTS, node.PLAY_ANALYSTS, strict=True))
     transaction = ""
     for analyst, name, wish in REQUESTS:
         with connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(keys[analyst])) as client:

@@ -1,0 +1,107 @@
+"""Three analysts ask a ledger on stage, and one asks for too much: the play that ``noiseledger demo`` shows."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+
+import httpx2
+
+from noiseledger.chain.keys import Key
+from noiseledger.client import Client, connect
+from noiseledger.core.answer import Answer
+from noiseledger.core.budget import Budget
+from noiseledger.core.request import Wish
+from noiseledger.errors import BudgetExceeded
+from noiseledger.experiments.stage import Stage
+
+ANALYSTS = ("Ada", "Ben", "Cleo")
+REQUESTS: tuple[tuple[str, str, Wish], ...] = (
+    ("Ada", "mean_income", {"epsilon": 1, "delta": "1e-5"}),
+    ("Ben", "mean_income", {"epsilon": "0.5", "delta": "1e-5"}),
+    ("Ben", "citizens", {"within": "0.01"}),
+    ("Cleo", "over_60", {"epsilon": "0.5", "delta": "1e-5"}),
+    ("Ada", "over_60", {"epsilon": "0.8", "delta": "1e-5"}),
+    ("Cleo", "mean_income", {"within": 2500}),
+    ("Ben", "mean_income", {"epsilon": 1, "delta": "1e-5"}),
+    ("Ada", "citizens", {"within": "0.005"}),
+    ("Cleo", "ages", {"within": 10}),
+    ("Ben", "white", {"epsilon": "0.7", "delta": "1e-5"}),
+    ("Ada", "white", {"epsilon": "0.3", "delta": "1e-5"}),
+)
+TOO_MUCH: tuple[str, str, Wish] = ("Ben", "mean_income", {"within": 100})
+#: How long the web pages may take to see the newest block.
+WEB_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One analyst's request and what came of it."""
+
+    analyst: str
+    name: str
+    wish: Wish
+    answer: Answer
+    #: What the naive scheme charges: everything, every time.
+    naive: Fraction
+
+
+@dataclass(frozen=True)
+class Play:
+    """What was asked and answered, and what it cost."""
+
+    before: Budget
+    turns: list[Turn]
+    refusal: BudgetExceeded
+    after: Budget
+    #: What the web pages say was spent.
+    web_spent: Fraction
+
+    @property
+    def naive(self) -> Budget:
+        """The budget as the naive scheme would have left it, if it could have gone on."""
+        spent = sum((turn.naive for turn in self.turns), Fraction(0))
+        return Budget(self.before.epsilon, self.before.delta, self.before.total, spent)
+
+
+def play(stage: Stage, site: str) -> Play:
+    """Let the analysts ask; ``site`` is where the web pages of the same ledger are."""
+    analysts = {
+        # Each look at the chain also sees to the worker: nobody waits for one that has ended.
+        name: connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(key), watch=lambda *_, **__: stage.check())
+        for name, key in zip(ANALYSTS, stage.place.analysts, strict=True)
+    }
+    try:
+        before = analysts["Ada"].budget()
+        turns = [_turn(analysts[analyst], analyst, name, wish) for analyst, name, wish in REQUESTS]
+        refusal = _refused(analysts[TOO_MUCH[0]])
+        after = analysts["Ada"].budget()
+        return Play(before, turns, refusal, after, _spent_on_the_web(site, after.spent))
+    finally:
+        for client in analysts.values():
+            client.close()
+
+
+def _turn(client: Client, analyst: str, name: str, wish: Wish) -> Turn:
+    naive = client.quote(name, **wish).price.precision
+    return Turn(analyst, name, wish, client.ask(name, **wish), naive)
+
+
+def _refused(client: Client) -> BudgetExceeded:
+    _, name, wish = TOO_MUCH
+    try:
+        client.ask(name, **wish)
+    except BudgetExceeded as refusal:
+        return refusal
+    raise AssertionError("the last request of the demo must be refused")
+
+
+def _spent_on_the_web(site: str, expected: Fraction) -> Fraction:
+    """Return what the web pages say was spent; they look at the chain by themselves, so give them a moment."""
+    give_up = time.monotonic() + WEB_SECONDS
+    while True:
+        spent = Fraction(httpx2.get(f"{site}/api/v1/budget").json()["spent_exact"])
+        if spent == expected or time.monotonic() > give_up:
+            return spent
+        time.sleep(0.1)
