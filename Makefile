@@ -52,8 +52,10 @@ $(READY): pyproject.toml requirements/dev.lock requirements/node.lock
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "This Python has no venv module: on Debian, apt-get install python3-venv"; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep -o '^uv==[^ ]*' requirements/dev.lock)"
-	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip sync --quiet --require-hashes requirements/dev.lock
+	@# Compiled once, here: with PYTHONDONTWRITEBYTECODE, as in many containers, every process would do it again, for seconds.
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes requirements/dev.lock
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q src
 	@# The local chain comes from npm; where the machine has none, npm itself comes from PyPI.
 	@command -v npm >/dev/null || VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements/node.lock
 	@touch $@
