@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,26 @@ def test_a_port_that_was_taken_while_the_network_was_down_is_named(run: Run, bin
     run("network", "down", "--dir", tmp_path / "net")
     assert done.code == 5
     assert f"Port {member.peer_port}, which belongs to validator-1, is used by another program" in done.err
+
+
+def test_networks_that_are_made_at_the_same_moment_have_ports_of_their_own(tmp_path: Path) -> None:
+    """Two each by four processes, which wait for each other, before any node has opened a port."""
+    program = (
+        "import sys, pathlib; from noiseledger.network.layout import Layout, Wishes; input();"
+        "nets = [Layout.open(pathlib.Path(folder), Wishes(port=0)) for folder in sys.argv[1:]];"
+        "print(*(p for net in nets for m in net.members for p in (m.rpc_port, m.peer_port, m.auth_port)))"
+    )
+    makers = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(tmp_path / f"{number}a"), str(tmp_path / f"{number}b")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    ports = [port for maker in makers for port in maker.communicate("go\n")[0].split()]
+    assert len(ports) == len(set(ports)) == 4 * 2 * 3 * 3
 
 
 def test_another_network_is_not_touched(run: Run, binary: Path, tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ enter; network.json holds what anyone may know.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-import random
 import re
 import secrets
 import shutil
@@ -37,7 +37,10 @@ _LONGEST_FOLDER = 75
 #: For each validator: one for requests, one for its peers, one that go-ethereum opens for itself.
 _PORTS_EACH = 3
 #: Below what the system gives to outgoing connections, so that nobody else gets them while the network is down.
-_CHOICE_OF_PORTS = range(20_000, 32_000)
+_CHOICE_OF_PORTS = range(20_000, 32_000, 30)
+#: How far on to look next; all places are seen, as it has no factor in common with their number.
+_STRIDE = 37
+_turns = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -244,13 +247,17 @@ def _write(file: Path, content: dict[str, Any]) -> None:
 
 
 def _ports(count: int, first: int) -> list[int]:
-    """Return the ports from the first on, or any that are free and lie together."""
+    """Return the ports from the first on, or any that are free and lie together.
+
+    What is free now is taken only when the nodes start. Processes that make networks at the same moment therefore look in
+    different places, each where its number says, and none looks twice in the same one.
+    """
     if first:
         return [node.free_port(first + i) for i in range(_PORTS_EACH * count)]
-    for _ in range(100):
-        start = random.choice(_CHOICE_OF_PORTS)  # noqa: S311 - no secret
+    places = len(_CHOICE_OF_PORTS)
+    for turn in itertools.islice(_turns, places):
         try:
-            return _ports(count, start)
+            return _ports(count, _CHOICE_OF_PORTS[(os.getpid() + turn * _STRIDE) % places])
         except ChainError:
             continue
     raise ChainError(f"No {_PORTS_EACH * count} ports in a row are free on this machine: choose some with --port.")
