@@ -102,7 +102,7 @@ def test_a_port_that_was_taken_while_the_network_was_down_is_named(run: Run, bin
 
 
 def test_networks_that_are_made_at_the_same_moment_have_ports_of_their_own(tmp_path: Path) -> None:
-    """Two each by four processes, which wait for each other, before any node has opened a port."""
+    """Two each by four processes, all alive until each was told to go, before any node has opened a port."""
     program = (
         "import sys, pathlib; from noiseledger.network.layout import Layout, Wishes; input();"
         "nets = [Layout.open(pathlib.Path(folder), Wishes(port=0)) for folder in sys.argv[1:]];"

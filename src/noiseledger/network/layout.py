@@ -36,7 +36,8 @@ _SHAPE = 1
 _LONGEST_FOLDER = 75
 #: For each validator: one for requests, one for its peers, one that go-ethereum opens for itself.
 _PORTS_EACH = 3
-#: Below what the system gives to outgoing connections, so that nobody else gets them while the network is down.
+#: Below what the system gives to outgoing connections, so that nobody else gets them while the network is down;
+#: each of these places has room for ten validators.
 _CHOICE_OF_PORTS = range(20_000, 32_000, 30)
 #: How far on to look next; all places are seen, as it has no factor in common with their number.
 _STRIDE = 37
