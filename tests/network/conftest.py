@@ -91,6 +91,12 @@ def block_hash(network: Network, number: int, block: int) -> str | None:
     return found and str(found["hash"])
 
 
+def agree(network: Network, number: int = 0) -> bool:
+    """Return whether everyone has the newest block of one validator."""
+    newest = height(network, number)
+    return len({block_hash(network, each, newest) for each in range(len(network.validators))}) == 1
+
+
 def sealer(asked: Validator, block: int) -> str:
     """Return who sealed a block; a node that is just exchanging it for another one is asked again."""
     found: list[str] = []

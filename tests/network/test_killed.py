@@ -6,7 +6,18 @@ import signal
 import time
 from pathlib import Path
 
-from network.conftest import find_receipts, heights, kill, pay, running, sealer, up_again, wait_for_blocks, wait_until
+from network.conftest import (
+    agree,
+    find_receipts,
+    heights,
+    kill,
+    pay,
+    running,
+    sealer,
+    up_again,
+    wait_for_blocks,
+    wait_until,
+)
 from noiseledger.network.network import Network
 from noiseledger.network.validator import Validator
 
@@ -59,7 +70,13 @@ def test_when_all_are_killed_nothing_is_lost(network: Network) -> None:
 def test_without_a_pace_nothing_is_lost_either(binary: Path, tmp_path: Path) -> None:
     with running(tmp_path / "net", 0) as network:
         transactions = [pay(network, through=number % 3) for number in range(4)]
-        wait_for_blocks(network, 0)
+
+        def decided() -> bool:
+            """Make one block more, which decides between two that were sealed at the same moment."""
+            transactions.append(pay(network))
+            return agree(network)
+
+        wait_until(decided, "one chain")
         before = find_receipts(network, transactions)
         # The newest is on the disk as well: a receipt is only given for what is written.
         kill(network, 0, 1, 2)

@@ -1,7 +1,8 @@
 """A ledger on a network that is cut in two: both sides go on, and when they meet, a request and its answer are taken back.
 
-Five validators, since of three a single one cannot seal two blocks in a row, for a request and its answer. Blocks only for
-transactions, or else the smaller side has sealed all it may before anybody asks.
+Five validators, since of three a single one cannot seal two blocks in a row, for a request and its answer. The two of the
+smaller side seal once each, when there is something to seal, or else they have sealed all they may before anybody asks. The
+three of the larger side seal by turns, as they do in earnest: each may seal one block of three.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from network.conftest import block_hash, height, namespaces, pay, wait_until
+from network.conftest import agree, block_hash, height, namespaces, wait_for_blocks, wait_until
+from network.sealing import let_seal, once_each, stand_still
 from network.show import on_show
-from network.turns import by_turns
 from noiseledger.core.path import Case
 from noiseledger.errors import AnswerPending
 from noiseledger.network.layout import Wishes
@@ -34,21 +35,9 @@ def apart() -> Iterator[Namespaces]:
 def five(binary: Path, apart: Namespaces, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     folder = tmp_path_factory.mktemp("n") / "net"
     try:
-        network = Network.up(folder, Wishes(validators=len(EVERYONE), block_seconds=0, port=0, spots=apart.spots))
-        # Those on the smaller side have sealed nothing yet when it is cut off, so that each may seal once.
-        for number in FEW:
-            network.validators[number].ask("miner_stop")
-        with by_turns(network, MANY):
-            yield network
+        yield Network.up(folder, Wishes(validators=len(EVERYONE), block_seconds=1, port=0, spots=apart.spots))
     finally:
         Network.at(folder).down()
-
-
-def agree(network: Network) -> bool:
-    """Make a block on the larger side, and return whether everyone has it."""
-    pay(network, through=MANY[0])
-    newest = height(network, MANY[0])
-    return len({block_hash(network, number, newest) for number in EVERYONE}) == 1
 
 
 def test_a_request_and_its_answer_are_reorganised_away_and_come_again(apart: Namespaces, five: Network) -> None:
@@ -56,11 +45,16 @@ def test_a_request_and_its_answer_are_reorganised_away_and_come_again(apart: Nam
     with on_show(five, list(FEW)) as show:
         with show.analyst(urls[FEW[0]]) as client:
             assert client.ask("over_60", precision="0.01").case is Case.NEW
-        wait_until(lambda: agree(five), "all before the cut")
+        # Nothing is on its way when the cable is cut, and the smaller side has rested: each of it may seal.
+        for number in FEW:
+            five.validators[number].ask("miner_stop")
+        wait_for_blocks(five, len(MANY))
+        stand_still(five)
         apart.cut(FEW, MANY)
         common = height(five, FEW[0])
+        let_seal(five, MANY)
         # The smaller side has the worker: there a request is paid for and answered, in two blocks.
-        with by_turns(five, FEW), show.analyst(urls[FEW[0]]) as client:
+        with once_each(five, FEW), show.analyst(urls[FEW[0]]) as client:
             answer = client.ask("over_60", precision="0.02")
         assert answer.case is Case.EXTEND
         lost = block_hash(five, FEW[0], common + 2)
@@ -73,7 +67,7 @@ def test_a_request_and_its_answer_are_reorganised_away_and_come_again(apart: Nam
         assert None not in (lost, held)
         assert lost != held
         apart.heal()
-        wait_until(lambda: agree(five), "one chain")
+        wait_until(lambda: agree(five, MANY[0]), "one chain")
         assert {block_hash(five, number, common + 2) for number in EVERYONE} == {held}
         with show.analyst(five.layout.urls) as client:
             better = client.ask("over_60", precision="0.03", exact=True)
