@@ -250,10 +250,10 @@ def test_a_custody_without_the_identity_is_told_so(honest: Custodian, tmp_path: 
     secret = private(tmp_path / "secret", honest.custody.secret_file.read_text())
     with pytest.raises(InvalidInput, match=r"journal\.identity cannot be read"):
         audit_files(honest, {"catalogue": catalogue, "secret": secret})
-    private(tmp_path / "journal.identity", "0x1234")
+    private(tmp_path / "journal.identity", "0xc0ffee5ec2e7")
     with pytest.raises(InvalidInput, match="expected 64 hexadecimal digits") as caught:
         audit_files(honest, {"catalogue": catalogue, "secret": secret})
-    assert "1234" not in str(caught.value)
+    assert "c0ffee" not in str(caught.value)
 
 
 # Nothing private is told.
@@ -286,11 +286,15 @@ def test_no_true_answer_noise_or_secret_is_told(
     assert not totals & numbers(seen)
 
 
+#: So long that no hash in a report has it by chance.
+AMOUNT = 4_711_471_147_114_711
+
+
 class Loud(Table):
     """An engine whose failures quote values."""
 
     def totals(self, query: Query) -> Sequence[int]:
-        raise DataMismatch("The column income has the value 4711.")
+        raise DataMismatch(f"The column income has the value {AMOUNT}.")
 
     @property
     def columns(self) -> Mapping[str, Profile]:
@@ -305,4 +309,4 @@ def test_what_an_engine_says_of_the_data_is_not_told(honest: Custodian, monkeypa
     report = look(honest)
     assert set(report.broken) == {Rule.NOISE}
     assert "the data cannot answer it" in report.verdict
-    assert "4711" not in everything(report)
+    assert str(AMOUNT) not in everything(report)

@@ -47,7 +47,9 @@ SCRIPT = f"<script>{MARK}(1)</script>"
 IMAGE = f'"><img src=x onerror={MARK}(1)>'
 SINGLE = f"'><svg onload={MARK}(1)>"
 ENDINGS = f"</title></option></select></textarea></svg></text>--><b {MARK}=1>"
-TEMPLATE = f"{{{{7*191}}}}{{% {MARK} %}}${{7*191}}"
+#: A product so long that no noise or hash on a page shows it by chance.
+ONE, OTHER = 67_280_421, 71_234_567
+TEMPLATE = f"{{{{{ONE}*{OTHER}}}}}{{% {MARK} %}}${{{ONE}*{OTHER}}}"
 LINK = f"javascript:{MARK}(1)"
 QUOTES = f'it\'s "{MARK}" `&amp;&lt;`'
 BACKWARDS = f"\u202e{MARK}\u2066\u200f"
@@ -159,7 +161,7 @@ def check_text_only(html: str) -> Page:
         assert not [name for name in element.attributes if MARK in name], element
         assert not [address for address in element.addresses if MARK in address], element
         assert element.tag not in ("b", "i"), element  # nothing of ours is
-    assert "1337" not in page.text.replace("31337", "")  # 7 * 191: nothing was calculated
+    assert str(ONE * OTHER) not in page.text  # nothing was calculated
     return page
 
 
