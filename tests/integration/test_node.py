@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,15 @@ def test_a_port_in_use_is_said_plainly() -> None:
         port = int(chain.url.rsplit(":", 1)[1])
         with pytest.raises(ChainError, match=r"Port \d+ cannot be used"):
             node.start(port)
+
+
+def test_a_port_is_kept_for_its_server() -> None:
+    with node.kept_port() as port:
+        with socket.socket() as stranger, pytest.raises(OSError, match="Address already in use"):
+            stranger.bind(("127.0.0.1", port))
+        with socket.create_server(("127.0.0.1", port)), pytest.raises(ChainError, match=f"Port {port} cannot be used"):
+            node.free_port(port)
+    assert node.free_port(port) == port
 
 
 def test_without_npm_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -60,17 +61,17 @@ def start(
     port: int = 0, state: Path | None = None, block_seconds: float | None = None, options: Sequence[str] = ()
 ) -> LocalChain:
     """Start anvil on loopback, with more of its own ``options``; with ``state``, go on where the last clean stop left off."""
-    port = free_port(port)
-    command = [str(install()), "--host", "127.0.0.1", "--port", str(port), "--chain-id", str(CHAIN_ID), "--silent"]
+    command = [str(install()), "--host", "127.0.0.1", "--chain-id", str(CHAIN_ID), "--silent"]
     command += [] if state is None else ["--state", str(state)]
     command += [] if block_seconds is None else ["--block-time", f"{block_seconds:g}"]
     command += options
-    # It puts the states of old blocks there, and never takes them away.
-    scratch = Path(tempfile.mkdtemp(prefix="noiseledger-anvil-"))
-    command += ["--cache-path", str(scratch)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603 - our own binary
-    chain = LocalChain(process, f"http://127.0.0.1:{port}", scratch)
-    _wait_until_up(chain)
+    with kept_port(port) as kept:
+        # It puts the states of old blocks there, and never takes them away.
+        scratch = Path(tempfile.mkdtemp(prefix="noiseledger-anvil-"))
+        command += ["--port", str(kept), "--cache-path", str(scratch)]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603 - our own binary
+        chain = LocalChain(process, f"http://127.0.0.1:{kept}", scratch)
+        _wait_until_up(chain)
     return chain
 
 
@@ -96,18 +97,28 @@ def install() -> Path:
     return found[0]
 
 
-def free_port(port: int = 0) -> int:
-    """Return the port if it is free, or any free one for 0."""
-    with socket.socket() as probe:
-        # As anvil does: connections that a node before it has left behind are in nobody's way.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+@contextmanager
+def kept_port(port: int = 0) -> Iterator[int]:
+    """Keep a port for a server that is about to start, or any free one for 0: nobody else is given it meanwhile."""
+    with socket.socket() as keeper:
+        # As anvil does: connections that a node before it has left behind are in nobody's way. And it lets the server in.
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            keeper.bind(("127.0.0.1", port))
         except OSError as error:
             raise ChainError(
                 f"Port {port} cannot be used ({error.strerror}): choose another, or 0 for a free one."
             ) from None
-        return int(probe.getsockname()[1])
+        chosen = int(keeper.getsockname()[1])
+        if sys.platform != "linux":
+            keeper.close()  # elsewhere it would not let the server in
+        yield chosen
+
+
+def free_port(port: int = 0) -> int:
+    """Return the port if it is free, or any free one for 0."""
+    with kept_port(port) as free:
+        return free
 
 
 def _wait_until_up(chain: LocalChain) -> None:

@@ -74,7 +74,7 @@ class Place:
 class Stage:
     """What is running, and where."""
 
-    def __init__(self, catalogue: Path, ledger_file: Path, place: Place) -> None:
+    def __init__(self, catalogue: Path, ledger_file: Path, place: Place, health_port: int) -> None:
         """Know what to start; ``on_stage`` does it."""
         self.place = place
         self.url = place.url
@@ -83,7 +83,7 @@ class Stage:
         #: How often the worker looks at the chain, the next time it is started.
         self.look_seconds = LOOK_SECONDS
         self._catalogue = catalogue
-        self._health_port = node.free_port()
+        self._health_port = health_port
         self._log = self.folder / "worker.log"
         self.worker = self._start_worker()
 
@@ -157,11 +157,12 @@ def on_stage(catalogue_file: Path, place: Place) -> Iterator[Stage]:
     with Rpc(place.url) as rpc:
         worker = Key.from_hex(place.worker).address
         publish(catalogue, custody.pin(catalogue), Sender(rpc, place.custodian), worker)
-    running = Stage(catalogue_file, custody.ledger_file, place)
-    try:
-        yield running
-    finally:
-        running.stop_worker()
+    with node.kept_port() as health_port:
+        running = Stage(catalogue_file, custody.ledger_file, place, health_port)
+        try:
+            yield running
+        finally:
+            running.stop_worker()
 
 
 @contextmanager
