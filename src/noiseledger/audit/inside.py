@@ -24,6 +24,7 @@ from noiseledger.core.query import Query
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.commitment import Commitment, bind, read_secret
 from noiseledger.data.location import Location
+from noiseledger.data.reading import Reading
 from noiseledger.data.source import Source, check_query
 from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, NoiseledgerError
 
@@ -58,7 +59,7 @@ def audit_inside(
     folder = read.file.with_suffix(".custody")
     secret_file = folder / "secret" if secret is None else Path(secret)
     key, journal = read_secret(secret_file), _journal_digest(secret_file, folder)
-    with _opened(_location(read, data)) as source:
+    with _opened(_location(read, data), read.reading) as source:
         dataset = Dataset(source, key, journal)
         return audit_with(
             lambda: Insider(dataset), ledger, rpc=rpc, from_genesis=from_genesis, block=block, heard=heard
@@ -79,7 +80,7 @@ class Dataset:
     def totals(self, query: Query) -> Sequence[int]:
         """Return the true totals; raise if the data cannot answer the query."""
         if query not in self._totals:
-            check_query(query, self._source.columns)
+            check_query(query, self._source.kinds)
             self._totals[query] = tuple(self._source.totals(query))
         return self._totals[query]
 
@@ -200,9 +201,9 @@ def _location(catalogue: Catalogue, data: Path | None) -> Location:
 
 
 @contextmanager
-def _opened(location: Location) -> Iterator[Source]:
+def _opened(location: Location, reading: Reading) -> Iterator[Source]:
     try:
-        source = location.open()
+        source = location.open(reading)
     except DataUnavailable as error:
         raise InvalidInput(str(error)) from None
     with closing(source):

@@ -61,7 +61,10 @@ def ask(
     wait: Annotated[
         float, typer.Option(help="Seconds to wait for the custodian's worker.", min=0.0, callback=finite)
     ] = WAIT_SECONDS,
-    data: Annotated[Path | None, typer.Option(help="With a local ledger: the file with the data.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="With a local ledger: the catalogue, which says where the data is and how it is read."),
+    ] = None,
     rpc: RpcOption = None,
     key: KeyOption = None,
     json: JsonOption = False,
@@ -108,10 +111,10 @@ def _agree(plan: Plan, *, yes: bool) -> None:
         raise typer.Exit(DECLINED)
 
 
-def _open_data(file: Path) -> Source:
-    from noiseledger.data.location import Location  # noqa: PLC0415 - takes a second
+def _open_data(catalogue: Path) -> Source:
+    from noiseledger.data.catalogue import read_catalogue  # noqa: PLC0415 - takes a second
 
-    return Location("duckdb", str(file)).open()
+    return read_catalogue(catalogue).open()
 
 
 def _show(names: Sequence[str], answers: Sequence[Answer]) -> None:

@@ -19,6 +19,7 @@ from noiseledger.errors import DataMismatch, InvalidInput
 if TYPE_CHECKING:
     from noiseledger.audit.inclusion import Inclusion
     from noiseledger.data.commitment import Commitment, Proof
+    from noiseledger.data.reading import Reading
     from noiseledger.data.source import Source
 
 
@@ -51,15 +52,15 @@ def _inclusion(row: str, catalogue: Path) -> Inclusion:
     except OSError:
         raise InvalidInput(f"{catalogue} has no ledger yet, so there is nothing to be included in.") from None
     secret = read_secret(custody.secret_file)
-    with closing(read.source.open()) as source:
+    with closing(read.open()) as source:
         tree = Commitment(source.records(), secret)
-        return Inclusion(_proof(tree, source, row), journal_digest(identity))
+        return Inclusion(_proof(tree, source, row, read.reading), journal_digest(identity))
 
 
-def _proof(tree: Commitment, source: Source, row: str) -> Proof:
+def _proof(tree: Commitment, source: Source, row: str, reading: Reading) -> Proof:
     """Return the proof of a record; of several equal ones each has its own, by their order."""
     if not row.isdigit():
-        return tree.proof(_record(row))
+        return tree.proof(reading.record(_record(row)))
     number = int(row)
     if not 1 <= number <= source.rows:
         raise DataMismatch(f"There is no record {row}: the data has {source.rows:,}, counted from 1.")

@@ -1,7 +1,8 @@
 """Split the values of one column into the finitely many cells that a filter can tell apart.
 
 With the literals 50 and 60, a number lies below 50, at 50, between them, at 60, above 60, or is missing; a filter that
-mentions only these literals treats all values of one cell alike. A set of cells is an integer, one bit per cell.
+mentions only these literals treats all values of one cell alike. Dates are whole days: they are cut before and after each
+literal, so that "after the 1st" and "from the 2nd on" are the same cells. A set of cells is an integer, one bit per cell.
 
 ``condition`` turns a set back into the tree a person would write. It uses only literals where the set really changes,
 so the result depends on the set of values and not on how finely it was cut.
@@ -11,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from functools import cached_property
 from itertools import groupby
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from noiseledger.core.condition import (
     And,
@@ -31,14 +33,16 @@ from noiseledger.core.condition import (
 )
 
 Mask: TypeAlias = int
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class Column:
     """A column and the literals it is compared with; bit ``size`` is the missing value.
 
-    Number cells alternate: an open interval, a point, an open interval, and so on, in ascending order. The cells of
-    other kinds are the literals, then ``rest``, the bit of any other value; a boolean has no other value.
+    Number cells alternate: an open interval, a point, an open interval, and so on, in ascending order. Date cells are the
+    days from one of the ``values`` to before the next. The cells of other kinds are the literals, then ``rest``, the bit
+    of any other value; a flag has no other value.
     """
 
     name: str
@@ -48,25 +52,29 @@ class Column:
     @classmethod
     def cut(cls, name: str, kind: Kind | None, tests: Iterable[Leaf]) -> Column:
         """Return the column cut by every literal in ``tests``, which may speak of other columns too."""
-        found: set[Value] = {False, True} if kind == "boolean" else set()
+        found: set[Any] = {False, True} if kind == "flag" else set()
         for leaf in tests:
             if leaf.column == name and not isinstance(leaf, IsNull):
                 found.update(leaf.values if isinstance(leaf, Membership) else [leaf.value])
+        if kind == "date":
+            found = (found | {day + _DAY for day in found if day < date.max}) - {date.min}
         return cls(name, kind, tuple(sorted(found)))
 
     @cached_property
     def size(self) -> int:
         """The number of cells, without the missing value."""
-        others = {"number": len(self.values) + 1, "boolean": 0}.get(self.kind or "text", 1)
+        others = {"number": len(self.values) + 1, "flag": 0}.get(self.kind or "text", 1)
         return len(self.values) + others
 
     @property
     def rest(self) -> Mask:
-        """The cell of all values that no literal names; numbers and booleans have none."""
-        return 0 if self.kind in ("number", "boolean") else 1 << len(self.values)
+        """The cell of all values that no literal names; only text has one."""
+        return 0 if self.kind in ("number", "flag", "date") else 1 << len(self.values)
 
     @cached_property
     def _position(self) -> dict[Value, int]:
+        if self.kind == "date":
+            return {date.min: 0} | {day: index for index, day in enumerate(self.values, start=1)}
         step = 2 if self.kind == "number" else 1
         return {value: index * step + step - 1 for index, value in enumerate(self.values)}
 
@@ -95,7 +103,7 @@ class Column:
         """Return the condition that is true of exactly these cells."""
         if mask == self.everything:
             return Constant(True)
-        describe = self._intervals if self.kind == "number" else self._listed
+        describe = {"number": self._intervals, "date": self._days}.get(self.kind or "text", self._listed)
         terms = describe(mask & self.present) if mask & self.present else []
         return any_of([*terms, *([IsNull(self.name)] if mask >> self.size else [])])
 
@@ -138,6 +146,27 @@ class Column:
         if high < self.size - 1:
             terms.append(self._compare("<=" if high % 2 else "<", high // 2))
         terms += self._none_of([value for value in holes if low < self._position[value] < high])
+        return all_of(terms) if terms else Not(IsNull(self.name))
+
+    def _days(self, mask: Mask) -> list[Expression]:
+        """Describe a set of days as single days, then intervals from which single days may be missing."""
+        starts = [date.min, *(value for value in self.values if isinstance(value, date))]
+        ends = [*(day - _DAY for day in starts[1:]), date.max]
+        runs = [(starts[run[0]], ends[run[-1]]) for run in _runs(mask, self.size)]
+        points: list[Value] = [first for first, last in runs if first == last]
+        intervals: list[tuple[date, date, list[Value]]] = []
+        for first, last in runs:
+            if intervals and first != last and first - intervals[-1][1] == 2 * _DAY:
+                low, _, holes = intervals.pop()
+                intervals.append((low, last, [*holes, first - _DAY]))
+            elif first != last:
+                intervals.append((first, last, []))
+        return [*self._one_of(points), *(self._stretch(*interval) for interval in intervals)]
+
+    def _stretch(self, first: date, last: date, holes: Sequence[Value]) -> Expression:
+        terms: list[Expression] = [Comparison(self.name, ">=", first)] if first > date.min else []
+        terms += [Comparison(self.name, "<=", last)] if last < date.max else []
+        terms += self._none_of(holes)
         return all_of(terms) if terms else Not(IsNull(self.name))
 
     def _compare(self, operator: Operator, index: int) -> Expression:

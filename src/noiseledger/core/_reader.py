@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -138,6 +139,8 @@ class _Parser:
         match token.kind:
             case "quoted" | "word" if token.text.startswith('"'):
                 return _Column(token.text[1:-1].replace('""', '"'))
+            case "date":
+                return _Literal(_date(token))
             case "text":
                 return _Literal(token.text[1:-1].replace("''", "'"))
             case "sign":
@@ -217,6 +220,15 @@ def _misplaced(part: _Part) -> InvalidFilter:
         )
     shown = _shown(literal(part.value) if isinstance(part, _Literal) else write(part))
     return InvalidFilter(f"The filter has {shown} where it does not belong; {_EXPECTED}.")
+
+
+def _date(token: Token) -> date:
+    try:
+        return date.fromisoformat(token.text[-11:-1])
+    except ValueError:
+        raise InvalidFilter(
+            f"The filter has {token.text} at character {token.position + 1}, and there is no such day."
+        ) from None
 
 
 def _number(digits: str) -> Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from fractions import Fraction
 
 from noiseledger.core.condition import (
@@ -101,4 +102,6 @@ def literal(value: Value) -> str:
         return "TRUE" if value else "FALSE"
     if isinstance(value, Fraction):
         return decimal(value)
+    if isinstance(value, date):
+        return f"DATE '{value.isoformat()}'"
     return "'" + value.replace("'", "''") + "'"

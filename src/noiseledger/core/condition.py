@@ -12,16 +12,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from noiseledger.core.numbers import held_everywhere
 from noiseledger.errors import InvalidFilter, InvalidInput
 
-Value: TypeAlias = Fraction | str | bool
-Kind: TypeAlias = Literal["number", "text", "boolean"]
+Value: TypeAlias = Fraction | str | bool | date
+#: What a column is declared to hold; a value of another kind counts as missing, for that record alone.
+Kind: TypeAlias = Literal["number", "text", "flag", "date"]
 Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
-Row: TypeAlias = Mapping[str, Fraction | str | bool | None]
+Row: TypeAlias = Mapping[str, Value | None]
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -31,7 +33,14 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_KINDS: dict[type, Kind] = {Fraction: "number", str: "text", bool: "boolean"}
+_KINDS: dict[type, Kind] = {Fraction: "number", str: "text", bool: "flag", date: "date"}
+#: The kinds that have the same order everywhere.
+ORDERED: tuple[Kind, ...] = ("number", "date")
+
+
+def kind_of(value: Value) -> Kind:
+    """Return the kind of a value."""
+    return _KINDS[type(value)]
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``column operator value``; text and booleans can only be equal or different.
+    """``column operator value``; text and flags can only be equal or different.
 
     >>> Comparison("age", ">", Fraction(60)).truth({"age": Fraction(61)})
     True
@@ -61,10 +70,10 @@ class Comparison:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", _kind_of_all(self.column, [self.value]))
-        if self.kind != "number" and self.operator not in ("=", "<>"):
+        if self.kind not in ORDERED and self.operator not in ("=", "<>"):
             raise InvalidFilter(
                 f"The column {self.column!r} is compared by order ({self.operator}) with a {self.kind} value, and only "
-                f"numbers have the same order everywhere; use =, <> or IN instead."
+                f"numbers and dates (DATE '2024-02-29') have the same order everywhere; use =, <> or IN instead."
             )
 
     def truth(self, row: Row) -> bool | None:
@@ -191,7 +200,7 @@ def _kind_of_all(column: str, values: Iterable[Value]) -> Kind:
     if len(kinds) > 1 and kinds[0] and kinds[1]:
         raise _two_kinds(column, kinds[0], kinds[1])
     raise InvalidFilter(
-        f"The column {column!r} is compared with nothing usable; expected exact numbers (Fraction), text or booleans."
+        f"The column {column!r} is compared with nothing usable; expected exact numbers (Fraction), text, flags or dates."
     )
 
 
@@ -203,13 +212,8 @@ def _two_kinds(column: str, first: Kind, second: Kind) -> InvalidFilter:
 
 
 def _value(row: Row, column: str, kind: Kind | None) -> Value | None:
-    """Return one value of the record; refuse a wrong type, since Python would quietly compare 1 with True.
-
-    The message names the type and never the value: records are private.
-    """
+    """Return one value of the record; a value of another kind is missing, as Python would quietly compare 1 with True."""
     if column not in row:
         raise InvalidInput(f"The record has no column {column!r}; give every column of the filter (None if missing).")
     value = row[column]
-    if value is None or kind is None or _KINDS.get(type(value)) == kind:
-        return value
-    raise InvalidInput(f"The column {column!r} must hold {kind} values, but a record holds a {type(value).__name__}.")
+    return value if kind is None or _KINDS.get(type(value)) == kind else None

@@ -1,4 +1,4 @@
-"""Groups of records: bins of a number, or a list of values.
+"""Groups of records: bins of a number or a date, or a list of values.
 
 Groups are declared, never discovered: the list of groups in an answer depends on the question alone. Each record falls
 into one group at most.
@@ -9,34 +9,43 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+from noiseledger.core.condition import Kind, Value
 from noiseledger.core.numbers import Number, exact, held_everywhere
 from noiseledger.errors import InvalidInput
 
-Key: TypeAlias = str | int | bool
+Key: TypeAlias = str | int | bool | date
+Edge: TypeAlias = Fraction | date
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Half-open intervals ``[edge, next edge)`` of a numeric column."""
+    """Half-open intervals ``[edge, next edge)`` of a column of numbers or dates."""
 
     column: str
-    edges: tuple[Fraction, ...]
+    edges: tuple[Edge, ...]
 
     @classmethod
-    def of(cls, column: str, edges: Sequence[Number]) -> Bins:
-        """Read the edges exactly from any kind of number."""
-        return cls(column, tuple(exact(edge, f"edge of {column}") for edge in edges))
+    def of(cls, column: str, edges: Sequence[Number | date]) -> Bins:
+        """Read the edges exactly from any kind of number, or take them as dates."""
+        dates = [edge for edge in edges if type(edge) is date]
+        if dates and len(dates) < len(edges):
+            raise InvalidInput(f"The edges of the bins of {column} must be all numbers or all dates.")
+        read: Sequence[Edge] = dates or [
+            exact(edge, f"edge of {column}") for edge in edges if not isinstance(edge, date)
+        ]
+        return cls(column, tuple(read))
 
     def __post_init__(self) -> None:
         """Refuse edges that do not rise, or that make a single bin."""
-        if any(left >= right for left, right in pairwise(self.edges)):
+        if any(left >= right for left, right in pairwise(self.edges)):  # type: ignore[operator] # all of one kind
             raise InvalidInput(f"The edges of the bins of {self.column} must rise.")
-        _check_digits(self.column, self.edges)
+        _check_digits(self.column, [edge for edge in self.edges if isinstance(edge, Fraction)])
         if len(self.edges) < 3:
             raise InvalidInput(f"Give at least three edges for {self.column}: a single bin is a filter, so use one.")
 
@@ -45,15 +54,22 @@ class Bins:
         """A name for each bin."""
         return tuple(f"[{a}, {b})" for a, b in pairwise(self.edges))
 
-    def index(self, value: Fraction | str | bool | None) -> int | None:
-        """Return the number of the value's bin, or None if it lies outside or is no number."""
-        if not isinstance(value, Fraction) or not self.edges[0] <= value < self.edges[-1]:
+    @property
+    def kind(self) -> Kind:
+        """What the column must hold."""
+        return "date" if isinstance(self.edges[0], date) else "number"
+
+    def index(self, value: Value | None) -> int | None:
+        """Return the number of the value's bin, or None if it lies outside or is of another kind."""
+        given: Any = value
+        edges: Sequence[Any] = self.edges
+        if type(given) is not type(edges[0]) or not edges[0] <= given < edges[-1]:
             return None
-        return bisect_right(self.edges, value) - 1
+        return bisect_right(edges, given) - 1
 
     def dump(self) -> dict[str, Any]:
         """Return the definition as plain JSON values."""
-        return {"column": self.column, "edges": [str(edge) for edge in self.edges]}
+        return {"column": self.column, "edges": [str(edge) for edge in self.edges], **_date_mark(self.kind)}
 
 
 @dataclass(frozen=True)
@@ -67,8 +83,10 @@ class Keys:
     def of(cls, column: str, values: Iterable[Key]) -> Keys:
         """Sort the values; refuse repeated or mixed ones."""
         listed = list(values)
-        if len({type(value) for value in listed}) != 1 or not isinstance(listed[0], str | int):
-            raise InvalidInput(f"The groups of {column} must be all text, all whole numbers or all true/false.")
+        if len({type(value) for value in listed}) != 1 or type(listed[0]) not in (str, int, bool, date):
+            raise InvalidInput(
+                f"The groups of {column} must be all text, all whole numbers, all dates or all true/false."
+            )
         if len(set(listed)) != len(listed):
             raise InvalidInput(f"The groups of {column} name a value twice.")
         _check_digits(column, [Fraction(value) for value in listed if isinstance(value, int)])
@@ -81,19 +99,26 @@ class Keys:
         """A name for each group."""
         return tuple(str(value) for value in self.values)
 
+    @property
+    def kind(self) -> Kind:
+        """What the column must hold."""
+        kinds: dict[type, Kind] = {str: "text", int: "number", bool: "flag", date: "date"}
+        return kinds[type(self.values[0])]
+
     @cached_property
     def _positions(self) -> dict[object, int]:
         return {value: position for position, value in enumerate(self.values)}
 
-    def index(self, value: Fraction | str | bool | None) -> int | None:
+    def index(self, value: Value | None) -> int | None:
         """Return the number of the value's group, or None if it has none."""
-        # To Python True equals 1; to us a truth value is no number.
+        # To Python True equals 1; to us a flag is no number.
         same_kind = isinstance(value, bool) == isinstance(self.values[0], bool)
         return self._positions.get(value) if same_kind else None
 
     def dump(self) -> dict[str, Any]:
         """Return the definition as plain JSON values."""
-        return {"column": self.column, "values": list(self.values)}
+        values = [str(value) if isinstance(value, date) else value for value in self.values]
+        return {"column": self.column, "values": values, **_date_mark(self.kind)}
 
 
 Groups: TypeAlias = Bins | Keys
@@ -104,8 +129,19 @@ def _check_digits(column: str, numbers: Iterable[Fraction]) -> None:
         raise InvalidInput(f"A group of {column} has more digits than data engines hold: write at most 15.")
 
 
+def _date_mark(kind: Kind) -> dict[str, str]:
+    """Tell dates from text in JSON, which has no dates."""
+    return {"kind": "date"} if kind == "date" else {}
+
+
 def load_groups(state: dict[str, Any] | None) -> Groups | None:
     """Restore what ``dump`` returned."""
     if state is None:
         return None
-    return Bins.of(**state) if "edges" in state else Keys.of(**state)
+    given = dict(state)
+    if given.pop("kind", None) == "date":
+        given = {
+            name: value if name == "column" else [date.fromisoformat(day) for day in value]
+            for name, value in given.items()
+        }
+    return Bins.of(**given) if "edges" in given else Keys.of(**given)

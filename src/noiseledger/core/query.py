@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -19,6 +19,7 @@ from functools import cached_property
 from math import floor
 from typing import Any
 
+from noiseledger.core.condition import Kind
 from noiseledger.core.filter import Filter, parse_filter
 from noiseledger.core.groups import Bins, Groups, Key, Keys, load_groups
 from noiseledger.core.numbers import Number, exact, positive
@@ -165,6 +166,18 @@ class Query:
     def dimension(self) -> int:
         """The number of coordinates of the answer."""
         return 1 if self.groups is None else len(self.groups.labels)
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Kind | None]:
+        """The columns that the query looks at, each with the kind it must have, or None if any will do."""
+        kinds: dict[str, Kind | None] = {} if self.where is None else dict(self.where.columns)
+        if self.groups is not None:
+            kinds[self.groups.column] = self.groups.kind
+        if self.column is not None:
+            if kinds.get(self.column.name) not in (None, "number"):
+                raise InvalidInput(f"The column {self.column.name} is summed, and used as {kinds[self.column.name]}.")
+            kinds[self.column.name] = "number"
+        return kinds
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class Custody:
         self.folder.mkdir(mode=0o700, exist_ok=True)
         if not self.secret_file.exists():
             new_secret(self.secret_file)
-        with closing(catalogue.source.open()) as source:
+        with closing(catalogue.open()) as source:
             return Pinned(source, [entry.query for entry in catalogue.entries], read_secret(self.secret_file))
 
     def prepare(self, catalogue: Catalogue, data: Pinned) -> None:

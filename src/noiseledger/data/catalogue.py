@@ -2,8 +2,8 @@
 
 Reading it never stops at the first mistake: every problem is found, with its line and a hint.
 
-Why the promise holds: bounds, grid and the value for missing ones are declared here, never read off the data; what is not
-declared, or not understood, is a problem, and a catalogue with problems cannot be published.
+Why the promise holds: how a value is read, its bounds, its grid and the value for missing ones are declared here, never read
+off the data; what is not declared, or not understood, is a problem, and a catalogue with problems cannot be published.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from noiseledger.core.budget import Budget
+from noiseledger.core.condition import Kind
 from noiseledger.core.filter import parse_filter
 from noiseledger.core.groups import Bins, Groups, Keys
 from noiseledger.core.numbers import positive
@@ -26,6 +27,8 @@ from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
 from noiseledger.data import location
 from noiseledger.data.hints import did_you_mean
 from noiseledger.data.location import Location
+from noiseledger.data.reading import KINDS, Reading
+from noiseledger.data.source import Source, check_query
 from noiseledger.data.toml_lines import TomlLines
 from noiseledger.errors import InvalidInput, NoiseledgerError
 
@@ -36,7 +39,7 @@ KEYS = {
     "": ("source", "privacy", "columns", "queries"),
     "source": location.KEYS,
     "privacy": ("epsilon", "delta", "neighbours"),
-    "columns": ("lower", "upper", "grid", "missing"),
+    "columns": ("kind", "lower", "upper", "grid", "missing"),
     "queries": ("measure", "column", "where", "by", "groups", "edges", "ceiling"),
 }
 
@@ -67,10 +70,17 @@ class Catalogue:
     source: Location
     budget: Budget
     neighbours: Neighbours
+    #: How the declared columns are read; there are no others.
+    reading: Reading
+    #: The columns that can be summed, with their bounds.
     columns: tuple[Column, ...]
     entries: tuple[Entry, ...]
     #: Where the file speaks of the source.
     source_line: int
+
+    def open(self) -> Source:
+        """Open the data, read as declared here."""
+        return self.source.open(self.reading)
 
     def population(self, rows: int) -> Population:
         """Return what is public about a dataset of so many rows."""
@@ -118,23 +128,35 @@ class _Reader:
         """Read every part, whatever is wrong with the others."""
         self._check_keys("", self.tables, KEYS[""])
         source = self._attempt(("source",), self._source)
+        kinds = {name: self._kind(name, fields) for name, fields in self._subtables("columns")}
+        reading = self._attempt(("source",), lambda: self._reading(kinds))
         neighbours = self._attempt(("privacy", "neighbours"), self._neighbours)
         budget = self._attempt(("privacy", "epsilon"), self._budget)
         columns = {name: self._column(name, fields) for name, fields in self._subtables("columns")}
         entries = [self._entry(name, fields, columns, neighbours) for name, fields in self._subtables("queries")]
+        self._check_declared([entry for entry in entries if entry is not None], kinds)
         if not entries:
             self._report(("queries",), "There are no queries: add a table such as [queries.rows_over_60].")
         found = [entry for entry in entries if entry is not None]
         self._check_unique(found)
-        if source is None or neighbours is None or budget is None or self.problems:
+        if source is None or reading is None or neighbours is None or budget is None or self.problems:
             return None
         known = tuple(column for column in columns.values() if column is not None)
-        return Catalogue(self.file, source, budget, neighbours, known, tuple(found), self.lines.find("source"))
+        line = self.lines.find("source")
+        return Catalogue(self.file, source, budget, neighbours, reading, known, tuple(found), line)
 
     def _source(self) -> Location:
         fields = self._table("source")
         self._check_keys("source", fields, KEYS["source"])
         return Location.of(fields, self.file.parent)
+
+    def _reading(self, kinds: Mapping[str, Kind | None]) -> Reading:
+        table = self._table("source")
+        missing = table.get("missing", [])
+        if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
+            raise InvalidInput('missing must be a list of texts that mean "missing", such as ["NA", "NULL"].')
+        known = {name: kind for name, kind in kinds.items() if kind is not None}
+        return Reading(known, table.get("decimal", "."), frozenset(missing))
 
     def _neighbours(self) -> Neighbours:
         given = self._table("privacy").get("neighbours")
@@ -147,14 +169,52 @@ class _Reader:
         table = self._table("privacy")
         return Budget.of(_needed(table, "epsilon", "[privacy]"), _needed(table, "delta", "[privacy]"))
 
-    def _column(self, name: str, fields: Mapping[str, Any]) -> Column | None:
+    def _kind(self, name: str, fields: Mapping[str, Any]) -> Kind | None:
         self._check_keys(f"columns.{name}", fields, KEYS["columns"])
 
+        def make() -> Kind:
+            hint = ' (it has bounds, so kind = "number")' if "lower" in fields else ""
+            given = _needed(fields, "kind", f"column {name}", f"one of {', '.join(KINDS)}{hint}")
+            if given not in KINDS:
+                raise InvalidInput(f"The kind of {name} must be one of {', '.join(KINDS)}, not {given!r}.")
+            kind: Kind = given
+            return kind
+
+        return self._attempt((f"columns.{name}", "kind"), make)
+
+    def _column(self, name: str, fields: Mapping[str, Any]) -> Column | None:
+        """Return a column that can be summed; None for the others."""
+        bounds = [key for key in KEYS["columns"][1:] if key in fields]
+        if not bounds:
+            return None
+
         def make() -> Column:
+            if fields.get("kind", "number") != "number":
+                raise InvalidInput(
+                    f"{bounds[0]} is for numbers, and {name} is declared as {fields['kind']}: leave it out."
+                )
             lower, upper = (_needed(fields, key, f"column {name}", _WHY_BOUNDS) for key in ("lower", "upper"))
-            return Column.of(name, lower, upper, fields.get("grid", 1), fields.get("missing"))
+            missing = _needed(fields, "missing", f"column {name}", _WHY_MISSING)
+            return Column.of(name, lower, upper, fields.get("grid", 1), missing)
 
         return self._attempt((f"columns.{name}",), make)
+
+    def _check_declared(self, entries: Iterable[Entry], kinds: Mapping[str, Kind | None]) -> None:
+        """Find columns that queries look at and nobody declared, each once, and those declared as something else."""
+        known = {name: kind for name, kind in kinds.items() if kind is not None}
+        undeclared: set[str] = set()
+        for entry in entries:
+            for name, kind in entry.query.kinds.items():
+                if name not in kinds and name not in undeclared:
+                    undeclared.add(name)
+                    guess = f'kind = "{kind}"' if kind else f"a kind ({', '.join(KINDS)})"
+                    hint = did_you_mean(name, kinds)
+                    self._report(
+                        (f"queries.{entry.name}",),
+                        f"Query {entry.name} looks at {name}, which is not declared{hint}: add [columns.{name}] with {guess}.",
+                    )
+            if entry.query.kinds.keys() <= known.keys():
+                self._attempt((f"queries.{entry.name}",), lambda entry=entry: check_query(entry.query, known))  # type: ignore[misc]
 
     def _entry(
         self, name: str, fields: Mapping[str, Any], columns: Mapping[str, Column | None], neighbours: Neighbours | None
@@ -178,7 +238,7 @@ class _Reader:
 
     def _measured(self, fields: Mapping[str, Any], columns: Mapping[str, Column | None]) -> Column | None:
         name = fields.get("column")
-        if name is not None and name not in columns:
+        if name is not None and (name not in columns or not _has_bounds(self.tables["columns"][name])):
             raise InvalidInput(f"There is no [columns.{name}] with bounds{did_you_mean(str(name), columns)}.")
         return columns.get(str(name))
 
@@ -221,6 +281,10 @@ class _Reader:
         self.problems.append(Problem(self.lines.find(*where), message))
 
 
+_WHY_MISSING = (
+    "what a missing value counts as, within the bounds; whatever cannot be read as a number is missing, also where you know of "
+    "none"
+)
 _WHY_BOUNDS = "choose it without looking at the data, since true minima and maxima are private"
 
 
@@ -228,6 +292,10 @@ def _needed(table: Mapping[str, Any], key: str, where: str, why: str = "") -> An
     if key not in table:
         raise InvalidInput(f"{where} needs {key}{': ' + why if why else ''}.")
     return table[key]
+
+
+def _has_bounds(fields: Any) -> bool:
+    return isinstance(fields, Mapping) and any(key in fields for key in KEYS["columns"][1:])
 
 
 def _measure(fields: Mapping[str, Any]) -> Measure:

@@ -1,7 +1,7 @@
 """Where the data is: a file or a server, and the engine that reads it there.
 
->>> Location.of({"file": "people.csv"}, Path("study"))
-Location(engine='duckdb', place='study/people.csv', table=None)
+>>> Location.of({"file": "people.csv"}, Path("study")).place
+'study/people.csv'
 """
 
 from __future__ import annotations
@@ -9,15 +9,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from noiseledger.data.delimited import Dialect
+from noiseledger.data.formats import FORMATS, Format, format_by_name
+from noiseledger.data.reading import Reading
 from noiseledger.data.source import Source
 from noiseledger.errors import DataUnavailable, InvalidInput
 
-KEYS = ("file", "url", "table", "engine")
+KEYS = ("file", "url", "table", "engine", "format", "delimiter", "quote", "encoding", "header", "decimal", "missing")
+_TEXTS = ("file", "url", "table", "engine", "format", "delimiter", "quote", "encoding", "decimal")
+#: Of a text file only.
+_OF_TEXT_FILES = tuple(key.name for key in fields(Dialect))
 ENGINES = ("duckdb", "postgres", "spark", "mongodb")
 _SCHEMES = {"postgresql": "postgres", "postgres": "postgres", "mongodb": "mongodb", "mongodb+srv": "mongodb"}
 
@@ -29,14 +35,17 @@ class Location:
     engine: str
     place: str
     table: str | None = None
+    #: What a file is, and how a text file is written.
+    format: Format = "csv"
+    dialect: Dialect = field(default_factory=Dialect)
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any], folder: Path) -> Location:
+    def of(cls, given: Mapping[str, Any], folder: Path) -> Location:
         """Read the [source] of a catalogue; files are relative to its folder."""
-        for key, value in fields.items():
-            if key in KEYS and not isinstance(value, str):
-                raise InvalidInput(f"{key} must be text, not {value!r}.")
-        file, url, table, engine = (fields.get(key) for key in KEYS)
+        for key in _TEXTS:
+            if not isinstance(given.get(key, ""), str):
+                raise InvalidInput(f"{key} must be text, not {given[key]!r}.")
+        file, url, table, engine = (given.get(key) for key in ("file", "url", "table", "engine"))
         if (file is None) == (url is None):
             raise InvalidInput('Say where the data is: file = "people.csv", or url = "postgresql://host/database".')
         if engine is not None and engine not in ENGINES:
@@ -46,7 +55,10 @@ class Location:
                 raise InvalidInput(f"A file is read by duckdb or spark, not by {engine}: leave the engine out.")
             if engine == "spark" and table is not None:
                 raise InvalidInput(f"A file read by spark is one table by itself: leave out table = {table!r}.")
-            return cls(engine or "duckdb", str(folder / file), table)
+            return cls(engine or "duckdb", str(folder / file), table, *_written(given, folder / file, engine))
+        for key in ("format", *_OF_TEXT_FILES):
+            if key in given:
+                raise InvalidInput(f"{key} is for files: leave it out.")
         return cls._server(str(url), table, engine)
 
     @classmethod
@@ -59,32 +71,32 @@ class Location:
             raise InvalidInput('Name the table, or collection: table = "people".')
         return cls(found, url, table)
 
-    def open(self) -> Source:
-        """Open the data; the engine's library is loaded only now."""
+    def open(self, reading: Reading) -> Source:
+        """Open the data, to be read as declared; the engine's library is loaded only now."""
         try:
-            return self._open()
+            return self._open(reading)
         except ModuleNotFoundError as error:
             raise DataUnavailable(
                 f"To read from {self.engine}, Python's {error.name} is missing: pip install 'noiseledger[{self.engine}]'"
             ) from None
 
-    def _open(self) -> Source:
+    def _open(self, reading: Reading) -> Source:
         # Loaded late: each takes a second, and most people have one of them.
         if self.engine == "postgres":
             from noiseledger.data.engines.postgres import open_postgres  # noqa: PLC0415
 
-            return open_postgres(_filled_in(self.place), str(self.table))
+            return open_postgres(_filled_in(self.place), str(self.table), reading)
         if self.engine == "mongodb":
             from noiseledger.data.engines.mongodb import open_mongodb  # noqa: PLC0415
 
-            return open_mongodb(_filled_in(self.place), str(self.table))
+            return open_mongodb(_filled_in(self.place), str(self.table), reading)
         if self.engine == "spark":
             from noiseledger.data.engines.spark import open_spark  # noqa: PLC0415
 
-            return open_spark(Path(self.place))
+            return open_spark(Path(self.place), self.format, reading, self.dialect)
         from noiseledger.data.engines.files import open_file  # noqa: PLC0415
 
-        return open_file(Path(self.place), self.table)
+        return open_file(Path(self.place), self.format, reading, self.table, self.dialect)
 
     def __str__(self) -> str:
         """Say where, without a password."""
@@ -92,6 +104,20 @@ class Location:
             return self.place
         scheme, _, rest = self.place.partition("?")[0].partition("://")
         return f"{scheme}://{rest.rpartition('@')[2]} {self.table}"
+
+
+def _written(given: Mapping[str, Any], file: Path, engine: str | None) -> tuple[Format, Dialect]:
+    """Return what a file is and how it is written: by the catalogue, or by its name, and never by what is in it."""
+    said = given.get("format")
+    if said is not None and said not in FORMATS:
+        raise InvalidInput(f"The format must be one of {', '.join(FORMATS)}, not {said!r}.")
+    # Spark's data is mostly a folder of Parquet files.
+    form = said or ("parquet" if engine == "spark" and not file.suffix else format_by_name(file))
+    found = [key for key in _OF_TEXT_FILES if key in given]
+    if found and form != "csv":
+        raise InvalidInput(f"{found[0]} is for text files, and this one is {form}: leave it out.")
+    by_name = {"delimiter": "\t"} if file.suffix.lower() in (".tsv", ".tab") else {}
+    return form, Dialect.of(by_name | dict(given))
 
 
 def _filled_in(url: str) -> str:

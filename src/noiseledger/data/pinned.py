@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from noiseledger.core.condition import Row
+from noiseledger.core.condition import Kind, Row
 from noiseledger.core.query import Query
 from noiseledger.data.commitment import Commitment
-from noiseledger.data.source import Profile, Source, check_query
+from noiseledger.data.source import Source, check_query
 from noiseledger.errors import DataMismatch, DataUnavailable
 
 
@@ -22,10 +22,10 @@ class Pinned:
     def __init__(self, source: Source, queries: Iterable[Query], secret: bytes) -> None:
         """Read everything that will ever be needed."""
         self.rows = source.rows
-        self.columns: Mapping[str, Profile] = source.columns
+        self.kinds: Mapping[str, Kind] = source.kinds
         wanted = list(queries)
         for query in wanted:
-            check_query(query, self.columns)
+            check_query(query, self.kinds)
         self._totals = {query.identifier: tuple(source.totals(query)) for query in wanted}
         #: The root of the Merkle tree over the records.
         self.root = Commitment(source.records(), secret).root

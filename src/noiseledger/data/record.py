@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from noiseledger.data.cells import exact_value, kind_of
+from noiseledger.core.condition import kind_of
 
-#: A record as its engine hands it out; what each value stands for, :func:`noiseledger.data.cells.exact_value` says.
+#: A record as its engine hands it out: each value a whole number, a finite double, a Fraction, text, a flag, a date, or None.
 Record: TypeAlias = Mapping[str, Any]
 
 #: Below this, a double without a fraction is printed in full: it stands for the integer that it is.
@@ -31,8 +32,10 @@ def record_text(record: Record) -> str:
     for name in sorted(record):
         value = record[name]
         # Ten million records are mostly integers and doubles; these two are no more than quick ways to the last line.
-        if type(value) is int or (type(value) is float and value.is_integer() and abs(value) < _PRINTED_IN_FULL):
+        if (type(value) is int or (type(value) is float and value.is_integer())) and abs(value) < _PRINTED_IN_FULL:
             cells.append(f'{_quoted(name)}:["number","{int(value)}"]')
-        elif (exact := exact_value(value)) is not None:
+        elif value is not None:
+            # A larger number stands for its nearest double, as everywhere.
+            exact = Fraction(repr(float(value))) if type(value) in (int, float) else value
             cells.append(f'{_quoted(name)}:["{kind_of(exact)}",{json.dumps(str(exact))}]')
     return "{" + ",".join(cells) + "}"

@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol
 
 from noiseledger.core.condition import Kind
-from noiseledger.core.groups import Bins
 from noiseledger.core.query import Query
 from noiseledger.data.hints import did_you_mean
 from noiseledger.data.record import Record
 from noiseledger.errors import DataMismatch
-
-#: What a column holds; "other" is neither compared nor summed.
-Content: TypeAlias = Kind | Literal["other"]
-
-
-@dataclass(frozen=True)
-class Profile:
-    """What is in a column: the kinds of its values (none if all are missing), and whether some are missing."""
-
-    contents: frozenset[Content]
-    has_missing: bool
-
-    @property
-    def is_numeric(self) -> bool:
-        """Say whether there is nothing but numbers and missing values."""
-        return self.contents <= {"number"}
 
 
 class Source(Protocol):
@@ -38,11 +20,11 @@ class Source(Protocol):
         """The number of records."""
 
     @property
-    def columns(self) -> Mapping[str, Profile]:
-        """The columns, by name."""
+    def kinds(self) -> Mapping[str, Kind]:
+        """The declared columns, by name, and what each holds. There are no others."""
 
     def records(self) -> Iterator[Record]:
-        """Yield the records, in any order, as the engine has them: integers and doubles are quicker than fractions."""
+        """Yield the records, in any order, with their declared columns: whole numbers, doubles, text, flags and dates."""
 
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
@@ -51,40 +33,23 @@ class Source(Protocol):
         """Let go of the data."""
 
 
-def check_query(query: Query, columns: Mapping[str, Profile]) -> None:
-    """Refuse a query that data with these columns cannot answer; the messages name columns, never a value.
+def check_query(query: Query, kinds: Mapping[str, Kind]) -> None:
+    """Refuse a query that looks at columns which are not declared, or declared as something else.
 
-    Whether this fails depends on single records, so it is called when the custodian brings query and data together and
-    never when an analyst asks; and ``totals`` of a query that passed must not fail.
+    Why the promise holds: this looks at declarations and never at a record, so whether a query can be published or answered
+    tells nothing about anybody; and ``totals`` of a query that passed does not fail, whatever the records hold.
     """
-    needed: dict[str, Kind | None] = {} if query.where is None else dict(query.where.columns)
-    if query.groups is not None:
-        needed[query.groups.column] = _grouped_kind(query)
-    if query.column is not None:
-        needed[query.column.name] = "number"
-    absent = sorted(needed.keys() - columns.keys())
+    absent = sorted(query.kinds.keys() - kinds.keys())
     if absent:
-        named = ", ".join(name + did_you_mean(name, columns) for name in absent)
-        raise DataMismatch(f"The data has no column {named}.")
-    for name, kind in needed.items():
-        expected = {kind} if kind is not None else {"number", "text", "boolean"}
-        if not columns[name].contents <= expected:
-            raise DataMismatch(f"The column {name} has values that are not {_PLURALS[kind]}.")
-    if query.column is not None and query.column.missing is None and columns[query.column.name].has_missing:
-        raise DataMismatch(f"The column {query.column.name} has missing values: state a value to take for them.")
-
-
-_PLURALS: dict[Kind | None, str] = {
-    "number": "numbers",
-    "text": "text",
-    "boolean": "true or false",
-    None: "of a kind that can be compared",
-}
-
-
-def _grouped_kind(query: Query) -> Kind:
-    groups = query.groups
-    if groups is None or isinstance(groups, Bins):
-        return "number"
-    first = groups.values[0]
-    return "boolean" if isinstance(first, bool) else "text" if isinstance(first, str) else "number"
+        named = ", ".join(name + did_you_mean(name, kinds) for name in absent)
+        raise DataMismatch(f"The data has no declared column {named}: declare it with its kind.")
+    for name, kind in query.kinds.items():
+        if kind not in (None, kinds[name]):
+            raise DataMismatch(
+                f"The column {name} is declared as {kinds[name]}, and the query takes it for {kind}"
+                + (": write dates as DATE '2024-02-29'." if kinds[name] == "date" else ".")
+            )
+    if query.column is not None and query.column.missing is None:
+        raise DataMismatch(
+            f"The column {query.column.name} has no value for missing ones: declare missing, whether or not there are any."
+        )

@@ -2,64 +2,62 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
-from noiseledger.core.condition import Row
+from noiseledger.core.condition import Kind, Row
 from noiseledger.core.query import Query
-from noiseledger.data.cells import Value, exact_value, kind_of, text_values
-from noiseledger.data.source import Profile
-from noiseledger.errors import DataUnavailable
+from noiseledger.data.delimited import Dialect, columns_of, records_of
+from noiseledger.data.hints import did_you_mean
+from noiseledger.data.reading import Reading
+from noiseledger.errors import DataMismatch
+
+#: What the sample that ships with the package holds.
+CENSUS_KINDS: Mapping[str, Kind] = {"income": "number", "race": "text", "age": "number", "citizen": "text"}
 
 
 class Table:
-    """Records in memory, read once."""
+    """Records in memory, read once.
 
-    def __init__(self, records: Iterable[Mapping[str, Value | int | float]], columns: Iterable[str] = ()) -> None:
-        """Copy the records; floats are taken as the decimals they print as, and NaN or an absent field as missing.
+    >>> people = Table([{"age": 61}, {"age": "unknown"}], {"age": "number"})
+    >>> list(people.totals(Query.count("age IS NULL")))
+    [1]
+    """
 
-        A table without records has the ``columns`` that are named.
+    def __init__(self, records: Iterable[Mapping[str, object]], kinds: Mapping[str, Kind] | Reading) -> None:
+        """Read the records, each by itself: the declared columns and no others.
+
+        A value that is not of its column's kind, or not there, is missing.
         """
-        given = list(records)
-        self._names = list(dict.fromkeys([*columns, *(name for record in given for name in record)]))
-        self._records: list[Row] = [{name: exact_value(r.get(name)) for name in self._names} for r in given]
+        reading = kinds if isinstance(kinds, Reading) else Reading(kinds)
+        self._kinds = dict(reading.kinds)
+        self._records: list[Row] = [reading.record(record) for record in records]
 
     @classmethod
-    def read_csv(cls, file: str | Path) -> Table:
-        """Read a CSV file with a header; an empty field is missing, and a column is numeric if all of its fields are."""
-        try:
-            with Path(file).open(newline="", encoding="utf-8-sig") as stream:
-                names, *fields = [line for line in csv.reader(stream) if line] or [[]]
-        except OSError as error:
-            raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None
-        except UnicodeDecodeError:
-            raise DataUnavailable(f"{file} cannot be read: it is not UTF-8 text.") from None
-        if len(set(names)) < len(names) or any(len(line) != len(names) for line in fields):
-            raise DataUnavailable(
-                f"{file} cannot be read: expected a header with different names, and as many fields in every line."
-            )
-        values = {name: text_values(line[number] for line in fields) for number, name in enumerate(names)}
-        return cls(({name: values[name][number] for name in names} for number in range(len(fields))), names)
+    def read_csv(cls, file: str | Path, kinds: Mapping[str, Kind] | Reading, dialect: Dialect | None = None) -> Table:
+        """Read a text file of records; by default UTF-8 with commas, quotes and a first line with names."""
+        path, form = Path(file), dialect or Dialect()
+        names = columns_of(path, form)
+        check_columns(kinds.kinds if isinstance(kinds, Reading) else kinds, names)
+        return cls((dict(zip(names, fields, strict=True)) for fields in records_of(path, form)), kinds)
 
     @classmethod
     def census_sample(cls) -> Table:
         """Read the sample that ships with the package: 2,000 respondents of the 2012 American Community Survey."""
         with resources.as_file(resources.files("noiseledger.data") / "acs12.csv") as file:
-            return cls.read_csv(file)
+            return cls.read_csv(file, CENSUS_KINDS)
 
     @property
     def rows(self) -> int:
         """The number of records."""
         return len(self._records)
 
-    @cached_property
-    def columns(self) -> Mapping[str, Profile]:
-        """The columns, by name."""
-        return {name: self._profile(name) for name in self._names}
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The declared columns, by name, and what each holds."""
+        return self._kinds
 
     def records(self) -> Iterator[Row]:
         """Yield the records."""
@@ -67,26 +65,29 @@ class Table:
 
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
-        return totals(query, ((record, 1) for record in self._records))
+        return totals(query, self._records)
 
     def close(self) -> None:
         """Do nothing: memory is all there is."""
 
-    def _profile(self, name: str) -> Profile:
-        values = [record[name] for record in self._records]
-        kinds = frozenset(kind_of(value) for value in values if value is not None)
-        return Profile(kinds, None in values)
+
+def check_columns(declared: Iterable[str], found: Iterable[str]) -> None:
+    """Refuse declared columns that a table with declared columns of its own does not have."""
+    names = list(found)
+    absent = [name + did_you_mean(name, names) for name in declared if name not in names]
+    if absent:
+        raise DataMismatch(f"The data has no column {', '.join(absent)}: correct the name, or leave it out.")
 
 
-def totals(query: Query, records: Iterable[tuple[Row, int]]) -> list[int]:
-    """Return the totals of a query over records, each of which occurs so many times."""
+def totals(query: Query, records: Iterable[Row]) -> list[int]:
+    """Return the totals of a query: the sum over records of what each contributes, which depends on it alone."""
     sums = [0] * query.dimension
-    for record, times in records:
+    for record in records:
         if query.where is not None and not query.where.matches(record):
             continue
         group = 0 if query.groups is None else query.groups.index(record[query.groups.column])
         if group is not None:
-            sums[group] += times * _contribution(query, record)
+            sums[group] += _contribution(query, record)
     return sums
 
 
@@ -94,6 +95,7 @@ def _contribution(query: Query, record: Row) -> int:
     if query.column is None:
         return 1
     value = record[query.column.name]
-    value = query.column.missing if value is None else value
-    assert isinstance(value, Fraction)  # noqa: S101 - see check_query
+    if not isinstance(value, Fraction):
+        value = query.column.missing
+    assert value is not None  # noqa: S101 - see check_query
     return query.column.on_grid(value)

@@ -64,7 +64,7 @@ def invented() -> Invented:
     with people() as file:
         catalogue = read_catalogue(file)
         queries = {entry.name: entry.query for entry in catalogue.entries}
-        with closing(catalogue.source.open()) as source:
+        with closing(catalogue.open()) as source:
             data = Pinned(source, queries.values(), secrets.token_bytes(32))
             return Invented(queries, catalogue.population(data.rows), data)
 

@@ -281,4 +281,4 @@ def _check_source(source: Source | None, population: Population, queries: Iterab
     if population.rows not in (None, source.rows):
         raise DataMismatch(f"The ledger is for {population.rows} rows, and this data has another number of them.")
     for query in queries:
-        check_query(query, source.columns)
+        check_query(query, source.kinds)

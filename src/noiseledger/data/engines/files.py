@@ -1,142 +1,201 @@
 """Data files, read by DuckDB: CSV, Parquet, a DuckDB database, a SQLite database.
 
-What kind of file it is, its first bytes tell. Parquet and DuckDB files are read in place and never written to; CSV and
-SQLite have no types to rely on, so they are read into memory with the types that their values have.
+Parquet and DuckDB files are read in place and never written to; CSV and SQLite are read into memory, value by value.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any
 
 import duckdb
 import ibis
+import ibis.expr.types as ir
 import pyarrow as pa
 
+from noiseledger.core.condition import Kind
+from noiseledger.data.delimited import Dialect, columns_of, records_of
+from noiseledger.data.engines.kinds import read_by_rule
+from noiseledger.data.engines.line_count import one_line_each
 from noiseledger.data.engines.relation import Relation
-from noiseledger.data.engines.text import checks_of, fields_of, header_of, typed
-from noiseledger.data.source import Content
+from noiseledger.data.formats import Format, check_format
+from noiseledger.data.reading import Reading
+from noiseledger.data.table import check_columns
 from noiseledger.errors import DataUnavailable, InvalidInput
-
-Format: TypeAlias = Literal["csv", "parquet", "duckdb", "sqlite"]
 
 #: No network, no extensions, and no private data spilled to disk.
 _SETTINGS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False, "temp_directory": ""}
 _BATCH_ROWS = 50_000
 _FAILURES = (duckdb.Error,)
+#: No field has this text, so none is taken for null by its looks.
+_NO_NULL = "\x01\x02noiseledger\x02\x01"
 
 
-def open_file(file: Path, table: str | None = None) -> Relation:
+def open_file(
+    file: Path, form: Format, reading: Reading, table: str | None = None, dialect: Dialect | None = None
+) -> Relation:
     """Open a data file; a database needs the name of the table, unless it has just one."""
+    check_format(file, form)
+    if form in ("csv", "parquet") and table is not None:
+        raise InvalidInput(f"{file} is one table by itself: leave out table = {table!r}.")
     try:
-        return _OPENERS[format_of(file)](file, table)
+        if form == "csv":
+            return _open_csv(file, reading, dialect or Dialect())
+        if form == "parquet":
+            engine = ibis.duckdb.connect(**_SETTINGS)
+            return _relation(engine, engine.read_parquet(_literal(file)), reading)
+        return _open_duckdb(file, table, reading) if form == "duckdb" else _open_sqlite(file, table, reading)
     except (duckdb.Error, sqlite3.Error) as error:
         # What the engine says may quote a value, so only the kind of failure is passed on.
-        raise DataUnavailable(f"{file} cannot be read as {format_of(file)} ({type(error).__name__}).") from None
+        raise DataUnavailable(f"{file} cannot be read as {form} ({type(error).__name__}).") from None
 
 
-def format_of(file: Path) -> Format:
-    """Tell the format from the first bytes; what is nothing else is CSV."""
-    try:
-        with file.open("rb") as stream:
-            head = stream.read(16)
-    except OSError as error:
-        raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None
-    if head.startswith(b"SQLite format 3\0"):
-        return "sqlite"
-    if head[8:12] == b"DUCK":
-        return "duckdb"
-    return "parquet" if head.startswith(b"PAR1") else "csv"
-
-
-def _open_csv(file: Path, table: str | None) -> Relation:
-    _check_no_table(file, table)
-    names = header_of(file)
+def _open_csv(file: Path, reading: Reading, dialect: Dialect) -> Relation:
+    names = columns_of(file, dialect)
+    check_columns(reading.kinds, names)
     engine = ibis.duckdb.connect(**_SETTINGS)
+    data = _read_quickly(engine, file, names, reading, dialect)
+    if data is None:
+        data = _read_line_by_line(engine, file, names, reading, dialect)
+    return Relation(engine, data, reading.kinds, _FAILURES)
+
+
+def _relation(engine: Any, table: ir.Table, reading: Reading) -> Relation:
+    return Relation(engine, read_by_rule(table, reading), reading.kinds, _FAILURES)
+
+
+def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Reading, dialect: Dialect) -> ir.Table | None:
+    """Let DuckDB cut the lines; None where it might cut other than the rule does, or fails.
+
+    It is left nothing to guess. What it would do by its own lights is to let a field in quotes go on in the next line: then
+    it finds fewer records than the file has lines.
+    """
+    lines = one_line_each(file, dialect)
+    if lines is None:
+        return None
+    places = {f"c{place}": "string" for place in range(len(names))}
     try:
-        # Nothing is left to guess: DuckDB would take a line for a comment, or for no part of the table, by its looks.
-        lines = engine.read_csv(
+        text = engine.read_csv(
             _literal(file),
-            columns=dict.fromkeys(names, "string"),
+            columns=places,
             auto_detect=False,
-            header=True,
-            delim=",",
-            quote='"',
-            escape='"',
+            header=dialect.header,
+            delim=dialect.delimiter,
+            quote=dialect.quote,
+            escape=dialect.quote,
             comment="",
-            nullstr="",
+            nullstr=_NO_NULL,
             allow_quoted_nulls=False,
             strict_mode=True,
         )
-        text = fields_of(lines)
-        (found,) = engine.to_pyarrow(checks_of(text)).to_pylist()
-        data, contents = typed(text, found)
-        return Relation(engine, engine.create_table("data", data, temp=True), contents, _FAILURES)
-    except duckdb.InvalidInputException:
-        raise DataUnavailable(
-            f"{file} cannot be read as CSV: expected UTF-8 text, commas, and as many fields in every line."
-        ) from None
+        chosen = {name: text[f"c{names.index(name)}"] for name in reading.kinds}
+        data = _kept(engine, text.select(**chosen) if chosen else text, reading)
+        if lines.quotes and engine.con.execute("SELECT count(*) FROM data").fetchone() != (lines.records,):
+            engine.con.execute("DROP TABLE data")
+            return None
+    except duckdb.Error:
+        return None
+    return data
 
 
-def _open_parquet(file: Path, table: str | None) -> Relation:
-    _check_no_table(file, table)
-    engine = ibis.duckdb.connect(**_SETTINGS)
-    return Relation(engine, engine.read_parquet(_literal(file)), failures=_FAILURES)
+def _read_line_by_line(engine: Any, file: Path, names: Sequence[str], reading: Reading, dialect: Dialect) -> ir.Table:
+    """Read as the rule is written: for other encodings, and where a line is in doubt, which is named."""
+    places = [names.index(name) for name in reading.kinds] or [0]
+    schema = pa.schema([(names[place], pa.string()) for place in places])
+    records = records_of(file, dialect)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        while batch := list(islice(records, _BATCH_ROWS)):
+            columns = [pa.array([_encodable(fields[place]) for fields in batch], pa.string()) for place in places]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    engine.con.register("lines", pa.Table.from_batches(batches(), schema))
+    return _kept(engine, engine.table("lines"), reading)
 
 
-def _open_duckdb(file: Path, table: str | None) -> Relation:
+def _encodable(field: str) -> str:
+    """Return text that other programs take: UTF-16 may have halves of characters."""
+    return field.encode("utf-8", "replace").decode() if not field.isascii() else field
+
+
+def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
+    """Read the fields once, into memory: to read a text file again for every query would take its time."""
+    table: ir.Table = engine.create_table("data", read_by_rule(text, reading), temp=True)
+    return table
+
+
+def _open_duckdb(file: Path, table: str | None, reading: Reading) -> Relation:
     engine = ibis.duckdb.connect(file, read_only=True, **_SETTINGS)
     # Ibis' own list comes through what DuckDB is about to remove.
     names = engine.con.execute(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
     ).fetchall()
-    return Relation(engine, engine.table(_choose(file, table, [name for (name,) in names])), failures=_FAILURES)
+    data = engine.table(_choose(file, table, [name for (name,) in names]))
+    return _relation(engine, _without_collation(engine, data, reading), reading)
 
 
-def _open_sqlite(file: Path, table: str | None) -> Relation:
+def _without_collation(engine: Any, data: ir.Table, reading: Reading) -> ir.Table:
+    """Return text as its letters: a collation, of a column or a view, would merge texts that are not the same."""
+    check_columns(reading.kinds, data.columns)
+    parts = [
+        f"decode(encode({_quoted(name)}::VARCHAR)) AS {_quoted(name)}"
+        if data[name].type().is_string()
+        else _quoted(name)
+        for name in reading.kinds
+    ]
+    # The names are quoted, and the table's own.
+    return engine.sql(f"SELECT {', '.join(parts) or '1 AS one'} FROM {_quoted(data.get_name())}")  # noqa: S608
+
+
+def _open_sqlite(file: Path, table: str | None, reading: Reading) -> Relation:
+    """Read a table of SQLite, whose columns hold values of any type, value by value."""
     engine = ibis.duckdb.connect(**_SETTINGS)
     with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as run:
+        # Bytes that are no text become the character U+FFFD, in that value alone.
+        run.text_factory = lambda given: given.decode("utf-8", "replace")
         run.execute("BEGIN")  # one state of the file throughout
         names = run.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
         source = _quoted(_choose(file, table, [name for (name,) in names if not name.startswith("sqlite_")]))
-        columns = {
-            name: _sqlite_type(run, source, name) for (_, name, *_) in run.execute(f"PRAGMA table_info({source})")
-        }
-        schema = pa.schema([(name, kind) for name, (kind, _) in columns.items()])
-        content = pa.Table.from_batches(_sqlite_batches(run, source, schema), schema)
+        check_columns(reading.kinds, [name for (_, name, *_) in run.execute(f"PRAGMA table_info({source})")])
+        schema = pa.schema([(name, _ARROW[kind]) for name, kind in reading.kinds.items()] or [("one", pa.int64())])
+        content = pa.Table.from_batches(_sqlite_batches(run, source, reading, schema), schema)
     engine.con.register("data", content)
-    contents = {name: contents for name, (_, contents) in columns.items()}
-    return Relation(engine, engine.table("data"), contents, _FAILURES)
+    return _relation(engine, engine.table("data"), reading)
 
 
-def _sqlite_type(run: sqlite3.Connection, source: str, name: str) -> tuple[pa.DataType, frozenset[Content]]:
-    """Return the type that a column's values have, whatever it was declared as, and their kinds."""
-    # Both names are quoted, and SQLite's own.
-    kinds = {kind for (kind,) in run.execute(f"SELECT DISTINCT typeof({_quoted(name)}) FROM {source}")} - {"null"}  # noqa: S608
-    contents: frozenset[Content] = frozenset(_SQLITE_KINDS[kind] for kind in kinds)
-    if kinds <= {"integer"}:
-        return pa.int64(), contents
-    return (pa.float64() if kinds <= {"integer", "real"} else pa.string()), contents
-
-
-def _sqlite_batches(run: sqlite3.Connection, source: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    # Bytes are no value of ours, and may be no text.
-    casts = [
-        f"CASE WHEN typeof({name}) <> 'blob' THEN CAST({name} AS {_SQLITE_TYPES[str(kind)]}) END"
-        for name, kind in ((_quoted(field.name), field.type) for field in schema)
-    ]
-    cursor = run.execute(f"SELECT {', '.join(casts)} FROM {source}")  # noqa: S608 - quoted, and SQLite's own
+def _sqlite_batches(
+    run: sqlite3.Connection, source: str, reading: Reading, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    names = list(reading.kinds)
+    cursor = run.execute(f"SELECT {', '.join(map(_quoted, names)) or '1'} FROM {source}")  # noqa: S608 - quoted, and SQLite's own
     while rows := cursor.fetchmany(_BATCH_ROWS):
-        arrays = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)]
+        columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
+        arrays = (
+            [
+                pa.array([_sqlite_value(reading, name, v) for v in values], field.type)
+                for name, values, field in zip(names, columns, schema, strict=True)
+            ]
+            if names
+            else [pa.array(columns[0], pa.int64())]
+        )
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-_SQLITE_KINDS: dict[str, Content] = {"integer": "number", "real": "number", "text": "text", "blob": "other"}
-_SQLITE_TYPES = {"int64": "INTEGER", "double": "REAL", "string": "TEXT"}
-_OPENERS = {"csv": _open_csv, "parquet": _open_parquet, "duckdb": _open_duckdb, "sqlite": _open_sqlite}
+def _sqlite_value(reading: Reading, name: str, value: object) -> Any:
+    found = reading.read(name, value)
+    return float(found) if reading.kinds[name] == "number" and found is not None else found  # type: ignore[arg-type]
+
+
+_ARROW: dict[Kind, pa.DataType] = {
+    "number": pa.float64(),
+    "text": pa.string(),
+    "flag": pa.bool_(),
+    "date": pa.date32(),
+}
 
 
 def _choose(file: Path, table: str | None, names: list[str]) -> str:
@@ -146,11 +205,6 @@ def _choose(file: Path, table: str | None, names: list[str]) -> str:
         wanted = "Say which table of" if table is None else f"There is no table {table} in"
         raise InvalidInput(f"{wanted} {file}: it has {', '.join(sorted(names)) or 'none'}.")
     return table
-
-
-def _check_no_table(file: Path, table: str | None) -> None:
-    if table is not None:
-        raise InvalidInput(f"{file} is one table by itself: leave out table = {table!r}.")
 
 
 def _quoted(name: str) -> str:

@@ -1,18 +1,17 @@
 """A collection of a MongoDB server. A document is a record, its fields are the columns, and ``_id`` is no part of it.
 
-MongoDB compares by rules of its own (a list matches if one of its items does, 0.1 as a decimal is not 0.1 as a double), so
-no filter is handed to it. It only counts: where the fields that a query needs have few different values, the server groups
-and counts the documents by them; else it sends just these fields. What each document contributes is decided here, by the
-reference in :mod:`noiseledger.data.table`.
+MongoDB compares by rules of its own (a list matches if one of its items does, 0.1 as a decimal is not 0.1 as a double, and a
+group of equal values has one of them for all), so no filter and no grouping is handed to it: it sends the fields that a query
+looks at, and what each document contributes is decided here, by the reference in :mod:`noiseledger.data.table`. A field that
+a document does not have is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, time
+from decimal import Decimal
 from functools import cached_property
-from math import prod
 from typing import Any
 
 from bson import Decimal128
@@ -22,20 +21,17 @@ from pymongo import MongoClient
 from pymongo.collection import Collection
 from pymongo.errors import PyMongoError
 
-from noiseledger.core.condition import Row
+from noiseledger.core.condition import Kind, Row
 from noiseledger.core.query import Query
-from noiseledger.data.cells import exact_value, kind_of
+from noiseledger.data.reading import Reading
 from noiseledger.data.record import Record
-from noiseledger.data.source import Content, Profile
 from noiseledger.data.table import totals
-from noiseledger.errors import DataMismatch, DataUnavailable
+from noiseledger.errors import DataUnavailable
 
 _CONNECT_MILLISECONDS = 10_000
-#: Up to so many different values, or combinations of them, the server groups by.
-_FEW = 1000
 
 
-def open_mongodb(url: str, collection: str) -> Documents:
+def open_mongodb(url: str, collection: str, reading: Reading) -> Documents:
     """Open a collection; the url names the database, as in ``mongodb://host/study``."""
     client: MongoClient[dict[str, Any]] | None = None
     try:
@@ -55,7 +51,7 @@ def open_mongodb(url: str, collection: str) -> Documents:
     if not found:
         client.close()
         raise DataUnavailable(f"The database has no collection {collection}: check its name.")
-    return Documents(client, database[collection])
+    return Documents(client, database[collection], reading)
 
 
 def _with_timeout(url: str) -> str:
@@ -68,103 +64,49 @@ def _with_timeout(url: str) -> str:
 class Documents:
     """A collection of documents."""
 
-    def __init__(self, client: MongoClient[dict[str, Any]], collection: Collection[dict[str, Any]]) -> None:
+    def __init__(
+        self, client: MongoClient[dict[str, Any]], collection: Collection[dict[str, Any]], reading: Reading
+    ) -> None:
         """Keep the connection; nothing is read yet."""
         self._client = client
         self._collection = collection
-
-    @property
-    def rows(self) -> int:
-        """The number of records."""
-        return self._survey[0]
-
-    @property
-    def columns(self) -> Mapping[str, Profile]:
-        """The columns, by name."""
-        return {name: field.profile(self.rows) for name, field in self._survey[1].items()}
+        self._reading = reading
 
     @cached_property
-    def _survey(self) -> tuple[int, dict[str, _Field]]:
-        """Read every document once: only they know which fields there are."""
-        rows, fields = 0, dict[str, _Field]()
-        for document in self._documents():
-            rows += 1
-            for name, value in document.items():
-                fields.setdefault(name, _Field()).add(value)
-        return rows, fields
+    def rows(self) -> int:
+        """The number of records."""
+        return sum(1 for _ in self._documents(()))
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The declared columns, by name, and what each holds."""
+        return self._reading.kinds
 
     def records(self) -> Iterator[Record]:
         """Yield the records."""
-        for document in self._documents():
-            record = {name: _plain(value) for name, value in document.items()}
-            others = sorted(name for name, value in record.items() if _content(value) == "other")
-            if others:
-                raise DataMismatch(
-                    f"The field {', '.join(others)} holds what is neither number, text, date nor true/false: leave it out "
-                    "with a view."
-                )
-            yield record
+        for document in self._documents(self.kinds):
+            yield self._reading.record({name: _plain(document.get(name)) for name in self.kinds})
 
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
-        names = _needed(query)
-        return totals(query, self._counted(names) if self._groups_well(names) else self._listed(names))
+        return totals(query, self._rows_with(list(query.kinds)))
 
     def close(self) -> None:
         """Let go of the server."""
         self._client.close()
 
-    def _groups_well(self, names: Sequence[str]) -> bool:
-        fields = self._survey[1]
-        few = prod(len(fields[name].values) + 1 for name in names if name in fields) <= _FEW
-        return few and all(map(_is_path, names))
+    def _rows_with(self, names: Sequence[str]) -> Iterator[Row]:
+        for document in self._documents(names):
+            yield {name: self._reading.read(name, _plain(document.get(name))) for name in names}
 
-    def _counted(self, names: Sequence[str]) -> Iterator[tuple[Row, int]]:
-        """Yield each combination of values and how often it occurs, as the server counts them."""
-        # Numbers that are equal are one group to the server, whatever their types, and equal to us as well.
-        keys = {f"f{i}": f"${name}" for i, name in enumerate(names)}
-        with _translated():
-            for found in self._collection.aggregate([{"$group": {"_id": keys, "n": {"$sum": 1}}}], allowDiskUse=True):
-                values = [found["_id"].get(key) for key in keys]
-                yield _row(names, values), int(found["n"])
-
-    def _listed(self, names: Sequence[str]) -> Iterator[tuple[Row, int]]:
-        wanted = dict.fromkeys(names, 1) if names and all(map(_is_path, names)) else {}
-        for document in self._documents(wanted):
-            yield _row(names, [document.get(name) for name in names]), 1
-
-    def _documents(self, wanted: Mapping[str, int] | None = None) -> Iterator[dict[str, Any]]:
-        with _translated(), self._collection.find({}, {"_id": 0, **(wanted or {})}) as found:
+    def _documents(self, names: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """Yield the documents; just these fields of them, where all can be named to the server."""
+        wanted = dict.fromkeys(names, 1)
+        projection = (
+            {"_id": 0, **wanted} if wanted and all(map(_is_path, wanted)) else {"_id": 0} if wanted else {"_id": 1}
+        )
+        with _translated(), self._collection.find({}, projection) as found:
             yield from found
-
-
-class _Field:
-    """What was seen in a field: kinds, how many values, and which, as long as they are few."""
-
-    def __init__(self) -> None:
-        self.contents: set[Content] = set()
-        self.values: set[object] = set()
-        self._present = 0
-
-    def add(self, value: object) -> None:
-        plain = _plain(value)
-        content = _content(plain)
-        if content is None:
-            return
-        self._present += 1
-        self.contents.add(content)
-        if content != "other" and len(self.values) <= _FEW:
-            self.values.add(plain)
-
-    def profile(self, rows: int) -> Profile:
-        return Profile(frozenset(self.contents), self._present < rows)
-
-
-def _needed(query: Query) -> list[str]:
-    names = [] if query.where is None else list(query.where.columns)
-    names += [] if query.groups is None else [query.groups.column]
-    names += [] if query.column is None else [query.column.name]
-    return list(dict.fromkeys(names))
 
 
 def _is_path(name: str) -> bool:
@@ -172,29 +114,14 @@ def _is_path(name: str) -> bool:
     return bool(name) and "." not in name and not name.startswith("$") and "\0" not in name
 
 
-def _row(names: Sequence[str], values: Sequence[object]) -> Row:
-    return {name: exact_value(_plain(value)) for name, value in zip(names, values, strict=True)}
-
-
 def _plain(value: object) -> object:
     """Return a value as other engines hand it out."""
     if isinstance(value, Decimal128):
-        return float(str(value).replace("sNaN", "NaN"))
-    # MongoDB has no dates without a time: by custom they are midnights.
-    if isinstance(value, datetime) and value.time() == time():
-        return value.date()
-    return value
-
-
-def _content(value: object) -> Content | None:
-    """Return the kind of a value, or None if it is missing."""
+        # A signalling NaN is no number like the other one, and Python would stop at it.
+        return Decimal("NaN") if "NaN" in str(value) else value.to_decimal()
     if isinstance(value, str) and type(value) is not str:
-        return "other"  # code, which is text to Python only
-    try:
-        exact = exact_value(value)
-    except DataMismatch:
-        return "other"
-    return None if exact is None else kind_of(exact)
+        return None  # code, which is text to Python only
+    return value
 
 
 @contextmanager

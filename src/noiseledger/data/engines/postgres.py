@@ -1,7 +1,7 @@
 """A table or view of a PostgreSQL server, read there: only totals, and records for the commitment, come over the wire.
 
-The session cannot write, whatever the account may do. Each column is first given one of the few types that all engines
-share, so that what a server or a table has set up (collations, blanks at the end, digits of numbers) does not matter.
+The session cannot write, whatever the account may do. Each declared column is first given one of the few types that all
+engines share, so that what a server or a table has set up (collations, blanks at the end, digits of numbers) does not matter.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ import psycopg
 from ibis.backends.postgres import Backend
 from psycopg import Connection, sql
 
+from noiseledger.core.condition import Kind
+from noiseledger.data.engines.kinds import read_by_rule
 from noiseledger.data.engines.relation import Relation
-from noiseledger.data.source import Content
+from noiseledger.data.reading import NUMBER_LENGTH, Reading
+from noiseledger.data.table import check_columns
 from noiseledger.errors import DataUnavailable
 
 _CONNECT_SECONDS = 10
@@ -26,17 +29,25 @@ _SETTINGS: tuple[LiteralString, ...] = (
     "SET standard_conforming_strings = on",
     "SET client_encoding = 'UTF8'",
 )
-#: How a column is read, and as which of Ibis' types.
-_WHOLE: tuple[LiteralString, str] = ("CAST({} AS bigint)", "int64")
-_DOUBLE: tuple[LiteralString, str] = ("CAST({} AS double precision)", "float64")
-# Between half the least double and what rounds to infinity: beyond, the server would fail rather than round.
-_DECIMAL: tuple[LiteralString, str] = (
-    "CASE WHEN abs({0}) <= 2.47e-324 THEN 0 "
-    "WHEN abs({0}) < 1.797693134862315807e308 THEN CAST({0} AS double precision) END",
-    "float64",
+# Half the least double, and what rounds to infinity: beyond them the server would fail rather than round.
+_VANISHES = "0." + str(5**1075).zfill(1075)
+_OVERFLOWS = str(2**1024 - 2**970)
+_NEAREST = (
+    "CASE WHEN abs({0}) <= "
+    + _VANISHES
+    + " THEN 0 WHEN abs({0}) < "
+    + _OVERFLOWS
+    + " THEN CAST({0} AS double precision) END"
 )
-_BOOLEAN: tuple[LiteralString, str] = ("{}", "boolean")
-_TEXT: tuple[LiteralString, str] = ('CAST({} AS text) COLLATE "C"', "string")
+#: How a column is read, and as which of Ibis' types.
+_WHOLE = ("CAST({} AS bigint)", "int64")
+_DOUBLE = ("CAST({} AS double precision)", "float64")
+_DECIMAL = (_NEAREST, "float64")
+# Of a decimal, the digits of a whole number, as for every other type.
+_DIGITS = ("CASE WHEN {0} = trunc({0}) AND abs({0}) < 1e38 THEN CAST(trunc({0}) AS text) END", "string")
+_BOOLEAN = ("{}", "boolean")
+_TEXT = ('CAST({} AS text) COLLATE "C"', "string")
+_OTHER = ("CAST(NULL AS text)", "string")
 _READ = {
     "int2": _WHOLE,
     "int4": _WHOLE,
@@ -45,14 +56,15 @@ _READ = {
     "float8": _DOUBLE,
     "numeric": _DECIMAL,
     "bool": _BOOLEAN,
-    "date": _TEXT,
+    "date": ("{}", "date"),
+    "timestamp": ("{}", "timestamp"),
+    "uuid": _TEXT,
 }
 #: PostgreSQL's own letters for strings and enumerations.
 _TEXT_CATEGORIES = ("S", "E")
-_CONTENTS: dict[str, Content] = {"int64": "number", "float64": "number", "boolean": "boolean", "string": "text"}
 
 
-def open_postgres(url: str, table: str) -> Relation:
+def open_postgres(url: str, table: str, reading: Reading) -> Relation:
     """Open a table or view, ``name`` or ``schema.name``; the url is that of libpq."""
     try:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_SECONDS)
@@ -62,7 +74,7 @@ def open_postgres(url: str, table: str) -> Relation:
             f"The PostgreSQL server cannot be opened ({_kind(error)}): check host, port, database, user and password."
         ) from None
     try:
-        return _relation(connection, table)
+        return _relation(connection, table, reading)
     except psycopg.Error as error:
         connection.close()
         raise DataUnavailable(
@@ -71,35 +83,57 @@ def open_postgres(url: str, table: str) -> Relation:
         ) from None
 
 
-def _relation(connection: Connection, table: str) -> Relation:
+def _relation(connection: Connection, table: str, reading: Reading) -> Relation:
     for setting in _SETTINGS:
         connection.execute(setting)
     source = sql.Identifier(*table.split(".", maxsplit=1))
-    columns = _columns(connection, source)
-    reads = [
-        sql.SQL("{} AS {}").format(sql.SQL(read).format(sql.Identifier(name)), sql.Identifier(name))
-        for name, (read, _, _) in columns.items()
+    types = _types(connection, source)
+    check_columns(reading.kinds, types)
+    reads = {name: _read(types[name], kind, reading) for name, kind in reading.kinds.items()}
+    # What is pasted together here is ours, and names are quoted.
+    parts = [
+        sql.SQL("{} AS {}").format(sql.SQL(read).format(sql.Identifier(name)), sql.Identifier(name))  # type: ignore[arg-type]
+        for name, (read, _) in reads.items()
     ]
-    select = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(reads), source)
+    select = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(parts or [sql.SQL("1 AS one")]), source)
     engine = Backend.from_connection(connection)
-    data = engine.sql(select.as_string(), schema=ibis.schema({name: kind for name, (_, kind, _) in columns.items()}))
-    contents = {name: frozenset({content}) for name, (_, _, content) in columns.items()}
-    return Relation(engine, data, contents, failures=(psycopg.Error,))
+    schema = {name: kind for name, (_, kind) in reads.items()} or {"one": "int32"}
+    data = engine.sql(select.as_string(), schema=ibis.schema(schema))
+    return Relation(engine, read_by_rule(data, reading), reading.kinds, failures=(psycopg.Error,))
 
 
-def _columns(connection: Connection, source: sql.Identifier) -> dict[str, tuple[LiteralString, str, Content]]:
-    """Return how each column is read, its type, and what it holds."""
+def _types(connection: Connection, source: sql.Identifier) -> dict[str, str]:
+    """Return the type of each column: a name that is known here, or "text", or "other"."""
     found = connection.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(source)).description or []
     oids = [column.type_code for column in found]
     rows = connection.execute("SELECT oid, typname, typcategory FROM pg_type WHERE oid = ANY(%s)", [oids]).fetchall()
-    types = {oid: (name, category) for oid, name, category in rows}
-    columns: dict[str, tuple[LiteralString, str, Content]] = {}
-    for column in found:
-        name, category = types[column.type_code]
-        known = _READ.get(name) or (_TEXT if category in _TEXT_CATEGORIES else None)
-        read, kind = known or _TEXT
-        columns[column.name] = (read, kind, "other" if known is None else _CONTENTS[kind])
-    return columns
+    types = {
+        oid: name if name in _READ else "text" if category in _TEXT_CATEGORIES else "other"
+        for oid, name, category in rows
+    }
+    return {column.name: types[column.type_code] for column in found}
+
+
+def _read(type: str, kind: Kind, reading: Reading) -> tuple[str, str]:
+    if type == "numeric" and kind == "text":
+        return _DIGITS
+    if type == "text" and kind == "number":
+        return _parsed(reading), "float64"
+    return _TEXT if type == "text" else _READ.get(type, _OTHER)
+
+
+def _parsed(reading: Reading) -> str:
+    """Return the expression for a number that is written as text; the server has no cast that cannot fail."""
+    text = 'CAST({0} AS text) COLLATE "C"'
+    is_number = (
+        f"length({text}) <= {NUMBER_LENGTH} AND {text} ~ '^({reading.number.replace('{', '{{').replace('}', '}}')})$'"
+    )
+    digits = f"replace(trim({text}), '{reading.decimal}', '.')"
+    missing = ", ".join(
+        "'" + word.replace("'", "''").replace("{", "{{").replace("}", "}}") + "'" for word in sorted(reading.missing)
+    )
+    is_number += f" AND {text} NOT IN ({missing})" if missing else ""
+    return f"CASE WHEN {is_number} THEN {_NEAREST.replace('{0}', f'CAST({digits} AS numeric)')} END"
 
 
 def _kind(error: psycopg.Error) -> str:

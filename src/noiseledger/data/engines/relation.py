@@ -1,14 +1,15 @@
 """A query as one Ibis expression, run by whichever SQL engine holds the data: DuckDB, SQLite, PostgreSQL, Spark.
 
 Why the promise holds: each record's contribution is clamped and put on its grid inside the engine, by the same
-arithmetic as :meth:`noiseledger.core.query.Column.on_grid`, before anything is added up; sums are of integers that
-cannot overflow. Names and literals enter as expressions, never as text pasted into a statement.
+arithmetic as :meth:`noiseledger.core.query.Column.on_grid`, before anything is added up; values are read one by one
+(:mod:`noiseledger.data.engines.kinds`); sums are of integers that cannot overflow. Names and literals enter as expressions, never as text pasted into a statement.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date
 from fractions import Fraction
 from functools import cached_property, reduce
 from operator import and_, or_
@@ -24,72 +25,57 @@ from noiseledger.core.condition import (
     Constant,
     Expression,
     IsNull,
+    Kind,
     Membership,
     Not,
     Or,
 )
-from noiseledger.core.groups import Bins, Groups
+from noiseledger.core.groups import Bins, Groups, Key
 from noiseledger.core.query import Column, Query
-from noiseledger.data.cells import Value, exact_value
+from noiseledger.data.reading import Value
 from noiseledger.data.record import Record
-from noiseledger.data.source import Content, Profile
-from noiseledger.errors import DataMismatch, DataUnavailable
+from noiseledger.errors import DataUnavailable
 
-_LARGEST_DOUBLE = 1.7976931348623157e308
 _TINY = 1e-290
 #: The most that one sum of 64-bit integers can hold.
 _LARGEST_SUM = 2**63 - 1
 #: Larger sums are taken in two halves.
 _HALF_BITS = 26
-#: A decimal of up to so many digits turns into the nearest double in every engine.
-_EXACT_DIGITS = 15
+#: Below this, a whole number compares with a literal as its nearest double does.
+_EXACT_INTEGERS = 2**53
 _BATCH_ROWS = 50_000
 
 
 class Relation:
-    """A table of a SQL engine."""
+    """A table of a SQL engine whose columns were read by the rule, see :func:`read_by_rule`."""
 
     def __init__(
         self,
         engine: BaseBackend,
         table: ir.Table,
-        contents: Mapping[str, frozenset[Content]] | None = None,
+        kinds: Mapping[str, Kind],
         failures: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Look at the columns' types, unless their ``contents`` are known better; nothing is read yet.
-
-        The engine's ``failures`` are turned into ours: what it says may quote a value.
-        """
+        """Keep the table; nothing is read yet. The engine's ``failures`` are turned into ours: what it says may quote a value."""
         self._engine = engine
         self._failures = failures
-        self._contents = contents or {name: frozenset({_content(table[name])}) for name in table.columns}
-        self._table = table.select(**{name: _cleaned(table[name]) for name in table.columns})
+        self._table = table
+        self.kinds = dict(kinds)
 
     @cached_property
     def rows(self) -> int:
         """The number of records."""
         return int(self._run(self._table.aggregate(rows=self._table.count()))[0]["rows"])
 
-    @cached_property
-    def columns(self) -> Mapping[str, Profile]:
-        """The columns, by name."""
-        nulls = {f"nulls{i}": self._table[name].isnull().sum() for i, name in enumerate(self._contents)}
-        (found,) = self._run(self._table.aggregate(**nulls))
-        return {
-            name: Profile(contents, bool(found[f"nulls{i}"]))
-            for i, (name, contents) in enumerate(self._contents.items())
-        }
-
     def records(self) -> Iterator[Record]:
         """Yield the records."""
-        others = sorted(name for name, contents in self._contents.items() if "other" in contents)
-        if others:
-            raise DataMismatch(
-                f"The column {', '.join(others)} holds what is neither number, text, date nor true/false: leave it out "
-                "with a view."
-            )
+        dates = [name for name, kind in self.kinds.items() if kind == "date"]
         with self._translated():
-            yield from self._stream(self._table)
+            for record in self._stream(self._table):
+                for name in dates:
+                    day = record[name]
+                    record[name] = None if day is None else date.fromisoformat(day)
+                yield record
 
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
@@ -105,7 +91,7 @@ class Relation:
         for found in self._run(table.group_by(group=key).aggregate(**parts)):
             position = _position(query.groups, found["group"])
             if position is not None:
-                totals[position] = _whole(found, query.column)
+                totals[position] += _whole(found, query.column)
         return totals
 
     def close(self) -> None:
@@ -126,28 +112,6 @@ class Relation:
             yield
         except self._failures as error:
             raise DataUnavailable(f"The data engine failed ({type(error).__name__}): try again.") from None
-
-
-def _content(column: ir.Column) -> Content:
-    kind = column.type()
-    if kind.is_boolean():
-        return "boolean"
-    if kind.is_numeric():
-        return "number"
-    return "text" if kind.is_string() or kind.is_date() else "other"
-
-
-def _cleaned(column: ir.Column) -> ir.Column:
-    """Return a column as 64-bit integers, finite doubles, text, truth values or what it is; all else is missing."""
-    kind = column.type()
-    if (kind.is_integer() and not kind.is_unsigned_integer()) or (kind.is_integer() and kind.nbytes < 8):
-        return column.cast("int64")
-    if kind.is_numeric() and not kind.is_boolean():
-        if kind.is_decimal() and (kind.precision is None or kind.precision > _EXACT_DIGITS):
-            column = column.cast("string")
-        double = column.cast("float64")
-        return ibis.ifelse(double.abs() <= _LARGEST_DOUBLE, double, ibis.null("float64"))
-    return column.cast("string") if kind.is_date() else column
 
 
 def _condition(table: ir.Table, expression: Expression) -> Any:
@@ -190,11 +154,11 @@ def _compare(column: Any, operator: str, value: Value) -> Any:
 
 
 def _sides(column: Any, value: Value) -> tuple[Any, Any]:
-    """Return what to compare: integers where both sides are, else doubles; a column without a value may have any type."""
+    """Return what to compare: integers where both sides are, else doubles; days as their letters, whose order is theirs."""
     if not isinstance(value, Fraction):
-        literal = ibis.literal(value)
+        literal = ibis.literal(value.isoformat() if isinstance(value, date) else value)
         return column.cast(literal.type()), literal
-    if column.type().is_integer() and value.denominator == 1:
+    if column.type().is_integer() and value.denominator == 1 and abs(value) < _EXACT_INTEGERS:
         return column, ibis.literal(int(value), "int64")
     return column.cast("float64"), ibis.literal(float(value), "float64")
 
@@ -206,8 +170,17 @@ def _group(table: ir.Table, groups: Groups) -> Any:
         first, *others = groups.edges
         bins = [(_compare(column, "<", edge), ibis.literal(i, "int64")) for i, edge in enumerate(others)]
         return ibis.cases((_compare(column, "<", first), ibis.null("int64")), *bins, else_=ibis.null("int64"))
-    chosen = [_compare(column, "=", exact_value(value)) for value in groups.values]
-    return ibis.ifelse(reduce(or_, chosen), column, ibis.null(column.type()))
+    chosen = _among(column, [_exact(value) for value in groups.values])
+    return ibis.ifelse(chosen, _double_of(column), ibis.null(_double_of(column).type()))
+
+
+def _double_of(column: Any) -> Any:
+    """Return whole numbers as doubles, so that one group has one value."""
+    return column.cast("float64") if column.type().is_integer() else column
+
+
+def _exact(value: Key) -> Value:
+    return Fraction(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _position(groups: Groups, found: Any) -> int | None:
@@ -215,7 +188,10 @@ def _position(groups: Groups, found: Any) -> int | None:
         return None
     if isinstance(groups, Bins):
         return int(found)
-    return groups.index(exact_value(found))
+    # What the engine returns is one of the declared values: it was compared with them, letter by letter, before it was grouped.
+    if groups.kind == "date":
+        return groups.index(date.fromisoformat(found))
+    return groups.index(Fraction(repr(found)) if isinstance(found, float) else found)
 
 
 def _count(table: ir.Table) -> dict[str, Any]:

@@ -7,6 +7,7 @@ its web page, and listens on loopback only.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import warnings
@@ -14,20 +15,38 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import ibis
 import ibis.expr.types as ir
-from ibis.backends import BaseBackend
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions import (
+    col,
+    collate,
+    contains,
+    length,
+    lit,
+    make_valid_utf8,
+    regexp_extract_all,
+    regexp_replace,
+    replace,
+    split,
+    transform,
+    try_element_at,
+    when,
+)
+from pyspark.sql.types import StringType
 
-from noiseledger.data.engines.files import format_of
+from noiseledger.data.delimited import Dialect, columns_of, lines_of, records_of
+from noiseledger.data.engines.kinds import read_by_rule
 from noiseledger.data.engines.relation import Relation
-from noiseledger.data.engines.text import Contents, checks_of, fields_of, header_of, typed
+from noiseledger.data.formats import Format, check_format
+from noiseledger.data.reading import Reading
+from noiseledger.data.table import check_columns
 from noiseledger.errors import DataUnavailable
 
 with warnings.catch_warnings():
@@ -49,31 +68,101 @@ _SETTINGS = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.variable.substitute": "false",
-    "spark.sql.csv.parser.columnPruning.enabled": "false",
+    # The names of folders are text, whatever the others are.
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
 
 
-def open_spark(path: Path) -> Relation:
+def open_spark(path: Path, form: Format, reading: Reading, dialect: Dialect | None = None) -> Relation:
     """Open a CSV file, a Parquet file, or a folder of Parquet files."""
     if not path.exists():
         raise DataUnavailable(f"{path} cannot be read: no such file or folder.")
-    kind = "parquet" if path.is_dir() else format_of(path)
-    if kind not in ("csv", "parquet"):
+    if form not in ("csv", "parquet"):
         raise DataUnavailable(f'{path} is a database file: leave out engine = "spark".')
+    if path.is_file():
+        check_format(path, form)
     try:
         engine = connect(_session())
-        return _open_csv(engine, path) if kind == "csv" else _Relation(engine, engine.read_parquet(_literal(path)))
+        frame = _read_csv(path, dialect or Dialect(), reading) if form == "csv" else _read_parquet(path)
+        frame.createOrReplaceTempView(name := f"noiseledger_{uuid4().hex}")
+        # To Java, $ is also before a line break at the end.
+        return _Relation(engine, read_by_rule(engine.table(name), reading, end=r"\\z"), reading.kinds, _FAILURES)
     except _FAILURES as error:
         # What the engine says may quote a value, so only the kind of failure is passed on.
-        hint = ": expected commas, and as many fields in every line" if kind == "csv" else ""
-        raise DataUnavailable(f"{path} cannot be read as {kind} by Spark ({type(error).__name__}){hint}.") from None
+        raise DataUnavailable(f"{path} cannot be read as {form} by Spark ({type(error).__name__}).") from None
+
+
+def _read_parquet(path: Path) -> DataFrame:
+    """Read all files by one schema that fits all of them, and text as its letters, whatever collation it was written with."""
+    frame = _session().read.option("mergeSchema", "true").parquet(_literal(path))
+    columns = [
+        collate(frame[_ticked(field.name)], "UTF8_BINARY").alias(field.name)
+        if isinstance(field.dataType, StringType)
+        else frame[_ticked(field.name)]
+        for field in frame.schema
+    ]
+    return frame.select(*columns)
+
+
+def _read_csv(file: Path, dialect: Dialect, reading: Reading) -> DataFrame:
+    """Read lines, and cut each by the rule of :mod:`noiseledger.data.delimited`.
+
+    Spark's own reader lets a field in quotes swallow lines, so it is given none. Every line is looked at here, once, before
+    anything is asked; then each is known to be one record.
+    """
+    names = columns_of(file, dialect)
+    check_columns(reading.kinds, names)
+    if dialect.encoding != "utf-8":
+        raise DataUnavailable(f"{file} is declared as {dialect.encoding}, and Spark reads UTF-8: convert it first.")
+    header = _check_lines(file, dialect)
+    lines = _session().read.text(_literal(file), lineSep="\n").select(make_valid_utf8("value").alias("line"))
+    lines = lines.select(regexp_replace("line", r"\r\z", "").alias("line"))
+    if header is not None:
+        lines = lines.where(regexp_replace("line", r"\A\x{FEFF}", "") != lit(header))
+    if len(names) > 1:
+        lines = lines.where(length("line") > 0)
+    fields = lines.select(_cut(dialect).alias("fields"))
+    return fields.select(
+        *(try_element_at("fields", lit(place)).alias(name) for place, name in enumerate(names, start=1))
+    )
+
+
+def _check_lines(file: Path, dialect: Dialect) -> str | None:
+    """Look at every line; return the first, where it names the columns.
+
+    Spark has lines in no order, so no other may equal the first.
+    """
+    for _ in records_of(file, dialect):  # raises at a line that is no record
+        pass
+    lines = lines_of(file, dialect)
+    header = next(lines)[1] if dialect.header else None
+    for number, line in lines:
+        if line == header:
+            raise DataUnavailable(f"{file}, line {number}: it repeats the names of the columns: remove it.")
+    return header
+
+
+def _cut(dialect: Dialect) -> Column:
+    """Return the fields of a line that is known to be a record."""
+    line, delimiter, quote = col("line"), re.escape(dialect.delimiter), dialect.quote
+    plain = split(line, delimiter, -1)
+    if not quote:
+        return plain
+    # One after the other, from where a field begins to where it ends; quotes within are doubled.
+    token = (
+        rf"(?<=^|{delimiter})(?: *{quote}(?:[^{quote}]|{quote}{quote})*+{quote} *|[^{delimiter}]*+)(?={delimiter}|\z)"
+    )
+    tokens = regexp_extract_all(line, lit(token), lit(0))
+
+    def unquoted(field: Column) -> Column:
+        inner = regexp_replace(field, rf"\A *{quote}|{quote} *\z", "")
+        return when(field.rlike(rf"\A *{quote}"), replace(inner, lit(quote * 2), lit(quote))).otherwise(field)
+
+    return when(contains(line, lit(quote)), transform(tokens, unquoted)).otherwise(plain)
 
 
 class _Relation(Relation):
     """A table of Spark. Rows are fetched as they are: on Ibis' way, through pandas, integers would lose digits."""
-
-    def __init__(self, engine: BaseBackend, table: ir.Table, contents: Contents | None = None) -> None:
-        super().__init__(engine, table, contents, _FAILURES)
 
     def _run(self, expression: ir.Table) -> list[dict[str, Any]]:
         with self._translated():
@@ -89,25 +178,6 @@ class _Relation(Relation):
 
     def close(self) -> None:
         """Do nothing: Spark ends with the program, and may have other work."""
-
-
-def _open_csv(engine: BaseBackend, file: Path) -> Relation:
-    lines = engine.read_csv(
-        _literal(file),
-        schema=StructType([StructField(name, StringType()) for name in header_of(file)]),
-        inferSchema=False,
-        header=True,
-        sep=",",
-        quote='"',
-        escape='"',
-        nullValue="\0",  # of fields without quotes; those in quotes are empty text
-        multiLine=True,
-        mode="FAILFAST",
-        encoding="UTF-8",
-    )
-    text = fields_of(lines)
-    (found,) = engine.raw_sql(engine.compile(checks_of(text))).collect()
-    return _Relation(engine, *typed(text, found.asDict()))
 
 
 @cache
@@ -141,3 +211,8 @@ def _literal(path: Path) -> str:
     if set(place) & set("*?{}[]\\"):
         raise DataUnavailable(f"{path} cannot be read by Spark, which takes *?{{}}[]\\ for a pattern: rename it.")
     return f"file://{place}"
+
+
+def _ticked(name: str) -> str:
+    """Return a name that Spark does not take apart."""
+    return "`" + name.replace("`", "``") + "`"

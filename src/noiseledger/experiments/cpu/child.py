@@ -74,7 +74,7 @@ def _direct(plan: dict[str, Any]) -> Iterator[AskOne]:
 def _reading(plan: dict[str, Any]) -> Iterator[AskOne]:
     """Read the data and add noise, each time; remember nothing."""
     catalogue = read_catalogue(Path(plan["catalogue"]))
-    with closing(catalogue.source.open()) as source:
+    with closing(catalogue.open()) as source:
         yield _mechanism(catalogue, source)
 
 

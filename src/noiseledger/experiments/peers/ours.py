@@ -71,7 +71,7 @@ def _local(epsilon: str) -> Iterator[_Ledger]:
         catalogue = read_catalogue(file)
         queries = {entry.name: entry.query for entry in catalogue.entries}
         ledger_file = file.with_suffix(".ledger")
-        with closing(catalogue.source.open()) as source:
+        with closing(catalogue.open()) as source:
             ledger = LocalLedger.create(
                 ledger_file,
                 epsilon=catalogue.budget.epsilon,

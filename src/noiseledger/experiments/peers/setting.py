@@ -45,7 +45,7 @@ def truths() -> dict[str, float]:
     """Return the true answers: they may be known, and compared with, because the people are invented."""
     with people() as file:
         catalogue = read_catalogue(file)
-        with closing(catalogue.source.open()) as source:
+        with closing(catalogue.open()) as source:
             found = {}
             for entry in catalogue.entries:
                 (value,) = entry.query.value(source.totals(entry.query), source.rows)

@@ -1,0 +1,146 @@
+"""Text files of records, CSV and its relatives: how a line is cut into fields, declared and never guessed.
+
+A record is one line, and a line is cut by itself. A field that begins with a quote ends with one, blanks around them do not
+count, and a quote within is written twice; a quote anywhere else is a letter like any other. Line breaks within fields are
+refused: nobody can tell them from a quote that somebody forgot to close.
+
+Why the promise holds: no record can swallow another, since none reaches beyond its line; a file in which one would is refused
+when it is opened, before anything is sold.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from noiseledger.errors import DataUnavailable, InvalidInput
+
+DELIMITERS = (",", ";", "\t", "|")
+#: What a file may be written in. Bytes that mean nothing become the character U+FFFD, in that field alone.
+ENCODINGS = ("utf-8", "utf-16", "latin-1", "windows-1252", "iso-8859-15", "cp850")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is written."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    encoding: str = "utf-8"
+    #: Whether the first line names the columns; without it they are column_1, column_2 and so on.
+    header: bool = True
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Dialect:
+        """Read what a catalogue says of it, and take the usual for the rest."""
+        return cls(**{key.name: given[key.name] for key in fields(cls) if key.name in given})
+
+    def __post_init__(self) -> None:
+        """Refuse what no file is written in."""
+        if self.delimiter not in DELIMITERS:
+            choices = ", ".join(map(repr, DELIMITERS))
+            raise InvalidInput(f"The delimiter must be one of {choices}, not {self.delimiter!r}.")
+        if self.quote not in ('"', "'", ""):
+            raise InvalidInput(f"The quote must be '\"', \"'\" or empty for none, not {self.quote!r}.")
+        if self.encoding not in ENCODINGS:
+            raise InvalidInput(f"The encoding must be one of {', '.join(ENCODINGS)}, not {self.encoding!r}.")
+        if not isinstance(self.header, bool):
+            raise InvalidInput(f"header must be true or false, not {self.header!r}.")
+
+    def split(self, line: str) -> list[str] | None:
+        """Cut a line into its fields; None if a quote is left open, or something stands behind one that closes.
+
+        >>> Dialect().split('61, "Ulm, Donau" ,5" pipe')
+        ['61', 'Ulm, Donau', '5" pipe']
+        """
+        if not self.quote or self.quote not in line:
+            return line.split(self.delimiter)
+        found, position = [], 0
+        while True:
+            match = self._field.match(line, position)
+            if match is None:
+                return None
+            quoted = match["quoted"]
+            found.append(match["plain"] if quoted is None else quoted.replace(self.quote * 2, self.quote))
+            position = match.end()
+            if position == len(line):
+                return found
+            position += len(self.delimiter)
+
+    @cached_property
+    def _field(self) -> re.Pattern[str]:
+        q, d = re.escape(self.quote), re.escape(self.delimiter)
+        quoted = rf" *{q}(?P<quoted>(?:[^{q}]++|{q}{q})*+){q} *"
+        return re.compile(rf"(?:{quoted}|(?! *{q})(?P<plain>[^{d}]*))(?={d}|\Z)", re.DOTALL)
+
+
+def columns_of(file: Path, dialect: Dialect) -> list[str]:
+    """Return the names of a file's columns; one without a name is called by its place, such as column_1."""
+    first = next(lines_of(file, dialect), None)
+    if first is None or not first[1]:
+        raise DataUnavailable(f"{file} is empty: expected a first line with the names of the columns.")
+    names = dialect.split(first[1])
+    if names is None:
+        raise _bad_quote(file, 1)
+    places = [f"column_{place}" for place in range(1, len(names) + 1)]
+    if not dialect.header:
+        return places
+    named = [name.strip(" ") or place for name, place in zip(names, places, strict=True)]
+    for place, name in enumerate(named):
+        same = [other + 1 for other, earlier in enumerate(named[:place]) if earlier.casefold() == name.casefold()]
+        if same:
+            raise DataUnavailable(
+                f"{file}, line 1: the columns {same[0]} and {place + 1} have the same name, whatever the letters' case: "
+                "rename one of them."
+            )
+    return named
+
+
+def records_of(file: Path, dialect: Dialect) -> Iterator[list[str]]:
+    """Yield the fields of each record; refuse a file in which a line is not one, by the number of the line.
+
+    An empty line is a record where there is one column, and none elsewhere. One empty field too many at the end of a line,
+    as some programs write it, does not count.
+    """
+    width = len(columns_of(file, dialect))
+    for number, line in lines_of(file, dialect):
+        if number == 1 and dialect.header:
+            continue
+        if not line and width > 1:
+            continue
+        found = dialect.split(line)
+        if found is None:
+            raise _bad_quote(file, number)
+        while len(found) > width and line.endswith(dialect.delimiter) and not found[-1]:
+            found.pop()
+        if len(found) != width:
+            raise DataUnavailable(
+                f"{file}, line {number}: expected {width} fields, as in the first line, and found {len(found)}. If the line "
+                f"is meant so, put fields with a {dialect.delimiter!r} or a line break in them into another format, such as "
+                "Parquet; else correct it."
+            )
+        yield found
+
+
+def lines_of(file: Path, dialect: Dialect) -> Iterator[tuple[int, str]]:
+    """Yield the lines with their numbers, without what ends them."""
+    encoding = {"utf-8": "utf-8-sig"}.get(dialect.encoding, dialect.encoding)
+    codecs.lookup(encoding)
+    try:
+        with file.open(encoding=encoding, errors="replace", newline="\n") as stream:
+            for number, line in enumerate(stream, start=1):
+                yield number, line.removesuffix("\n").removesuffix("\r")
+    except OSError as error:
+        raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None
+
+
+def _bad_quote(file: Path, number: int) -> DataUnavailable:
+    return DataUnavailable(
+        f"{file}, line {number}: a quote is not closed in this line, or something follows one that closes. A field may not "
+        "have a line break in it: correct the line, or write the file as Parquet."
+    )

@@ -1,0 +1,132 @@
+"""The rule of :mod:`noiseledger.data.reading` as expressions that a SQL engine runs: one value in, one value out.
+
+A number comes out as a 64-bit integer or a finite double, text and dates as text (a date as its ten letters, whose order is
+that of days), a flag as a truth value; everything else is null. No expression fails, whatever the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+
+from noiseledger.core.condition import Kind
+from noiseledger.data.reading import DATE, DATE_LENGTH, FALSE, NUMBER_LENGTH, TRUE, WHOLE_DOUBLES, Reading
+from noiseledger.data.table import check_columns
+
+_LARGEST_DOUBLE = 1.7976931348623157e308
+#: A decimal of up to so many digits turns into the nearest double in every engine.
+_EXACT_DIGITS = 15
+_LARGEST_INTEGER_BYTES = 8
+
+
+def read_by_rule(table: ir.Table, reading: Reading, end: str = "$") -> ir.Table:
+    """Return the declared columns of a table, read by the rule; ``end`` is how the engine's patterns say "end of text"."""
+    check_columns(reading.kinds, table.columns)
+    rule = _Rule(reading, end)
+    columns = {name: rule.of(table[name], kind) for name, kind in reading.kinds.items()}
+    # A table must have a column, also where none is declared.
+    return table.select(**columns) if columns else table.select(one=ibis.literal(1))
+
+
+class _Rule:
+    """The expressions for one engine."""
+
+    def __init__(self, reading: Reading, end: str) -> None:
+        self._reading = reading
+        self._end = end
+
+    def of(self, column: ir.Column, kind: Kind) -> ir.Column:
+        """Return what the values of a column stand for."""
+        rules: dict[Kind, Callable[[ir.Column], ir.Column]] = {
+            "number": self._number,
+            "text": self._text,
+            "flag": self._flag,
+            "date": self._date,
+        }
+        return rules[kind](column)
+
+    def _number(self, column: ir.Column) -> ir.Column:
+        kind = column.type()
+        if kind.is_string():
+            return self._parsed_number(column)
+        if _is_whole(kind):
+            return column.cast("int64")
+        if not kind.is_numeric() or kind.is_boolean():
+            return ibis.null("float64")
+        return _finite(_double(column))
+
+    def _parsed_number(self, column: ir.Column) -> ir.Column:
+        # Whether it is a number is decided before it is converted: engines accept more than the rule does.
+        decimal = self._reading.decimal
+        digits = column if decimal == "." else column.replace(decimal, ".")
+        is_number = self._matches(column, self._reading.number) & (column.length() <= NUMBER_LENGTH)
+        return _finite(ibis.ifelse(is_number, digits, ibis.null("string")).try_cast("float64"))
+
+    def _text(self, column: ir.Column) -> ir.Column:
+        kind = column.type()
+        if kind.is_string():
+            return ibis.ifelse(column == "", ibis.null("string"), self._without_missing(column))
+        if _is_whole(kind) or kind.is_uuid() or (kind.is_decimal() and kind.scale == 0):
+            return column.cast("string")
+        if kind.is_date():
+            return self._date(column)
+        if not kind.is_numeric() or kind.is_boolean():
+            return ibis.null("string")
+        double = _double(column)
+        is_whole_number = (double.abs() <= WHOLE_DOUBLES) & (double.floor() == double)
+        return ibis.ifelse(is_whole_number, double, ibis.null("float64")).cast("int64").cast("string")
+
+    def _flag(self, column: ir.Column) -> ir.Column:
+        kind = column.type()
+        if kind.is_boolean():
+            return column
+        if kind.is_string():
+            given = self._without_missing(column)
+            return _either(self._matches(given, TRUE), self._matches(given, FALSE))
+        return _either(column == 1, column == 0) if kind.is_numeric() else ibis.null("boolean")
+
+    def _date(self, column: ir.Column) -> ir.Column:
+        kind = column.type()
+        if kind.is_timestamp() and kind.timezone is None:
+            column = column.date().cast("string")
+        elif kind.is_date():
+            column = column.cast("string")
+        elif not kind.is_string():
+            return ibis.null("string")
+        given = self._without_missing(column)
+        return ibis.ifelse(self._matches(given, DATE), _stripped(given).left(DATE_LENGTH), ibis.null("string"))
+
+    def _without_missing(self, column: ir.Column) -> ir.Column:
+        missing = sorted(self._reading.missing)
+        return ibis.ifelse(column.isin(missing), ibis.null("string"), column) if missing else column
+
+    def _matches(self, column: Any, pattern: str) -> Any:
+        return column.re_search(f"^({pattern}){self._end}")
+
+
+def _is_whole(kind: Any) -> bool:
+    """Say whether a type holds whole numbers, all of which are 64-bit integers."""
+    return bool(kind.is_integer() and (kind.is_signed_integer() or kind.nbytes < _LARGEST_INTEGER_BYTES))
+
+
+def _double(column: ir.Column) -> Any:
+    kind = column.type()
+    if kind.is_decimal() and (kind.precision is None or kind.precision > _EXACT_DIGITS):
+        column = column.cast("string")
+    return column.cast("float64")
+
+
+def _finite(double: Any) -> Any:
+    return ibis.ifelse(double.abs() <= _LARGEST_DOUBLE, double, ibis.null("float64"))
+
+
+def _either(true: Any, false: Any) -> Any:
+    return ibis.cases((true, ibis.literal(True)), (false, ibis.literal(False)), else_=ibis.null("boolean"))
+
+
+def _stripped(column: Any) -> Any:
+    # Blanks only, and only at the beginning, are left to cut off once the pattern has matched.
+    return column.lstrip()

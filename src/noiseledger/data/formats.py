@@ -1,0 +1,64 @@
+"""What a data file is: said by the catalogue or by the file's name, and never guessed from what is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from noiseledger.errors import DataUnavailable, InvalidInput
+
+Format: TypeAlias = Literal["csv", "parquet", "duckdb", "sqlite"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+_BY_NAME: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".duckdb": "duckdb",
+    ".sqlite": "sqlite",
+    ".sqlite3": "sqlite",
+}
+
+
+def format_by_name(file: Path) -> Format:
+    """Return the format that a file's name tells."""
+    found = _BY_NAME.get(file.suffix.lower())
+    if found is None:
+        raise InvalidInput(f'The name {file.name} does not tell what the file is: add format = "csv" (or {_others()}).')
+    return found
+
+
+def format_by_content(file: Path) -> Format:
+    """Guess the format from the first bytes; only to propose it, when a catalogue is drafted."""
+    head = _head(file)
+    if head.startswith(b"SQLite format 3\0"):
+        return "sqlite"
+    if head[8:12] == b"DUCK":
+        return "duckdb"
+    return "parquet" if head.startswith(b"PAR1") else "csv"
+
+
+def check_format(file: Path, form: Format) -> None:
+    """Refuse a file that is plainly something else, with a word on what to do."""
+    head = _head(file)
+    if head.startswith(b"PK\x03\x04"):
+        raise DataUnavailable(f"{file} is a workbook or an archive: save the table as CSV or Parquet first.")
+    if head.startswith(b"\x1f\x8b"):
+        raise DataUnavailable(f"{file} is compressed: unpack it first.")
+    found = format_by_content(file)
+    if found != form and "csv" not in (found, form):
+        raise DataUnavailable(f'{file} is a {found} file, and the catalogue says {form}: correct format = "{found}".')
+
+
+def _others() -> str:
+    return ", ".join(f'"{name}"' for name in FORMATS[1:])
+
+
+def _head(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(16)
+    except OSError as error:
+        raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None

@@ -1,0 +1,147 @@
+"""How a value is read: the one rule that every engine follows to the last bit.
+
+A column is declared as number, text, flag or date. The rule takes one value, a text from a file or whatever an engine
+holds, to a number, a text, a flag, a date, or *missing*; what is not of the declared kind is missing, for that record alone.
+
+Why the promise holds: the rule looks at one value and at the declaration, and at nothing else, least of all at other records.
+So a record contributes to a total what its own values say, and one record moves a total by no more than it contributes
+(docs/explanation/mathematics.md, section 6).
+
+Data engines are made to follow by :mod:`noiseledger.data.engines.kinds`, from the same patterns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from noiseledger.core.condition import Kind
+from noiseledger.core.condition import Value as PresentValue
+from noiseledger.errors import InvalidInput
+
+Value: TypeAlias = PresentValue | None
+
+KINDS: tuple[Kind, ...] = ("number", "text", "flag", "date")
+
+# In these patterns a blank is the only white space, and the digits are the ten of ASCII: engines agree on no others.
+#: A decimal number; {mark} is the decimal mark. No thousands apart, no hexadecimal, no inf or nan.
+NUMBER = r" *[+-]?([0-9]+({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]{{1,3}})? *"
+#: Longer texts are no numbers: every engine reads any number of this length.
+NUMBER_LENGTH = 255
+TRUE = r" *([tT][rR][uU][eE]|[tT]|[yY][eE][sS]|[yY]|1) *"
+FALSE = r" *([fF][aA][lL][sS][eE]|[fF]|[nN][oO]|[nN]|0) *"
+_YEAR = r"([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
+_LEAP = r"([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)"
+_DAY = (
+    rf"({_YEAR}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))"
+    rf"|{_LEAP}-02-29)"
+)
+#: A day of the years 1 to 9999, such as 2024-02-29; a time of day may follow, without a time zone, and does not matter.
+DATE = rf" *{_DAY}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?)? *"
+DATE_LENGTH = 10
+
+#: Up to here a double without a fraction stands for one whole number, and its digits are its text.
+WHOLE_DOUBLES = 2**53
+#: Larger decimals have no text.
+LARGE_DECIMAL = Decimal("1e38")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is declared about a dataset's columns: the kind of each, the decimal mark, and texts that mean "missing"."""
+
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    decimal: str = "."
+    missing: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse what is no kind and no decimal mark."""
+        for name, kind in self.kinds.items():
+            if kind not in KINDS:
+                raise InvalidInput(f"The kind of {name} must be one of {', '.join(KINDS)}, not {kind!r}.")
+        if self.decimal not in (".", ","):
+            raise InvalidInput(f'The decimal mark must be "." or ",", not {self.decimal!r}.')
+
+    @property
+    def number(self) -> str:
+        """The pattern of a number with this decimal mark."""
+        return NUMBER.format(mark=f"[{self.decimal}]")
+
+    def read(self, name: str, value: object) -> Value:
+        """Return what a value in the column ``name`` stands for.
+
+        >>> people = Reading({"age": "number", "town": "text"})
+        >>> people.read("age", " 61"), people.read("age", "unknown"), people.read("town", 61)
+        (Fraction(61, 1), None, '61')
+        """
+        found: Value = _RULES[self.kinds[name]](self, value)
+        return found
+
+    def record(self, values: Mapping[str, object]) -> dict[str, Value]:
+        """Return one record: every declared column, and no other; a field that is not there is missing."""
+        return {name: self.read(name, values.get(name)) for name in self.kinds}
+
+
+def _number(reading: Reading, value: object) -> Fraction | None:
+    """Return the nearest double, as the decimal that it prints as."""
+    if isinstance(value, bool):
+        return None
+    if type(value) is str:
+        if len(value) > NUMBER_LENGTH or value in reading.missing or not re.fullmatch(reading.number, value):
+            return None
+        value = float(value.replace(",", "."))
+    if not isinstance(value, int | float | Decimal | Fraction):
+        return None
+    try:
+        double = float(value)
+    except (OverflowError, ValueError):  # beyond all doubles, or a signalling NaN
+        return None
+    return Fraction(repr(double)) if isfinite(double) else None
+
+
+def _text(reading: Reading, value: object) -> str | None:
+    """Return text as it is stored; whole numbers, days and UUIDs in their one spelling."""
+    if type(value) is str:
+        return value if value and value not in reading.missing else None
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float):
+        return str(int(value)) if isfinite(value) and value.is_integer() and abs(value) <= WHOLE_DOUBLES else None
+    if isinstance(value, Decimal):
+        large = not value.is_finite() or abs(value) >= LARGE_DECIMAL
+        return str(int(value)) if not large and value == int(value) else None
+    if isinstance(value, Fraction):
+        return str(value) if value.denominator == 1 else None
+    if isinstance(value, int | UUID) or type(value) is date:
+        return str(value)
+    return None
+
+
+def _flag(reading: Reading, value: object) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float | Fraction) or (isinstance(value, Decimal) and not value.is_nan()):
+        return bool(value) if value in (0, 1) else None
+    if type(value) is not str or value in reading.missing:
+        return None
+    return True if re.fullmatch(TRUE, value) else False if re.fullmatch(FALSE, value) else None
+
+
+def _date(reading: Reading, value: object) -> date | None:
+    if isinstance(value, datetime):
+        return None if value.tzinfo else value.date()
+    if isinstance(value, date):
+        return value
+    if type(value) is not str or value in reading.missing or not re.fullmatch(DATE, value):
+        return None
+    return date.fromisoformat(value.strip(" ")[:DATE_LENGTH])
+
+
+_RULES: dict[Kind, Any] = {"number": _number, "text": _text, "flag": _flag, "date": _date}
