@@ -19,7 +19,7 @@ class _FullCells(Table):
     """A crowd: every cell of a histogram holds records, as cells do, though there is no memory taken by the records."""
 
     def __init__(self, rows: int) -> None:
-        super().__init__({"x": value} for value in range(rows))
+        super().__init__(({"x": value} for value in range(rows)), {"x": "number"})
 
     def totals(self, query: Query) -> Sequence[int]:
         """Pretend."""

@@ -23,6 +23,8 @@ file = "people.csv"
 epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
+[columns.AGE]
+kind = "number"
 """
 _QUERY = """
 [queries.over_{age}]

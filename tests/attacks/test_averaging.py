@@ -26,7 +26,7 @@ from noiseledger.ledger.book import Entry
 
 #: The cells of one histogram have independent noise: one request is 50,000 runs of the attack.
 QUERY = Query.counts_by("cell", range(50_000))
-TABLE = Table([{"cell": 7}] * 3)
+TABLE = Table([{"cell": 7}] * 3, {"cell": "number"})
 TRUTH = np.array(TABLE.totals(QUERY))
 A_LITTLE = Fraction(1, 10**6)
 

@@ -22,13 +22,15 @@ from scipy import stats
 
 from calibrated import FALSE_ALARM, check_same_law
 from noiseledger import Case, LocalLedger, Population, Query, Table, delta_for
+from noiseledger.core.condition import Kind
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.path import PATH_UNITS
 
 RUNS = 30_000
 #: Each cell of one histogram, empty or with one record in it, is one run of the attack on neighbouring datasets.
 QUERY = Query.counts_by("cell", range(RUNS))
-TABLES = (Table([], columns=["cell"]), Table([{"cell": cell} for cell in range(RUNS)]))
+KINDS: dict[str, Kind] = {"cell": "number"}
+TABLES = (Table([], KINDS), Table([{"cell": cell} for cell in range(RUNS)], KINDS))
 #: In this order they are the cases 1, 2B and 2C: each way that a number can come about.
 PRECISIONS = {Case.NEW: Fraction(1, 4), Case.EXTEND: Fraction(1), Case.BRIDGE: Fraction(1, 2)}
 

@@ -48,7 +48,7 @@ class MeetingPoint(Table):
     """Real data, handed out only when everyone who could be between check and charge is there."""
 
     def __init__(self, barrier: Barrier, patience: float) -> None:
-        super().__init__(RECORDS)
+        super().__init__(RECORDS, {"cell": "number"})
         self._barrier, self._patience = barrier, patience
 
     def totals(self, query: Query) -> Sequence[int]:

@@ -24,6 +24,7 @@ from unittest.mock import patch
 
 from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender, node
 from noiseledger.core import path
+from noiseledger.core.condition import Kind
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.query import Query
 from noiseledger.custodian import Custody, Worker
@@ -47,9 +48,16 @@ epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
 [columns.income]
+kind = "number"
 lower = 0
 upper = 100000
 missing = 0
+[columns.age]
+kind = "number"
+[columns.town]
+kind = "text"
+[columns.region]
+kind = "text"
 [queries.over_60]
 measure = "share"
 where = "age > 60"
@@ -249,10 +257,8 @@ def other_people(seed: int = 2) -> Source:
     """Return another dataset of the same shape, to answer from after publishing."""
     lines = people(seed=seed).split()
     names = lines[0].split(",")
-    return Table(
-        {name: int(cell) if cell.isdigit() else cell for name, cell in zip(names, line.split(","), strict=True)}
-        for line in lines[1:]
-    )
+    kinds: dict[str, Kind] = {"age": "number", "income": "number", "town": "text", "region": "text"}
+    return Table((dict(zip(names, line.split(","), strict=True)) for line in lines[1:]), kinds)
 
 
 def _truth(means: Sequence[Fraction | int], variance: Fraction | int) -> tuple[Fraction, ...]:

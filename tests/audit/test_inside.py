@@ -37,7 +37,8 @@ from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.query import Query
 from noiseledger.custodian.custody import commitment
 from noiseledger.data.commitment import read_secret
-from noiseledger.data.source import Profile, Source
+from noiseledger.data.reading import Reading
+from noiseledger.data.source import Source
 from noiseledger.data.table import Table
 from noiseledger.errors import DataMismatch, InvalidInput
 from noiseledger.experiments.stage import census_stage
@@ -150,7 +151,7 @@ def test_before_anything_is_revealed_the_commitment_is_opened(url: str, tmp_path
 
 def test_the_commitment_is_that_of_the_custodian(honest: Custodian) -> None:
     identity = honest.custody.identity_file.read_text()
-    with closing(honest.custody.journal(None)) as journal, closing(honest.catalogue.source.open()) as source:
+    with closing(honest.custody.journal(None)) as journal, closing(honest.catalogue.open()) as source:
         journal_digest = sha256(bytes.fromhex(identity)).digest()
         ours = Dataset(source, read_secret(honest.custody.secret_file), journal_digest).commitment()
         assert ours == commitment(honest.data, journal) == honest.contract.terms().commitment
@@ -205,7 +206,7 @@ def test_what_the_ledger_was_not_published_with_does_not_open_the_commitment(
 @pytest.mark.parametrize(("rows", "is_well"), [(1, True), (1000, False)])
 def test_a_ledger_for_more_records_than_there_are_is_wrong(rows: int, is_well: bool) -> None:
     # With more of them, shares and means would get less noise than one person needs.
-    dataset = Dataset(Table([{"age": 61}]), bytes(32), bytes(32))
+    dataset = Dataset(Table([{"age": 61}], {"age": "number"}), bytes(32), bytes(32))
     insider, report = Insider(dataset), Report("0x", 1)
     terms = wire.Terms(dataset.commitment(), rows, True, True, False, 1, 1, 1)
     insider.take(wire.Published(1, 0, "0x", terms, "0x", "0x"))
@@ -224,7 +225,8 @@ class Changing(Table):
 
 def test_data_that_changes_while_it_is_read_is_refused() -> None:
     query = Query.share("age > 60")
-    for table, changes in ((Table([{"age": 61}]), False), (Changing([{"age": 61}]), True)):
+    for kind, changes in ((Table, False), (Changing, True)):
+        table = kind([{"age": 61}], {"age": "number"})
         dataset = Dataset(table, bytes(32), bytes(32))
         assert list(dataset.totals(query)) == [1]
         if changes:
@@ -296,14 +298,10 @@ class Loud(Table):
     def totals(self, query: Query) -> Sequence[int]:
         raise DataMismatch(f"The column income has the value {AMOUNT}.")
 
-    @property
-    def columns(self) -> Mapping[str, Profile]:
-        return super().columns
-
 
 def test_what_an_engine_says_of_the_data_is_not_told(honest: Custodian, monkeypatch: pytest.MonkeyPatch) -> None:
-    def opened(_: object) -> Source:
-        return Loud(Table.read_csv(honest.catalogue.file.parent / "people.csv").records())
+    def opened(_: object, reading: Reading) -> Source:
+        return Loud(Table.read_csv(honest.catalogue.file.parent / "people.csv", reading).records(), reading)
 
     monkeypatch.setattr("noiseledger.data.location.Location.open", opened)
     report = look(honest)

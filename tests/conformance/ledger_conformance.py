@@ -21,7 +21,10 @@ from noiseledger.data import Table
 from noiseledger.errors import BudgetExceeded, InvalidInput, SensitivityUnknown, UnknownQuery
 from noiseledger.ledger.interface import Ledger
 
-PEOPLE = Table({"age": n % 90, "town": ("Ulm", "Jena")[n % 2], "income": 100 * n} for n in range(200))
+PEOPLE = Table(
+    ({"age": n % 90, "town": ("Ulm", "Jena")[n % 2], "income": 100 * n} for n in range(200)),
+    {"age": "number", "town": "text", "income": "number"},
+)
 POPULATION = Population.replace(rows=PEOPLE.rows)
 
 OVER_60 = Query.count("age > 60")

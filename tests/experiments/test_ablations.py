@@ -26,7 +26,7 @@ from noiseledger.experiments.desk import Desk, Settings, Where
 from noiseledger.experiments.workload import QUERIES, paper_requests
 from noiseledger.ledger import LocalLedger, NaiveLedger
 
-_PEOPLE = Table({"x": value} for value in range(10))
+_PEOPLE = Table(({"x": value} for value in range(10)), {"x": "number"})
 _SHARES = {name: Query.share(f"x > {number}") for number, name in enumerate(QUERIES)}
 
 

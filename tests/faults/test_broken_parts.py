@@ -127,12 +127,12 @@ class WrongShape(Table):
 
 def test_without_data_nothing_is_charged(file: Path) -> None:
     with failing(file, ConnectionError):
-        ask(file, PAID, source=BrokenData([], columns=["cell"]))
+        ask(file, PAID, source=BrokenData([], {"cell": "number"}))
 
 
 def test_with_data_of_the_wrong_shape_nothing_is_charged(file: Path) -> None:
     with failing(file, InvalidInput):
-        ask(file, PAID, source=WrongShape([], columns=["cell"]))
+        ask(file, PAID, source=WrongShape([], {"cell": "number"}))
 
 
 def test_without_enough_budget_nothing_is_charged(file: Path) -> None:
@@ -140,7 +140,9 @@ def test_without_enough_budget_nothing_is_charged(file: Path) -> None:
         ask(file, TOO_MUCH)
 
 
-@pytest.mark.parametrize(("precision", "source"), [(PAID, BrokenData([], columns=["cell"])), (TOO_MUCH, victim.SOURCE)])
+@pytest.mark.parametrize(
+    ("precision", "source"), [(PAID, BrokenData([], {"cell": "number"})), (TOO_MUCH, victim.SOURCE)]
+)
 def test_charging_first_would_charge_for_nothing(file: Path, precision: Fraction, source: Table) -> None:
     before = file.read_bytes()
     with pytest.raises((ConnectionError, BudgetExceeded)):

@@ -25,7 +25,7 @@ from noiseledger.ledger import local
 from noiseledger.ledger.store import Store
 
 QUERIES = [Query.count("cell = 1"), Query.counts_by("cell", range(20)), Query.count("cell = 2")]
-SOURCE = Table([{"cell": number % 3} for number in range(30)])
+SOURCE = Table([{"cell": number % 3} for number in range(30)], {"cell": "number"})
 #: Goes beyond precision 1 and is affordable.
 PAID = Fraction(2)
 #: The paper's cases 1, 2B, 2C and 2A, in this order.

@@ -40,8 +40,12 @@ epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
 [columns.age]
+kind = "number"
 lower = 0
 upper = 120
+missing = 0
+[columns.town]
+kind = "text"
 [queries.mean_age]
 measure = "mean"
 column = "age"
@@ -183,7 +187,7 @@ def test_the_same_calls_can_be_awaited(url: str, client: nl.Client, file: Path) 
 
 
 def test_a_local_ledger_takes_the_same_calls(tmp_path: Path, catalogue: Catalogue) -> None:
-    people, over_60 = nl.Table.read_csv(catalogue.source.place), nl.Query.share("age > 60")
+    people, over_60 = catalogue.open(), nl.Query.share("age > 60")
     file = tmp_path / "local.ledger"
     nl.LocalLedger.create(
         file, epsilon=8, delta="1e-4", population=nl.Population.replace(100), queries=[over_60], source=people

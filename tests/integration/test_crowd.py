@@ -22,12 +22,13 @@ from noiseledger.errors import BudgetExceeded
 ANALYSTS, REQUESTS_EACH = 10, 100
 NAMES = [f"over_{age}" for age in range(10, 90, 10)]
 HEAD = '[source]\nfile = "people.csv"\n[privacy]\nepsilon = {epsilon}\ndelta = "1e-4"\nneighbours = "replace"\n'
+COLUMNS = '[columns.age]\nkind = "number"\n'
 
 
 def published(folder: Path, rpc: Rpc, epsilon: int) -> Catalogue:
     (folder / "people.csv").write_text("\n".join(["age", *map(str, range(100)), ""]))
     queries = [f'[queries.{name}]\nmeasure = "share"\nwhere = "age > {name.removeprefix("over_")}"\n' for name in NAMES]
-    (folder / "people.toml").write_text(HEAD.format(epsilon=epsilon) + "".join(queries))
+    (folder / "people.toml").write_text(HEAD.format(epsilon=epsilon) + COLUMNS + "".join(queries))
     catalogue = read_catalogue(folder / "people.toml")
     publish(catalogue, Custody.of(catalogue).pin(catalogue), Sender(rpc, CUSTODIAN), WORKER.address)
     return catalogue

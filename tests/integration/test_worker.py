@@ -38,6 +38,10 @@ file = "people.csv"
 epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
+[columns.age]
+kind = "number"
+[columns.town]
+kind = "text"
 [queries.over_60]
 measure = "share"
 where = "age > 60"

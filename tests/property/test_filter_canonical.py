@@ -364,6 +364,6 @@ def test_whatever_is_accepted_is_sql(words: list[str]) -> None:
         found = parse_filter(text)
     except InvalidFilter:
         return
-    natural = {"n": "number", "k": "number", "t": "text", "b": "boolean"}
+    natural = {"n": "number", "k": "number", "t": "text", "b": "flag"}
     if all(column in natural and kind in (None, natural[column]) for column, kind in found.columns.items()):
         assert counted(text) == meaning(text)

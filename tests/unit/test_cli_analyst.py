@@ -17,6 +17,7 @@ from noiseledger.cli.exits import Interrupted, exit_code
 from noiseledger.cli.output import plain
 from noiseledger.cli.progress import Progress
 from noiseledger.cli.wishes import complete_query
+from noiseledger.data.catalogue import read_catalogue
 
 HOSTILE = "[red]x\x1b[31m\u202e"
 OVER_60 = nl.Query.share("age > 60")
@@ -29,11 +30,30 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return Runner(monkeypatch, capsys)
 
 
+CATALOGUE = """
+[source]
+file = "people.csv"
+[privacy]
+epsilon = 8
+delta = "1e-4"
+neighbours = "replace"
+[columns.age]
+kind = "number"
+[columns.town]
+kind = "text"
+[queries.over_60]
+measure = "share"
+where = "age > 60"
+"""
+
+
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
     file = tmp_path / "people.csv"
     file.write_text("\n".join(["age,town", *(f"{age},{'Ulm' if age % 3 else 'Jena'}" for age in range(100)), ""]))
-    return file
+    catalogue = tmp_path / "people.toml"
+    catalogue.write_text(CATALOGUE)
+    return catalogue
 
 
 def make_ledger(file: Path, *queries: nl.Query, kind: type[nl.LocalLedger] = nl.LocalLedger) -> Path:
@@ -198,11 +218,14 @@ def test_mistyped_words_get_a_hint(run: Runner, ledger: Path) -> None:
 
 
 def test_hostile_names_are_shown_and_not_obeyed(run: Runner, tmp_path: Path) -> None:
-    queries = [nl.Query.mean(nl.Column.of(HOSTILE, 0, 10)), nl.Query.counts_by("[b]y", [HOSTILE, "\n[link]"])]
+    queries = [
+        nl.Query.mean(nl.Column.of(HOSTILE, 0, 10, missing=0)),
+        nl.Query.counts_by("[b]y", [HOSTILE, "\n[link]"]),
+    ]
     file = make_ledger(tmp_path / "hostile.ledger", *queries)
     with (tmp_path / "data.csv").open("w") as stream:
         stream.write(f"{HOSTILE},[b]y\n" + f"5,{HOSTILE}\n" * 100)
-    table = nl.Table.read_csv(tmp_path / "data.csv")
+    table = nl.Table.read_csv(tmp_path / "data.csv", {HOSTILE: "number", "[b]y": "text"})
     with nl.connect(file, source=table, analyst=HOSTILE) as client:
         client.ask([nl.Ask(query, precision=1) for query in queries])
     for words in (("queries",), ("budget",), ("history",)):
@@ -273,7 +296,7 @@ def test_watching_a_local_file(ledger: Path, people: Path) -> None:
     )
     assert watching.stdout is not None
     assert json.loads(watching.stdout.readline())["event"] == "watching"
-    with nl.connect(ledger, source=nl.Table.read_csv(people), analyst="Ada") as client:
+    with nl.connect(ledger, source=read_catalogue(people).open(), analyst="Ada") as client:
         answer = client.ask(OVER_60, precision=1)
     asked, revealed = (json.loads(watching.stdout.readline()) for _ in range(2))
     assert (asked["event"], asked["analyst"], asked["cost_exact"], asked["case"]) == ("asked", "Ada", "1", "1")

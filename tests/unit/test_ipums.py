@@ -21,6 +21,8 @@ from noiseledger.core.sensitivity import Neighbours, sensitivity
 from noiseledger.data import Table, ipums
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.engines.files import open_file
+from noiseledger.data.formats import Format, format_by_name
+from noiseledger.data.reading import Reading
 from noiseledger.data.source import Source, check_query
 from noiseledger.errors import InvalidInput
 from unit.test_cli import run
@@ -55,12 +57,16 @@ def totals_by_pandas(people: pd.DataFrame) -> dict[str, int]:
 
 def totals_by_us(catalogue: Catalogue, source: Source) -> dict[str, int]:
     for entry in catalogue.entries:
-        check_query(entry.query, source.columns)
+        check_query(entry.query, source.kinds)
     return {entry.name: source.totals(entry.query)[0] for entry in catalogue.entries}
 
 
-def parquet_table(file: Path) -> Table:
-    return Table(parquet.read_table(file).to_pylist())
+def read_csv(file: Path, form: Format, reading: Reading) -> Source:
+    return Table.read_csv(file, reading)
+
+
+def read_parquet(file: Path, form: Format, reading: Reading) -> Source:
+    return Table(parquet.read_table(file).to_pylist(), reading)
 
 
 @pytest.mark.parametrize(
@@ -68,15 +74,15 @@ def parquet_table(file: Path) -> Table:
     [
         ("people.csv", open_file),
         ("people.parquet", open_file),
-        ("people.csv", Table.read_csv),
-        ("people.parquet", parquet_table),
+        ("people.csv", read_csv),
+        ("people.parquet", read_parquet),
     ],
 )
 def test_the_true_totals_are_those_of_pandas(
-    folder: Path, catalogue: Catalogue, name: str, read: Callable[[Path], Source]
+    folder: Path, catalogue: Catalogue, name: str, read: Callable[[Path, Format, Reading], Source]
 ) -> None:
     people = pd.read_csv(folder / "people.csv")
-    with closing(read(folder / name)) as source:
+    with closing(read(folder / name, format_by_name(folder / name), catalogue.reading)) as source:
         assert source.rows == len(people) == 5000
         assert totals_by_us(catalogue, source) == totals_by_pandas(people)
 
@@ -92,7 +98,7 @@ def test_the_codes_of_a_real_extract_count_as_documented(tmp_path: Path, catalog
     for number, frame in enumerate((people, recoded)):
         file = tmp_path / f"{number}.parquet"
         frame.astype("Int64").to_parquet(file)
-        with closing(open_file(file)) as source:
+        with closing(open_file(file, "parquet", catalogue.reading)) as source:
             assert totals_by_us(catalogue, source) == totals_by_pandas(frame)
     difference = totals_by_pandas(people)["mean_personal_income"] - totals_by_pandas(recoded)["mean_personal_income"]
     assert difference == children * 1_000_000

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from noiseledger.core.condition import Kind
 from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Population
@@ -27,7 +28,8 @@ from noiseledger.errors import (
 from noiseledger.ledger import LocalLedger, NaiveLedger, open_ledger, store
 from noiseledger.ledger.store import from_text, to_text
 
-PEOPLE = Table({"age": n, "income": None if n == 7 else n} for n in range(50))
+KINDS: dict[str, Kind] = {"age": "number", "income": "number"}
+PEOPLE = Table(({"age": n, "income": None if n == 7 else n} for n in range(50)), KINDS)
 OVER_20 = Query.count("age > 20")
 
 
@@ -102,10 +104,10 @@ def test_without_data_only_free_requests_are_answered(file: Path) -> None:
 def test_other_data_is_refused(file: Path) -> None:
     create(file).close()
     with pytest.raises(DataMismatch, match="for 50 rows") as caught:
-        LocalLedger.open(file, Table({"age": n} for n in range(49)))
+        LocalLedger.open(file, Table(({"age": n} for n in range(49)), KINDS))
     assert "49" not in str(caught.value)
     with pytest.raises(DataMismatch, match="no column age"):
-        LocalLedger.open(file, Table({"years": n} for n in range(50)))
+        LocalLedger.open(file, Table(({"years": n} for n in range(50)), {"years": "number"}))
 
 
 def test_what_depends_on_single_records_fails_before_the_custodian_never_before_an_analyst(file: Path) -> None:
@@ -147,7 +149,7 @@ def test_the_truth_is_asked_for_only_when_paying(file: Path) -> None:
             self.calls += 1
             return super().totals(query)
 
-    people = Counted({"age": n} for n in range(50))
+    people = Counted(({"age": n} for n in range(50)), KINDS)
     create(file).close()
     ledger = LocalLedger.open(file, people)
     for precision in ("1", "0.5", "1", "2", "1.5"):

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from noiseledger.data.location import Location
+from noiseledger.data.reading import Reading
 from noiseledger.errors import DataUnavailable
 
 
@@ -24,4 +25,4 @@ def test_a_library_that_is_not_installed_is_named(
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(DataUnavailable, match=rf"pip install 'noiseledger\[{location.engine}\]'"):
-        location.open()
+        location.open(Reading())

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from noiseledger.core.condition import Kind
 from noiseledger.core.query import Column, Query
 from noiseledger.data import Table
 from noiseledger.data.commitment import Commitment
@@ -16,13 +17,14 @@ from noiseledger.errors import DataMismatch, DataUnavailable
 SECRET = bytes(32)
 OVER_60, OVER_30 = Query.count("age > 60"), Query.count("age > 30")
 PEOPLE = [{"age": age} for age in (20, 40, 61, 80)]
+KINDS: dict[str, Kind] = {"age": "number"}
 
 
 class Edited(Table):
     """A source that somebody edits: after so many looks at it, one person is ten years older."""
 
     def __init__(self, looks: int) -> None:
-        super().__init__(PEOPLE)
+        super().__init__(PEOPLE, KINDS)
         self._left = looks
 
     def totals(self, query: Query) -> Sequence[int]:
@@ -33,11 +35,11 @@ class Edited(Table):
 
     def _now(self) -> Table:
         self._left -= 1
-        return Table(PEOPLE if self._left >= 0 else [*PEOPLE[:1], {"age": 65}, *PEOPLE[2:]])
+        return Table(PEOPLE if self._left >= 0 else [*PEOPLE[:1], {"age": 65}, *PEOPLE[2:]], KINDS)
 
 
 def test_it_answers_as_the_source_did() -> None:
-    source = Table(PEOPLE)
+    source = Table(PEOPLE, KINDS)
     pinned = Pinned(source, [OVER_60, OVER_30], SECRET)
     assert pinned.rows == 4
     assert pinned.root == Commitment(source.records(), SECRET).root
@@ -59,12 +61,12 @@ def test_data_that_changes_afterwards_changes_nothing() -> None:
 
 
 def test_what_the_data_cannot_answer_is_refused_at_once() -> None:
-    with pytest.raises(DataMismatch, match="no column"):
-        Pinned(Table(PEOPLE), [Query.sum(Column.of("income", 0, 1))], SECRET)
+    with pytest.raises(DataMismatch, match="no declared column income"):
+        Pinned(Table(PEOPLE, KINDS), [Query.sum(Column.of("income", 0, 1))], SECRET)
 
 
 def test_other_queries_and_records_are_not_held() -> None:
-    pinned = Pinned(Table(PEOPLE), [OVER_60], SECRET)
+    pinned = Pinned(Table(PEOPLE, KINDS), [OVER_60], SECRET)
     with pytest.raises(DataUnavailable, match="not in the catalogue"):
         pinned.totals(OVER_30)
     with pytest.raises(DataUnavailable):

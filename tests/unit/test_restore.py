@@ -13,7 +13,7 @@ from noiseledger.data import Table
 from noiseledger.errors import BudgetExceeded, DataMismatch, LedgerFull, LedgerNotFound, QueryClosed
 from noiseledger.ledger import LocalLedger
 
-PEOPLE = Table({"age": n} for n in range(50))
+PEOPLE = Table(({"age": n} for n in range(50)), {"age": "number"})
 OVER_20, OVER_30, OVER_40 = (Query.count(f"age > {age}") for age in (20, 30, 40))
 HALF, ONE, TWO = Fraction(1, 2), Fraction(1), Fraction(2)
 

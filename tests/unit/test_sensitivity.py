@@ -8,6 +8,7 @@ from itertools import product
 
 import pytest
 
+from noiseledger.core.condition import Kind
 from noiseledger.core.groups import Keys
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
@@ -35,14 +36,17 @@ def records(column: Column) -> list[dict[str, Fraction | str]]:
     return [{"x": x, "g": g, "m": m} for x, g, m in product(values, "abz", "yn")]
 
 
+KINDS: dict[str, Kind] = {"x": "number", "g": "text", "m": "text"}
+
+
 def neighbours(column: Column, notion: Neighbours) -> Iterator[tuple[Table, Table]]:
     kinds = records(column)
     if notion is Neighbours.REPLACE:
         for one, other in product(kinds, kinds):
-            yield Table([one, kinds[0]]), Table([other, kinds[0]])
+            yield Table([one, kinds[0]], KINDS), Table([other, kinds[0]], KINDS)
     else:
         for one in kinds:
-            yield Table([one, kinds[0]]), Table([kinds[0]])
+            yield Table([one, kinds[0]], KINDS), Table([kinds[0]], KINDS)
 
 
 def largest_distance(query: Query, column: Column, notion: Neighbours, rows: int | None) -> Fraction:

@@ -88,7 +88,8 @@ def catalogue() -> str:
     where = f"town = '{SCRIPT}'"
     parts = [
         '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 8\ndelta = "1e-4"\nneighbours = "replace"',
-        f"[columns.{quoted(COLUMN)}]\nlower = 0\nupper = 10",
+        f"[columns.{quoted(COLUMN)}]\nkind = 'number'\nlower = 0\nupper = 10\nmissing = 0",
+        "[columns.age]\nkind = 'number'\n[columns.town]\nkind = 'text'",
         f'[queries.{quoted(SCRIPT)}]\nmeasure = "mean"\ncolumn = {quoted(COLUMN)}',
         f'[queries.{quoted(IMAGE)}]\nmeasure = "share"\nwhere = {quoted(where)}',
         '[queries.good]\nmeasure = "share"\nwhere = "age > 60"',

@@ -22,6 +22,7 @@ from typing import Any
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
 from noiseledger.chain.contract import event
 from noiseledger.chain.values import CASES, Request, from_units
+from noiseledger.core.condition import Kind
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
 from noiseledger.core.request import Wish
@@ -45,8 +46,11 @@ _MOST = 1000
 _PRIVACY = """
 source = {{ file = "people.csv" }}
 privacy = {{ epsilon = {epsilon}, delta = {delta}, neighbours = "{neighbours}" }}
-columns.income = {{ lower = 0, upper = {most} }}
+columns.income = {{ kind = "number", lower = 0, upper = {most}, missing = 0 }}
+columns.ill = {{ kind = "flag" }}
+columns.cell = {{ kind = "number" }}
 """
+_KINDS: dict[str, Kind] = {"income": "number", "ill": "flag", "cell": "number"}
 _ONE_PERSON = """
 queries.ill = { measure = "count", where = "ill = TRUE" }
 queries.mean_income = { measure = "mean", column = "income" }
@@ -81,9 +85,9 @@ class Setting:
         """The dataset and its neighbour."""
         if self.cells == 1:
             others, target = [{"ill": False, "income": 0}] * (_ROWS - 1), {"ill": True, "income": _MOST}
-            return Table([*others, others[0]]), Table([*others, target])
+            return Table([*others, others[0]], _KINDS), Table([*others, target], _KINDS)
         present = [{"cell": cell, "income": _MOST} for cell in range(self.cells)]
-        return Table([], columns=["cell", "income"]), Table(present)
+        return Table([], _KINDS), Table(present, _KINDS)
 
 
 class Pipe(Rpc):

@@ -49,9 +49,10 @@ class Step:
 
 def made_up_people() -> Table:
     """Return 60 invented people."""
-    return Table(
+    people = [
         {"age": 20 + (37 * n) % 70, "smokes": n % 4 == 0, "town": ("Ulm", "Jena", "Lille")[n % 3]} for n in range(60)
-    )
+    ]
+    return Table(people, {"age": "number", "smokes": "flag", "town": "text"})
 
 
 def run_example() -> list[Step]:

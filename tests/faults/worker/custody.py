@@ -25,9 +25,14 @@ epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
 [columns.income]
+kind = "number"
 lower = 0
 upper = 1_000_000_000
 missing = 0
+[columns.age]
+kind = "number"
+[columns.town]
+kind = "text"
 [queries.over_60]
 measure = "share"
 where = "age > 60"

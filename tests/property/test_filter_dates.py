@@ -1,0 +1,40 @@
+"""Dates in filters are whole days: two filters have the same text if and only if they count the same days."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noiseledger.core.filter import Filter, parse_filter
+
+#: All days that the filters below can tell apart, and the ends of the calendar.
+DAYS = [date.min, *(date(2020, 2, 26) + timedelta(days=n) for n in range(8)), date.max]
+literals = st.sampled_from(DAYS[:1] + DAYS[2:-2] + DAYS[-1:]).map(lambda day: f"DATE '{day.isoformat()}'")
+comparisons = st.tuples(st.sampled_from(["=", "<>", "<", "<=", ">", ">="]), literals).map(lambda p: f"d {p[0]} {p[1]}")
+leaves = comparisons | st.lists(literals, min_size=1, max_size=3).map(lambda days: f"d IN ({', '.join(days)})")
+
+
+def combine(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    pair = st.tuples(inner, st.sampled_from(["AND", "OR"]), inner).map(lambda p: f"({p[0]}) {p[1]} ({p[2]})")
+    return pair | inner.map(lambda term: f"NOT ({term})")
+
+
+filters = st.recursive(leaves | st.just("d IS NULL"), combine, max_leaves=6).map(parse_filter)
+
+
+def counted(found: Filter) -> list[bool]:
+    return [found.matches({"d": day}) for day in [*DAYS, None]]
+
+
+@given(filters)
+def test_the_canonical_text_counts_the_same_days(found: Filter) -> None:
+    again = parse_filter(found.canonical)
+    assert counted(again) == counted(found)
+    assert again.canonical == found.canonical
+
+
+@given(filters, filters)
+def test_the_same_days_have_one_text(one: Filter, other: Filter) -> None:
+    assert (one.canonical == other.canonical) == (counted(one) == counted(other))
