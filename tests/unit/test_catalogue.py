@@ -22,14 +22,17 @@ delta = "1e-4"
 neighbours = "replace"
 
 [columns.income]
+kind = "number"
 lower = -10_000
 upper = 1e6
 missing = 0
 
 [columns."hours worked"]
+kind = "number"
 lower = 0
 upper = 100
 grid = "0.5"
+missing = 0
 
 [queries.mean_income]
 measure = "mean"
@@ -51,6 +54,12 @@ column = "hours worked"
 by = "race"
 groups = ["b", "a"]
 where = "age > 15"
+
+[columns.age]
+kind = "number"
+
+[columns.race]
+kind = "text"
 """
 
 
@@ -74,7 +83,7 @@ def test_a_good_catalogue_is_read_whole(tmp_path: Path) -> None:
     assert catalogue.neighbours is Neighbours.REPLACE
     assert catalogue.population(5) == Population.replace(5)
     income = Column.of("income", -10_000, 1_000_000, missing=0)
-    hours = Column.of("hours worked", 0, 100, grid="0.5")
+    hours = Column.of("hours worked", 0, 100, grid="0.5", missing=0)
     assert catalogue.columns == (income, hours)
     assert {entry.name: entry.query for entry in catalogue.entries} == {
         "mean_income": Query.mean(income),
@@ -95,18 +104,54 @@ def test_a_good_catalogue_is_read_whole(tmp_path: Path) -> None:
         ('"replace"', '"replce"', 8, 'neighbours = "replace" or "add-remove"'),
         ("lower = -10_000", "lower = 2e6", 10, "must be below the upper"),
         ("lower = -10_000", "", 10, "true minima and maxima are private"),
-        ('grid = "0.5"', 'grid = "0.3"', 15, "not on the grid"),
-        ('column = "income"', 'column = "incme"', 20, "did you mean income?"),
-        ('measure = "mean"', 'measure = "meen"', 20, "did you mean mean?"),
-        ('where = "age > 60"', 'where = "age >"', 25, "cannot be read"),
-        ('where = "age > 60"', "where = 60", 25, "a condition in quotes"),
-        ('where = "age > 60"', "", 25, "number of all rows is public"),
-        ("edges = [0, 20, 40.5]", "edges = [0, 20, 20]", 29, "must rise"),
-        ("edges = [0, 20, 40.5]", "", 29, "either groups"),
-        ('by = "age"', "", 29, "need a column to group by"),
-        ("ceiling = 0.5", "ceiling = -1", 20, "ceiling must be above 0"),
-        ("ceiling = 0.5", "cieling = 0.5", 23, "did you mean ceiling?"),
+        ('grid = "0.5"', 'grid = "0.3"', 16, "not on the grid"),
+        ('column = "income"', 'column = "incme"', 23, "did you mean income?"),
+        ('measure = "mean"', 'measure = "meen"', 23, "did you mean mean?"),
+        ('where = "age > 60"', 'where = "age >"', 28, "cannot be read"),
+        ('where = "age > 60"', "where = 60", 28, "a condition in quotes"),
+        ('where = "age > 60"', "", 28, "number of all rows is public"),
+        ("edges = [0, 20, 40.5]", "edges = [0, 20, 20]", 32, "must rise"),
+        ("edges = [0, 20, 40.5]", "", 32, "either groups"),
+        ('by = "age"', "", 32, "need a column to group by"),
+        ("ceiling = 0.5", "ceiling = -1", 23, "ceiling must be above 0"),
+        ("ceiling = 0.5", "cieling = 0.5", 26, "did you mean ceiling?"),
         ("[source]", "[sauce]\nx = 1\n[source]", 2, "did you mean source?"),
+        (
+            'kind = "number"\nlower = -10',
+            "lower = -10",
+            10,
+            "needs kind: one of number, text, flag, date (it has bounds",
+        ),
+        (
+            'kind = "number"\nlower = -10',
+            'kind = "text"\nlower = -10',
+            10,
+            "lower is for numbers, and income is declared as text",
+        ),
+        ("missing = 0", "", 10, "column income needs missing: what a missing value counts as"),
+        (
+            '[columns.race]\nkind = "text"',
+            "",
+            36,
+            'looks at race, which is not declared: add [columns.race] with kind = "text"',
+        ),
+        (
+            '[columns.race]\nkind = "text"',
+            '[columns.race]\nkind = "flag"',
+            36,
+            "race is declared as flag, and the query takes it for text",
+        ),
+        (
+            '[columns.race]\nkind = "text"',
+            '[columns.race]\nkind = "string"',
+            47,
+            "must be one of number, text, flag, date, not 'string'",
+        ),
+        ("[source]", '[source]\nformat = "excel"', 2, "format must be one of csv, parquet"),
+        ("people.csv", "people.dat", 2, 'add format = "csv"'),
+        ("[source]", "[source]\nmissing = 9", 2, "missing must be a list of texts"),
+        ("[source]", '[source]\ndecimal = ";"', 2, 'must be "." or ","'),
+        ("[source]", '[source]\ndelimiter = "::"', 2, "delimiter must be one of"),
     ],
 )
 def test_every_mistake_has_a_line_and_a_hint(tmp_path: Path, before: str, after: str, line: int, message: str) -> None:
@@ -119,18 +164,18 @@ def test_every_mistake_has_a_line_and_a_hint(tmp_path: Path, before: str, after:
 
 def test_all_problems_are_found_at_once(tmp_path: Path) -> None:
     text = GOOD.replace("epsilon = 8", "epsilon = -1").replace('"replace"', '"x"').replace('"mean"', '"median"')
-    assert [line for line, _ in problems(tmp_path, text)] == [6, 8, 20]
+    assert [line for line, _ in problems(tmp_path, text)] == [6, 8, 23]
 
 
 def test_one_meaning_has_one_name(tmp_path: Path) -> None:
     twin = GOOD + '\n[queries.seniors]\nmeasure = "share"\nwhere = "60 < age"\n'
     ((line, message),) = problems(tmp_path, twin)
-    assert (line, message) == (41, "This is the same query as over_60: remove one of them.")
+    assert (line, message) == (50, "This is the same query as over_60: remove one of them.")
 
 
 def test_a_mean_has_no_bound_when_the_number_of_rows_is_private(tmp_path: Path) -> None:
     found = problems(tmp_path, GOOD.replace('"replace"', '"add-remove"'))
-    assert [line for line, _ in found] == [20, 25]
+    assert [line for line, _ in found] == [23, 28]
     assert all("private" in message for _, message in found)
 
 
