@@ -28,7 +28,7 @@ PEOPLE = Table(
 POPULATION = Population.replace(rows=PEOPLE.rows)
 
 OVER_60 = Query.count("age > 60")
-MEAN_INCOME = Query.mean(Column.of("income", 0, 20_000))
+MEAN_INCOME = Query.mean(Column.of("income", 0, 20_000, missing=0))
 TOWNS = Query.counts_by("town", ["Jena", "Ulm"])
 CATALOGUE = (OVER_60, MEAN_INCOME, TOWNS)
 
