@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from attacks.combining import RUNS_TO_SEE_A_GAIN, Errors, best_combination, check_no_gain
 from attacks.weakened_paths import PaperPath
 from calibrated import check_deviation
-from noiseledger.core.path import Path
+from noiseledger.core.coins import Coins
+from noiseledger.core.path import Case, Path, Price, Reveal
+from noiseledger.ledger.public import PublicPath
 
 TRUTH = Fraction(1000)
 #: Deviation 1 goes to a third analyst; then one of the two who pool buys 2.5, the other 2.
@@ -66,6 +68,34 @@ def test_whatever_was_sold_in_whatever_order_pooling_gains_nothing(history: tupl
     sold, left_out = history
     errors = pool(Path, sold, RUNS_TO_SEE_A_GAIN, left_out)
     check_no_gain(errors[0], errors[1:])
+
+
+def public_answers(sold: list[Fraction], names: list[str]) -> Errors:
+    """Sell precision 1 on a chain; return the errors of answers below it, made from the public coins of these queries."""
+    runs = RUNS_TO_SEE_A_GAIN
+    truth = [TRUTH] * runs
+    end = Path(runs).reveal(Fraction(1), lambda: truth).point
+    answers = []
+    for precision, name in zip(sold, names, strict=True):
+        coins = Coins(1, "0x" + "11" * 20, name * 32)
+        point = PublicPath(coins, [Fraction(1)], [end]).point(precision)
+        answers.append(Reveal(Price(precision, Case.BRIDGE, Fraction(0), ()), point or ()).answer)
+    return np.array([[float(value - TRUTH) for value in answer] for answer in answers])
+
+
+# Few midpoints from the end of the gap, to be quick: the answers of any two requests are points of one tree.
+FREE = [Fraction(1, 4), Fraction(3, 16), Fraction(1, 8)]
+
+
+def test_free_answers_from_public_coins_are_no_better_together_either() -> None:
+    errors = public_answers(FREE, ["aa"] * 3)
+    check_no_gain(errors[0], errors[1:])
+
+
+def test_coins_of_their_own_for_each_request_would_average_out() -> None:
+    errors = public_answers(FREE, ["aa", "bb", "cc"])
+    with pytest.raises(AssertionError):
+        check_no_gain(errors[0], errors[1:])
 
 
 def test_so_few_runs_are_enough_to_see_the_papers_scheme_give_way() -> None:

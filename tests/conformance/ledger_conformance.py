@@ -1,13 +1,14 @@
 """What must be true of every ledger, present and future.
 
 A ledger's own test module inherits the classes and provides the fixture ``make_ledger``: a function that takes queries and
-a budget and returns a fresh ledger on the dataset below. ``ReuseConformance`` is for ledgers that reveal one path per
-query, ``NaiveConformance`` for those where every request pays in full.
+a budget and returns a fresh ledger on the dataset below; and ``open_again``, which lets others look at it.
+``ReuseConformance`` is for ledgers that reveal one path per query, ``NaiveConformance`` for those where every request pays
+in full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
@@ -34,6 +35,8 @@ CATALOGUE = (OVER_60, MEAN_INCOME, TOWNS)
 
 #: Makes a fresh ledger with the catalogue and a budget of (epsilon, delta).
 MakeLedger = Callable[[int, str], Ledger]
+#: Returns the ledger that was made, as others see it: who opens it now, without the data, and knows nothing from before.
+OpenAgain = Callable[[Ledger], Sequence[Ledger]]
 
 
 class LedgerConformance:
@@ -113,6 +116,19 @@ class LedgerConformance:
         assert (two.number, two.epsilon, two.delta) == (second.record, None, None)
         assert (two.values, two.spent) == (second.values, first.cost + second.cost)
         assert list(ledger.records(after=one.number)) == [two]
+
+    def test_a_recorded_request_has_one_answer(self, ledger: Ledger, open_again: OpenAgain) -> None:
+        """The one that was given, for everyone and at every look, also if a better one is bought before it is answered."""
+        together: list[tuple[Query, Wish]] = [(TOWNS, {"precision": p}) for p in ("0.2", "0.1", "0.5")]
+        given = ledger.ask_many(together)
+        given += [ledger.ask(OVER_60, precision=p) for p in ("0.3", "0.15", "0.15", "0.1", "0.4", "0.35", "0.15")]
+        values = {answer.record: answer.values for answer in given}
+        for reader in (ledger, ledger, *open_again(ledger), *open_again(ledger)):
+            assert {record.number: record.values for record in reader.records()} == values
+        ledger.ask(OVER_60, precision="0.5")
+        for reader in (ledger, *open_again(ledger)):
+            found = {record.number: record.values for record in reader.records()}
+            assert found | values == found
 
     def test_a_refusal_changes_nothing_and_says_how_much_is_missing(self, ledger: Ledger) -> None:
         ledger.ask(OVER_60, precision=3)
@@ -214,6 +230,22 @@ class ReuseConformance(LedgerConformance):
         again = ledger.ask(TOWNS, precision="0.3", analyst="Ben")
         assert (again.case, again.cost) == (Case.KNOWN, 0)
         assert again.values == first.values
+
+    def test_everyone_gets_the_same_free_answer(self, ledger: Ledger, open_again: OpenAgain) -> None:
+        ledger.ask(TOWNS, precision=1)
+        first = ledger.ask(TOWNS, precision="0.3", analyst="Ada")
+        again = open_again(ledger)[0].ask(TOWNS, precision="0.3", analyst="Ben")
+        assert (first.case, again.cost) == (Case.BRIDGE, 0)
+        assert again.values == first.values
+        assert ledger.ask(TOWNS, precision="0.2").values != first.values
+
+    def test_a_case_is_the_one_that_was_quoted(self, ledger: Ledger) -> None:
+        for precision in ("1", "0.5", "0.5", "0.25", "0.75", "0.5", "1", "2", "1", "0.5", "1.5"):
+            quote = ledger.quote(OVER_60, precision=precision)
+            answer = ledger.ask(OVER_60, precision=precision)
+            *_, record = ledger.records()
+            assert answer.case == quote.price.case == record.case
+            assert answer.built_from == record.built_from
 
     def test_free_requests_are_served_when_the_budget_is_gone(self, ledger: Ledger) -> None:
         ledger.ask(OVER_60, precision=ledger.budget().total)

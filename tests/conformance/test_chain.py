@@ -8,14 +8,24 @@ from fractions import Fraction
 
 import pytest
 
-from conformance.ledger_conformance import CATALOGUE, PEOPLE, POPULATION, MakeLedger, NaiveConformance, ReuseConformance
+from conformance.ledger_conformance import (
+    CATALOGUE,
+    PEOPLE,
+    POPULATION,
+    MakeLedger,
+    NaiveConformance,
+    OpenAgain,
+    ReuseConformance,
+)
 from noiseledger.chain import Key, PrivacyLedgerContract, Reveal, Rpc, Sender, Terms, node
 from noiseledger.core.budget import Budget
+from noiseledger.core.coins import bridge
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.path import PATH_UNITS
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.interface import Ledger
+from noiseledger.ledger.mirror import Mirror
 
 CUSTODIAN, WORKER, _ = (Key.from_hex(key) for key in node.PLAY_KEYS)
 
@@ -76,6 +86,23 @@ def workers() -> Iterator[list[MinimalWorker]]:
     yield started
     for worker in started:
         worker.stop()
+
+
+@pytest.fixture
+def open_again() -> Iterator[OpenAgain]:
+    """Two who look at the chain by a connection of their own: a client, and the web pages' mirror."""
+    connections: list[Rpc] = []
+
+    def open_again(ledger: Ledger) -> list[Ledger]:
+        assert isinstance(ledger, ChainLedger)
+        bridge.cache_clear()  # as in another process
+        connections.append(Rpc(ledger.contract.rpc.url))
+        contract = PrivacyLedgerContract(connections[-1], ledger.contract.address)
+        return [ChainLedger(contract), Mirror(contract).look()]
+
+    yield open_again
+    for connection in connections:
+        connection.close()
 
 
 class TestChainLedger(ReuseConformance):

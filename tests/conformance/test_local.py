@@ -14,6 +14,7 @@ from conformance.ledger_conformance import (
     POPULATION,
     MakeLedger,
     NaiveConformance,
+    OpenAgain,
     ReuseConformance,
 )
 from noiseledger.core.query import Query
@@ -51,6 +52,19 @@ def maker(kind: type[LocalLedger], folder: Path, *, reopen: bool) -> MakeLedger:
         return Reopened(file) if reopen else ledger  # type: ignore[return-value]
 
     return make
+
+
+@pytest.fixture
+def open_again(tmp_path: Path) -> Iterator[OpenAgain]:
+    opened: list[Ledger] = []
+
+    def open_again(_: Ledger) -> list[Ledger]:
+        opened.append(open_ledger(tmp_path / "test.ledger"))
+        return opened[-1:]
+
+    yield open_again
+    for ledger in opened:
+        ledger.close()
 
 
 @pytest.fixture(params=[False, True], ids=["kept open", "reopened"])

@@ -11,11 +11,13 @@ import pytest
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, WORKER, as_seen_by
 from noiseledger.chain import PrivacyLedgerContract, Request, Reveal, Rpc
 from noiseledger.chain.abi import encode_call
-from noiseledger.chain.values import Event
+from noiseledger.chain.values import Event, to_units
 from noiseledger.client import connect
-from noiseledger.core.path import PATH_UNITS, Case
+from noiseledger.core.coins import Coins, bridge
+from noiseledger.core.path import PATH_UNITS, Case, natural_values
 from noiseledger.errors import AnswerPending, BudgetExceeded, NotAllowed
 from noiseledger.ledger.chain import ChainLedger
+from noiseledger.ledger.mirror import Mirror
 
 ID = OVER_60.identifier
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
@@ -23,6 +25,16 @@ HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 def reveal(contract: PrivacyLedgerContract, start: Fraction, end: Fraction, value: int) -> None:
     as_seen_by(WORKER, contract).reveal([Reveal(ID, start, end, (value * PATH_UNITS,))])
+
+
+def between(
+    left: tuple[Fraction, int], right: tuple[Fraction, int], precision: Fraction, contract: PrivacyLedgerContract
+) -> tuple[float, ...]:
+    """Return the answer between two points, found without the ledger."""
+    coins = Coins(contract.rpc.chain_id, contract.address, ID)
+    ends = [(to_units(end), (value * PATH_UNITS,)) for end, value in (left, right)]
+    point = bridge.__wrapped__(coins, *ends, to_units(precision))
+    return natural_values(point, Fraction(1, 2000) / precision)
 
 
 def height(contract: PrivacyLedgerContract) -> int:
@@ -67,8 +79,57 @@ def test_one_reveal_serves_all_who_meet(contract: PrivacyLedgerContract) -> None
     assert (first.precision, first.cost, first.analyst) == (QUARTER, QUARTER, ANALYST.address)
     assert (second.precision, second.cost, second.analyst) == (HALF, QUARTER, CUSTODIAN.address)
     assert second.values == (0.2,)
-    assert abs(first.values[0] - 0.2) < 0.02  # between two known points: a bridge
+    assert first.values == between((Fraction(0), 0), (HALF, 200), QUARTER, contract)
     assert second.spent == HALF
+    # What the one who paid is given, whoever reads the record, and whoever asks again.
+    for other in (ChainLedger(as_seen_by(ANALYST, contract)), Mirror(contract).look()):
+        assert [record.values for record in other.records()] == [first.values, second.values]
+    assert reader.ask(OVER_60, precision=QUARTER).values == first.values
+
+
+def test_an_answer_is_made_from_what_is_revealed_and_then_stays(contract: PrivacyLedgerContract) -> None:
+    """Bought and not revealed it has none; its neighbours are known once the path is revealed so far, and for good."""
+    reader = ChainLedger(contract)
+
+    def values() -> list[tuple[float, ...]]:
+        assert [record.values for record in Mirror(contract).look().records()] == [r.values for r in reader.records()]
+        return [record.values for record in reader.records()]
+
+    contract.ask([Request(ID, HALF), Request(ID, QUARTER)])
+    assert values() == [(), ()]
+    third = Fraction(1, 3)
+    reveal(contract, Fraction(0), Fraction(1, 5), 50)
+    assert values() == [(), ()]
+    reveal(contract, Fraction(1, 5), third, 70)
+    answer = between((Fraction(1, 5), 50), (third, 120), QUARTER, contract)
+    assert values() == [(), answer]
+    reveal(contract, third, HALF, 80)
+    assert values() == [(0.2,), answer]
+    contract.ask([Request(ID, Fraction(3, 4)), Request(ID, QUARTER)])
+    reveal(contract, HALF, Fraction(3, 4), 80)
+    assert values()[1] == values()[3] == answer
+
+
+def test_where_a_chain_takes_back_what_was_revealed_the_answer_is_made_from_what_it_has(
+    contract: PrivacyLedgerContract,
+) -> None:
+    contract.ask([Request(ID, HALF), Request(ID, QUARTER)])
+    before = contract.rpc.call("evm_snapshot")
+    reveal(contract, Fraction(0), HALF, 200)
+    at_once = [record.values for record in ChainLedger(contract).records()]
+    contract.rpc.call("evm_revert", before)
+    reveal(contract, Fraction(0), Fraction(1, 3), 120)
+    reveal(contract, Fraction(1, 3), HALF, 80)
+    in_steps = [record.values for record in ChainLedger(contract).records()]
+    assert at_once == [(0.2,), between((Fraction(0), 0), (HALF, 200), QUARTER, contract)]
+    assert in_steps == [(0.2,), between((Fraction(0), 0), (Fraction(1, 3), 120), QUARTER, contract)]
+    assert at_once[1] != in_steps[1]
+
+
+def test_what_is_asked_next_to_a_bridge_is_made_from_what_was_bought(contract: PrivacyLedgerContract) -> None:
+    contract.ask([Request(ID, HALF), Request(ID, QUARTER), Request(ID, QUARTER), Request(ID, Fraction(3, 8))])
+    bought, *free = ChainLedger(contract).records()
+    assert [(record.case, record.built_from) for record in free] == [(Case.BRIDGE, (bought.number,))] * 3
 
 
 def test_a_node_may_show_events_later_than_what_they_changed(

@@ -207,19 +207,20 @@ def check_quotes(snapshot: Snapshot, ledger: ChainLedger, query: Query) -> None:
 
 def check_records(snapshot: Snapshot, ledger: ChainLedger) -> None:
     mine, theirs = list(snapshot.records()), list(ledger.records())
-    assert [replace(record, values=()) for record in mine] == [replace(record, values=()) for record in theirs]
-    for place, (record, other, entry) in enumerate(zip(mine, theirs, snapshot.story.entries, strict=True)):
-        track, (start, end) = snapshot.track(record.query), entry.asked.stretch
-        # What lies between known points the other one draws anew, each time; that is nothing to show to everybody.
-        is_known = end in track.ends and start in (ZERO, *track.ends)
-        assert record.values == (other.values if is_known else ())
-        assert snapshot.is_answered(entry.asked) == bool(other.values)
-        assert (entry.asked in snapshot.waiting) == (not other.values)
+    assert mine == theirs
+    for place, (record, entry) in enumerate(zip(mine, snapshot.story.entries, strict=True)):
+        assert snapshot.is_answered(entry.asked) == bool(record.values)
+        assert (entry.asked in snapshot.waiting) == (not record.values)
         assert [record] == list(snapshot.picked([place]))
+        assert [record] == list(snapshot.picked([place], longest=record.query.dimension))
+        assert [replace(record, values=())] == list(snapshot.picked([place], longest=record.query.dimension - 1))
         assert entry.asked in snapshot.asked_in(record.transaction or "")
         assert place in snapshot.story.analysts[record.analyst]
     for record in mine[::5]:
-        assert list(snapshot.records(record.number)) == [other for other in mine if other.number > record.number]
+        later = [other for other in mine if other.number > record.number]
+        assert list(snapshot.records(record.number)) == later
+        places = snapshot.places(record.number, record.query)
+        assert list(snapshot.picked(places)) == [other for other in later if other.query == record.query]
 
 
 @pytest.mark.parametrize("reuses", [True, False], ids=["reuse", "naive"])

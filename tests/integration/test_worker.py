@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 
 from integration.conftest import ANALYST, CUSTODIAN, WORKER, as_seen_by
 from noiseledger.chain import PrivacyLedgerContract, Request, Reveal, Rpc, Sender
-from noiseledger.chain.values import from_units
+from noiseledger.chain.values import from_units, to_units
+from noiseledger.core.coins import Coins, bridge
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.query import Query
 from noiseledger.custodian import Custody, Worker
@@ -30,6 +31,7 @@ from noiseledger.custodian.worker import Stretch
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import BudgetExceeded, ChainMismatch, DataMismatch, JournalLost
+from noiseledger.ledger.chain import ChainLedger
 
 CATALOGUE = """
 [source]
@@ -220,6 +222,28 @@ def test_a_reorganisation_leads_to_nothing_new_about_the_data(
     buy(published, OVER_60, "0.5")
     start().step()
     assert published.point(OVER_60.identifier) == answer
+    check_promise(wire, published.terms().budget)
+
+
+def test_what_only_the_journal_knows_does_not_matter_for_the_record(
+    published: PrivacyLedgerContract, start: Callable[[], Worker], wire: Wire, rpc: Rpc
+) -> None:
+    buy(published, OVER_60, "0.25")
+    before = rpc.call("evm_snapshot")
+    start().step()
+    taken_back = published.point(OVER_60.identifier)
+    rpc.call("evm_revert", before)
+    # Now it is overtaken: one reveal goes beyond the point that the journal knows and the chain does not.
+    buy(published, OVER_60, "0.5")
+    start().step()
+    ledger = ChainLedger(published)
+    first, second = ledger.records()
+    coins = Coins(rpc.chain_id, published.address, OVER_60.identifier)
+    end = to_units(Fraction(1, 2)), published.point(OVER_60.identifier)
+    point = bridge(coins, (0, (0,)), end, to_units(Fraction(1, 4)))
+    assert ledger.ask(OVER_60, precision="0.25").reveal.point == point != taken_back
+    assert first.values == ledger.ask(OVER_60, precision="0.25").values
+    assert second.values == ledger.ask(OVER_60, precision="0.5").values
     check_promise(wire, published.terms().budget)
 
 

@@ -17,6 +17,7 @@ from noiseledger.cli.exits import Interrupted, exit_code
 from noiseledger.cli.output import plain
 from noiseledger.cli.progress import Progress
 from noiseledger.cli.wishes import complete_query
+from noiseledger.core.numbers import readable
 from noiseledger.data.catalogue import read_catalogue
 
 HOSTILE = "[red]x\x1b[31m\u202e"
@@ -99,6 +100,9 @@ def test_from_the_price_to_the_answer_and_back(run: Runner, ledger: Path, people
         ("1", "1/4", "1/4"),
         ("2C", "0", "1/16"),
     ]
+    assert [r["values"] for r in records] == [answer["values"], exact["values"]]
+    table = run("history", ledger).out
+    assert all(readable(given["values"][0], 5) in table for given in (answer, exact))
     assert run("history", ledger, "--last", "1", "--json").json["records"] == records[1:]
     assert run("history", ledger, "--query", towns, "--json").json == {"records": []}
     for command in ("queries", "budget", "history"):

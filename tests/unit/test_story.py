@@ -17,11 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noiseledger.chain.values import CASES, Event, Terms, to_units
+from noiseledger.core.coins import Coins
 from noiseledger.core.path import Case, Path
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.errors import InvalidInput, NotAllowed, UnknownQuery
 from noiseledger.ledger.history import Asked
+from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.snapshot import Facts, Snapshot
 from noiseledger.ledger.story import Entry, Story, Track
 
@@ -30,6 +32,7 @@ BY_STATE = Query.counts_by("state", ["CA", "NY", "TX"])
 QUERIES = (OVER_60, CITIZENS, BY_STATE)
 POPULATION = Population.replace(2000)
 ANALYSTS = tuple("0x" + digit * 40 for digit in "123")
+CONTRACT = "0x" + "c0" * 20
 NUMBER_OF_CASE = {case: number for number, case in CASES.items()}
 ZERO, STEP = Fraction(0), Fraction(1, 3600)
 
@@ -120,7 +123,7 @@ def essence(story: Story) -> Any:
 def snapshot_of(story: Story, *, reuses: bool = True) -> Snapshot:
     terms = Terms(bytes(32), POPULATION, Fraction(10**6), Fraction(8), Fraction(1, 10_000), reuses)
     times = {entry.asked.block: datetime.fromtimestamp(entry.asked.block, UTC) for entry in story.entries}
-    return Snapshot(Facts(terms, ANALYSTS[0], ANALYSTS[1], False, 10**6, None), story, times)
+    return Snapshot(Facts(1, CONTRACT, terms, ANALYSTS[0], ANALYSTS[1], False, 10**6, None), story, times)
 
 
 @given(st.integers(0, 10**6), st.integers(0, 40), st.integers(0, 40), st.booleans())
@@ -224,11 +227,6 @@ def test_totals_points_and_places() -> None:
     assert (story.spent, story.naive) == (Fraction(3, 4), 1)
     track = story.track(BY_STATE.identifier)
     assert track.points == [(7000, 7001, 7002), (15000, 15002, 15004)]
-    assert (track.point(Fraction(1, 8)), track.point(Fraction(1, 7)), track.point(Fraction(1, 2))) == (
-        (7000, 7001, 7002),
-        None,
-        None,
-    )
     # Analysts have their checksums by now.
     assert {analyst.lower(): places for analyst, places in story.analysts.items()} == {
         ANALYSTS[0]: [0, 1],
@@ -236,6 +234,9 @@ def test_totals_points_and_places() -> None:
     }
     assert sorted(story.transactions.values()) == [0, 2]
     snapshot = snapshot_of(story)
+    path = snapshot.path(BY_STATE)
+    assert (path.furthest, path.point(Fraction(1, 8)), path.point(Fraction(1, 4))) == (Fraction(1, 4), *track.points)
+    assert path.point(Fraction(1, 2)) is None  # not revealed yet
     assert [asked.query for asked in snapshot.asked_in(writer.events[4].transaction)] == [
         OVER_60.identifier,
         BY_STATE.identifier,
@@ -432,7 +433,6 @@ def test_the_known_points_are_searched_and_not_gone_through() -> None:
     for count in (10**3, 10**5):
         ends = [number * STEP for number in range(1, count + 1)]
         track = Track(bought=ends[-1], ends=ends, points=[(0,)] * count)
-        work[count] = calls_of(partial(track.price, count * STEP / 7)) + calls_of(
-            partial(track.point, ends[count // 3])
-        )
+        path = PublicPath(Coins(1, CONTRACT, OVER_60.identifier), track.ends, track.points)
+        work[count] = calls_of(partial(track.price, count * STEP / 7)) + calls_of(partial(path.point, ends[count // 3]))
     assert work[10**5] < 3 * work[10**3]

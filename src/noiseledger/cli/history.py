@@ -1,4 +1,4 @@
-"""``noiseledger history [LEDGER]``: who asked what, and what it cost."""
+"""``noiseledger history [LEDGER]``: who asked what, what it cost, and what came out."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from noiseledger.cli.connect import open_client
 from noiseledger.cli.output import JsonOption, console, plain, print_json, print_table
 from noiseledger.cli.settings import LedgerArgument, RpcOption
 from noiseledger.cli.wishes import complete_query
+from noiseledger.core.numbers import readable
 from noiseledger.core.query import Query
 from noiseledger.ledger import Record
 from noiseledger.ledger.shapes import describe_record
@@ -24,7 +25,7 @@ def history(
     rpc: RpcOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show who asked what, which case it was, what it cost, and what it would have cost without reuse."""
+    """Show who asked what, which case it was, what it cost, what it would have cost without reuse, and what came out."""
     with open_client(ledger, rpc) as client:
         names = {offer.query: offer.name for offer in client.queries()}
         records = client.history(query)[-(last or 0) :]
@@ -35,7 +36,7 @@ def history(
 
 
 def _show(records: Sequence[Record], names: dict[Query, str]) -> None:
-    columns = ("when", "who", "what", "case", ">cost", ">naive", ">block")
+    columns = ("when", "who", "what", "case", ">cost", ">naive", ">answer", ">block")
     print_table(f"{len(records)} requests", columns, [_cells(record, names[record.query]) for record in records])
     cost = float(sum((record.cost for record in records), Fraction(0)))
     naive = float(sum((record.precision for record in records), Fraction(0)))
@@ -47,7 +48,14 @@ def _cells(record: Record, name: str) -> tuple[str, ...]:
     cost = f"{float(record.cost):.4g}" if record.cost else "free"
     block = "" if record.block is None else str(record.block)
     when = f"{record.asked_at:%Y-%m-%d %H:%M}"
-    return (when, short(record.analyst), name, record.case.value, cost, f"{float(record.precision):.4g}", block)
+    naive = f"{float(record.precision):.4g}"
+    return (when, short(record.analyst), name, record.case.value, cost, naive, _answer(record.values), block)
+
+
+def _answer(values: tuple[float, ...]) -> str:
+    if len(values) == 1:
+        return readable(values[0], 5)
+    return f"{len(values)} numbers" if values else "waits"
 
 
 def short(who: str) -> str:

@@ -116,7 +116,8 @@ class Client:
         """Pay for an answer, or for a list of them in one transaction; accuracy is named as for ``quote``.
 
         What is free is answered at once, by the most accurate answer that is public; with ``exact=True``, by noise of
-        just the size that was asked for. If you stop waiting, nothing is lost: the same request later is free.
+        just the size that was asked for, the same for everyone. If you stop waiting, nothing is lost: the same request
+        later is free.
 
         Raises:
             BudgetExceeded: it costs more than is left; nothing was spent.

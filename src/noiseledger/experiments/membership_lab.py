@@ -156,7 +156,7 @@ class Life:
             raise error
 
     def ask_free(self, query: Query, *precisions: Fraction) -> None:
-        """Ask for what costs nothing: known answers, and such as the analyst draws between known ones."""
+        """Ask for what costs nothing: known answers, and such as lie between known ones."""
         for answer in self._ledger.ask_many([(query, Wish(precision=precision)) for precision in precisions]):
             self.cases.append(answer.case)
             self._drawn[query][answer.precision] = answer.reveal.point

@@ -1,7 +1,7 @@
 """A ledger in a contract: the chain holds the budget and the record, the custodian's worker reveals.
 
 Why the promise holds: this side only reads what is public and buys what the contract sells; it neither sees the data nor
-draws noise that enters a path. A bridge between known points is drawn here, for the one who asks, from public numbers.
+draws noise that enters a path. An answer between revealed points is computed here, from public numbers (ledger/public.py).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from noiseledger.chain.values import Meter, Terms
 from noiseledger.chain.values import Request as ContractRequest
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.coins import Coins
 from noiseledger.core.path import Case, Path, Point, Price, Reveal, natural_values
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request, Wish, read_request
@@ -27,6 +28,7 @@ from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.errors import AnswerPending, ChainUnreachable, InvalidInput, RpcFailed, UnknownQuery
 from noiseledger.ledger.history import Asked, points_of, replay
 from noiseledger.ledger.interface import Ledger, Quote, Record
+from noiseledger.ledger.public import PublicPath
 
 ANSWER_SECONDS = 120.0
 # A local chain answers at once, a real one after several blocks: look soon, then less and less often.
@@ -172,9 +174,9 @@ class ChainLedger(Ledger):
                     raise
         raise AssertionError("unreachable")
 
-    def _read_record(self, block: Anchor) -> tuple[dict[str, Query], dict[str, Path], list[Asked]]:
+    def _read_record(self, block: Anchor) -> tuple[dict[str, Query], dict[str, PublicPath], list[Asked]]:
         queries = {query.identifier: query for query in self._queries(block)}
-        paths = {identifier: Path(query.dimension, self._points(query, block)) for identifier, query in queries.items()}
+        paths = {identifier: self._path(query, block) for identifier, query in queries.items()}
         asked = self.contract.events(["Asked"], first=self._first_block, last=block)
         return queries, paths, list(replay(asked, reuses=self.terms.reuses))
 
@@ -229,16 +231,18 @@ class ChainLedger(Ledger):
             found.get(asked.transaction, []).append(asked)
         return {transaction: iter(list_) for transaction, list_ in found.items()}
 
-    def _answer(self, wanted: _Wanted, asked: Asked | None, path: Path, budget: Budget) -> Answer:
+    def _answer(self, wanted: _Wanted, asked: Asked | None, path: PublicPath, budget: Budget) -> Answer:
         if asked is None:
-            reveal = path.reveal(wanted.request.precision, _no_truth)
-            return Answer(wanted.query, wanted.unit, reveal, 0, (), budget)
+            precision = wanted.request.precision
+            price = Path(1, dict.fromkeys(path.ends, (0,))).price(precision)
+            return Answer(wanted.query, wanted.unit, Reveal(price, _revealed(path.point(precision))), 0, (), budget)
         sources = self._price(wanted.state, asked.precision).sources
-        reveal = Reveal(Price(asked.precision, asked.case, asked.cost, sources), self._point(path, asked))
+        price = Price(asked.precision, asked.case, asked.cost, sources)
+        reveal = Reveal(price, _revealed(path.answer(asked)))
         place = asked.transaction, asked.block
         return Answer(wanted.query, wanted.unit, reveal, asked.number, asked.built_from, budget, *place)
 
-    def _revealed_paths(self, ends: Sequence[tuple[Query, Fraction]]) -> tuple[dict[Query, Path], Budget]:
+    def _revealed_paths(self, ends: Sequence[tuple[Query, Fraction]]) -> tuple[dict[Query, PublicPath], Budget]:
         """Wait until each query is revealed so far, and return the paths; whoever stops waiting has lost nothing."""
         give_up = time.monotonic() + self._answer_seconds
         pause = _FIRST_POLL_SECONDS
@@ -260,21 +264,18 @@ class ChainLedger(Ledger):
 
     def _read_paths(
         self, ends: Sequence[tuple[Query, Fraction]], block: Anchor
-    ) -> tuple[dict[Query, Path], Budget] | None:
+    ) -> tuple[dict[Query, PublicPath], Budget] | None:
         """Return paths and budget at a block; None if a path does not go so far there."""
         # A node may show what a block has changed a moment before it shows its events.
-        paths = {query: Path(query.dimension, self._points(query, block)) for query, _ in ends}
+        paths = {query: self._path(query, block) for query, _ in ends}
         if any(paths[query].furthest < end for query, end in ends):
             return None
         return paths, self._budget(self.contract.spent(block.hash))
 
-    def _point(self, path: Path, asked: Asked) -> Point:
-        """Return the point that answers a request: on the path, or, without reuse, along its own stretch."""
-        end = path.reveal(asked.stretch[1], _no_truth).point
-        if asked.stretch[0] == 0:
-            return end
-        start = path.reveal(asked.stretch[0], _no_truth).point
-        return tuple(b - a for a, b in zip(start, end, strict=True))
+    def _path(self, query: Query, last: Anchor) -> PublicPath:
+        points = self._points(query, last)
+        coins = Coins(self.contract.rpc.chain_id, self.contract.address, query.identifier)
+        return PublicPath(coins, list(points), list(points.values()))
 
     def _points(self, query: Query, last: Anchor) -> dict[Fraction, Point]:
         events = self.contract.events(["Revealed"], query.identifier, self._first_block, last)
@@ -283,8 +284,8 @@ class ChainLedger(Ledger):
     def _budget(self, spent: Fraction) -> Budget:
         return Budget(self.terms.epsilon, self.terms.delta, self.terms.budget, spent)
 
-    def _record(self, asked: Asked, query: Query, path: Path, spent: Fraction, asked_at: datetime) -> Record:
-        answered = path.furthest >= asked.stretch[1]
+    def _record(self, asked: Asked, query: Query, path: PublicPath, spent: Fraction, asked_at: datetime) -> Record:
+        point = path.answer(asked)
         scale = sensitivity(query, self.population) / asked.precision
         return Record(
             number=asked.number,
@@ -296,7 +297,7 @@ class ChainLedger(Ledger):
             precision=asked.precision,
             case=asked.case,
             cost=asked.cost,
-            values=natural_values(self._point(path, asked), scale) if answered else (),
+            values=() if point is None else natural_values(point, scale),
             built_from=asked.built_from,
             spent=spent,
             transaction=asked.transaction,
@@ -322,5 +323,7 @@ def _readable(definition: str, population: Population) -> Query | None:
     return query
 
 
-def _no_truth() -> list[Fraction]:
-    raise AssertionError("a revealed path is never extended here")
+def _revealed(point: Point | None) -> Point:
+    if point is None:
+        raise AssertionError("a path is waited for until it is revealed so far")
+    return point

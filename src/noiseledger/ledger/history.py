@@ -119,7 +119,7 @@ def _asked(event: Event, known: _Known, *, reuses: bool) -> Asked:
         case, sources = price.case, tuple(known.latest[source] for source in price.sources)
     start = Fraction(0) if reuses else known.bought
     known.bought += cost
-    # A bridge is drawn by whoever asks for it: it is no point that others can build on.
+    # A bridge is made from what was bought around it, and so is whatever is asked next to it: it is no point to build on.
     if case is not Case.BRIDGE:
         known.add(precision, number)
     return Asked(

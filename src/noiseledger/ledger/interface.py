@@ -66,7 +66,7 @@ class Record:
     precision: Fraction
     case: Case
     cost: Fraction
-    #: The noisy answer in natural units.
+    #: The noisy answer in natural units, the same for everyone and at every look; empty while it is not revealed.
     values: tuple[float, ...]
     built_from: tuple[int, ...]
     #: What was spent in all, this request included.

@@ -143,8 +143,9 @@ class Mirror:
         if Terms.decode(terms) != self._terms:
             raise ChainMismatch(f"Another ledger is at {self.contract.address} now: the chain began anew.")
         self._check_sums(story, from_units(till))
+        where = self.contract.rpc.chain_id, self.contract.address
         roles = checksummed(custodian), checksummed(worker)
-        return Facts(self._terms, *roles, paused, newest.number, None if final is None else final.number)
+        return Facts(*where, self._terms, *roles, paused, newest.number, None if final is None else final.number)
 
     def _check_sums(self, story: Story, spent: Fraction) -> None:
         if not story.has_beginning or story.spent != spent:

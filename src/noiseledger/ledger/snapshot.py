@@ -13,6 +13,7 @@ from typing import Unpack
 from noiseledger.chain.values import Terms
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.coins import Coins
 from noiseledger.core.path import Case, Path, Point, Price, Reveal, natural_values
 from noiseledger.core.query import Query
 from noiseledger.core.request import Wish, read_request
@@ -20,6 +21,7 @@ from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.errors import NoiseledgerError, NotAllowed, UnknownQuery
 from noiseledger.ledger.history import Asked
 from noiseledger.ledger.interface import Ledger, Quote, Record
+from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.story import Entry, Registered, Story, Track
 
 
@@ -27,6 +29,8 @@ from noiseledger.ledger.story import Entry, Registered, Story, Track
 class Facts:
     """What is not told by events, or told by events that need no history."""
 
+    chain_id: int
+    address: str
     terms: Terms
     custodian: str
     worker: str
@@ -91,6 +95,12 @@ class Snapshot(Ledger):
         """Return how far a query is bought and known."""
         return self.story.track(self._known(query).identifier)
 
+    def path(self, query: Query) -> PublicPath:
+        """Return what is public of a query's path."""
+        track = self.track(query)
+        coins = Coins(self.facts.chain_id, self.facts.address, query.identifier)
+        return PublicPath(coins, track.ends, track.points)
+
     def add(self, *queries: Query) -> None:
         """Refuse: whoever changes a ledger must sign."""
         raise NotAllowed("A snapshot of a ledger can only be read.")
@@ -115,20 +125,26 @@ class Snapshot(Ledger):
         return Answer(query, sensitivity(query, self.population), Reveal(price, track.points[-1]), 0, (), self.budget())
 
     def records(self, after: int = 0) -> Iterator[Record]:
-        """Yield the requests in order; those of queries that cannot be read are left out.
+        """Yield the requests in order; those of queries that cannot be read are left out."""
+        return self.picked(self.places(after))
 
-        A request between two known points was answered by a draw that only its analyst has seen, so it has no values here.
+    def places(self, after: int = 0, query: Query | None = None) -> Sequence[int]:
+        """Return where in the record the requests numbered above ``after`` are, of one query or of all."""
+        entries = self.story.entries
+        places = range(len(entries)) if query is None else self.story.track(query.identifier).entries
+        return places[bisect_right(places, after, key=lambda place: entries[place].asked.number) :]
+
+    def picked(self, places: Iterable[int], longest: int | None = None) -> Iterator[Record]:
+        """Yield the requests at some places of the record.
+
+        An answer may take a millisecond for each of its numbers: those with more than ``longest`` numbers are left out.
         """
-        first = bisect_right(self.story.entries, after, key=lambda entry: entry.asked.number)
-        return self.picked(range(first, len(self.story.entries)))
-
-    def picked(self, places: Iterable[int]) -> Iterator[Record]:
-        """Yield the requests at some places of the record."""
         for place in places:
             entry = self.story.entries[place]
             query = self._by_identifier.get(entry.asked.query)
             if query is not None:
-                yield self._record(entry, query)
+                is_wanted = longest is None or query.dimension <= longest
+                yield self._record(entry, query, self.path(query).answer(entry.asked) if is_wanted else None)
 
     def asked_in(self, transaction: str) -> list[Asked]:
         """Return what was asked in a transaction."""
@@ -182,8 +198,8 @@ class Snapshot(Ledger):
             raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
         return query
 
-    def _record(self, entry: Entry, query: Query) -> Record:
-        asked, point = entry.asked, self._point(entry.asked)
+    def _record(self, entry: Entry, query: Query, point: Point | None) -> Record:
+        asked = entry.asked
         scale = sensitivity(query, self.population) / asked.precision
         return Record(
             number=asked.number,
@@ -201,12 +217,3 @@ class Snapshot(Ledger):
             transaction=asked.transaction,
             block=asked.block,
         )
-
-    def _point(self, asked: Asked) -> Point | None:
-        """Return the point that answers a request: on the path, or, without reuse, along its own stretch."""
-        track, (start, end) = self.story.track(asked.query), asked.stretch
-        last = track.point(end)
-        if last is None or not start:
-            return last
-        first = track.point(start)
-        return None if first is None else tuple(b - a for a, b in zip(first, last, strict=True))

@@ -78,11 +78,6 @@ class Track:
         while self.unanswered and self.unanswered[0][0] <= end:
             heappop(self.unanswered)
 
-    def point(self, precision: Fraction) -> Point | None:
-        """Return the point at a precision, if it is a known one."""
-        place = bisect_left(self.ends, precision)
-        return self.points[place] if place < len(self.ends) and self.ends[place] == precision else None
-
     def price(self, precision: Fraction) -> Price:
         """Price a request by what is bought, which may be ahead of what is revealed."""
         place = bisect_left(self.ends, precision)

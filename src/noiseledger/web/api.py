@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
@@ -20,8 +21,10 @@ from noiseledger.ledger.shapes import (
     describe_record,
     groups,
 )
+from noiseledger.ledger.snapshot import Snapshot
 from noiseledger.web.api_shapes import (
     HASH,
+    MOST_NUMBERS,
     MOST_RECORDS,
     Accuracy,
     AskBody,
@@ -106,9 +109,10 @@ def router(site: Site) -> APIRouter:
     ) -> HistoryShape:
         """Who asked what, what it cost and what came out: those above a number, in order."""
         look = site.look()
-        found = _after(look, query, after, limit + 1)
-        shown = [describe_record(look.name(record.query), record) for record in found[:limit]]
-        return {"records": shown, "next": shown[-1]["number"] if len(found) > limit else None}
+        wanted = None if query is None else look.client.find(query)
+        found, more = _page(look.snapshot, look.snapshot.places(after, wanted), limit)
+        shown = [describe_record(look.name(record.query), record) for record in found]
+        return {"records": shown, "next": found[-1].number if more else None}
 
     @api.post("/ask", responses=_errors(403, 404, 409, 422))
     def ask(wanted: AskBody) -> AskShape:
@@ -204,16 +208,17 @@ def _transaction(prepared: Prepared) -> TransactionShape:
     return {"chain_id": prepared.chain_id, "to": prepared.to, "data": prepared.data, "value": "0x0", "gas": gas}
 
 
-def _after(look: Look, query: str | None, after: int, most: int) -> list[Record]:
-    snapshot = look.snapshot
-    wanted = None if query is None else look.client.find(query)
+def _page(snapshot: Snapshot, places: Sequence[int], limit: int) -> tuple[list[Record], bool]:
+    """Return the first requests of some, and whether there are more: an answer may take a millisecond for each number."""
     found: list[Record] = []
-    for record in snapshot.records(after):
-        if wanted in (None, record.query):
+    numbers = 0
+    for place in places:
+        if len(found) == limit or numbers >= MOST_NUMBERS:
+            return found, True
+        for record in snapshot.picked([place]):
             found.append(record)
-        if len(found) == most:
-            break
-    return found
+            numbers += len(record.values)
+    return found, False
 
 
 def _progress(look: Look, progress: Progress) -> ProgressShape:

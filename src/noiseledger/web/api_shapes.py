@@ -14,6 +14,8 @@ from noiseledger.errors import InvalidInput
 from noiseledger.ledger.shapes import AnswerShape, BudgetShape, PriceShape, QueryShape, RecordShape
 
 MOST_RECORDS = 1000
+#: A part of the history ends with the request whose answer reaches so many numbers.
+MOST_NUMBERS = 2000
 HASH = r"^0x[0-9a-fA-F]{64}$"
 ADDRESS = r"^0x[0-9a-fA-F]{40}$"
 NUMBER = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?(/[0-9]+)?$"

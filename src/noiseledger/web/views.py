@@ -13,7 +13,7 @@ from noiseledger.client.client import Offer
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
-from noiseledger.core.path import Case
+from noiseledger.core.numbers import readable
 from noiseledger.errors import InvalidInput, NoiseledgerError, UnknownQuery
 from noiseledger.ledger.interface import Quote, Record
 from noiseledger.ledger.snapshot import Snapshot
@@ -32,7 +32,7 @@ SHOWN_GROUPS = 40
 
 @dataclass(frozen=True)
 class Listed:
-    """A request in a table."""
+    """A request in a table; an answer of many numbers is in the API."""
 
     name: str
     record: Record
@@ -43,10 +43,7 @@ class Listed:
         """What came of it, for the table."""
         if not self.is_answered:
             return "waits"
-        if self.record.values:
-            return "answered"
-        # The worker reveals at once what was bought by several, and then only the furthest point is public.
-        return "drawn by the analyst" if self.record.case is Case.BRIDGE else "answered by a better one"
+        return readable(self.record.values[0], 5) if self.record.values else "answered"
 
 
 @dataclass(frozen=True)
@@ -181,7 +178,8 @@ def listed(look: Look, places: Iterable[int]) -> list[Listed]:
     snapshot, rows = look.snapshot, []
     for place in places:
         answered = snapshot.is_answered(snapshot.story.entries[place].asked)
-        rows += [Listed(look.name(record.query), record, answered) for record in snapshot.picked([place])]
+        found = snapshot.picked([place], longest=1)
+        rows += [Listed(look.name(record.query), record, answered) for record in found]
     return rows
 
 

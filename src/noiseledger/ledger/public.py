@@ -1,0 +1,56 @@
+"""What everyone can see of a query's path on a chain: the revealed points, and one function between them.
+
+Why the promise holds: nothing but revealed points goes in, so this is post-processing of what is public. Points are only ever
+added at the far end, so the neighbours of a precision stay what they are from the moment that the path is revealed so far:
+a recorded request has one answer, for everyone and at every look. Before that moment it has none. It is a function of what the
+chain has: if a reorganisation takes back a reveal, and the path is revealed in other steps, it is made from these.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from noiseledger.chain.values import to_units
+from noiseledger.core.coins import Coins, Known, bridge
+from noiseledger.core.path import Point
+from noiseledger.ledger.history import Asked
+
+
+@dataclass(frozen=True)
+class PublicPath:
+    """The revealed points of one query, by rising precision, and whose coins fill in between them."""
+
+    coins: Coins
+    ends: Sequence[Fraction]
+    points: Sequence[Point]
+
+    @property
+    def furthest(self) -> Fraction:
+        """The furthest revealed precision."""
+        return self.ends[-1] if self.ends else Fraction(0)
+
+    def point(self, precision: Fraction) -> Point | None:
+        """Return the path's point at a precision, None beyond the furthest that is revealed."""
+        place = bisect_left(self.ends, precision)
+        if place == len(self.ends):
+            return None
+        if self.ends[place] == precision:
+            return self.points[place]
+        return bridge(self.coins, self._known(place - 1), self._known(place), to_units(precision))
+
+    def answer(self, asked: Asked) -> Point | None:
+        """Return the point that answers a request: on the path, or, without reuse, along its own stretch."""
+        start, end = asked.stretch
+        last = self.point(end)
+        if last is None or not start:
+            return last
+        first = self.point(start)
+        return None if first is None else tuple(b - a for a, b in zip(first, last, strict=True))
+
+    def _known(self, place: int) -> Known:
+        if place < 0:
+            return 0, (0,) * len(self.points[0])
+        return to_units(self.ends[place]), self.points[place]
