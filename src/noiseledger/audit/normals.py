@@ -1,14 +1,14 @@
 """The noise of a whole ledger, put in order in several ways: by time, by query, by path, by stretch, by size of the truth.
 
-Honest noise is the same in each order, as long as the order does not look at it. What is rounded to 1e-18 was spread evenly over
-its unit again before it comes here, so that it is a normal number up to one part in 10**9 even over one unit of precision.
+Honest noise is the same in each order, as long as the order does not look at it. What is rounded to 1e-18 was spread evenly
+over its unit again before it comes here, so that it is a normal number up to one part in 10**9 even over one unit of precision.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import erfc, sqrt
@@ -19,10 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from noiseledger.audit import tails
+from noiseledger.audit.evenness import too_even
 from noiseledger.audit.lags import odd_lags, odd_steps
+from noiseledger.audit.neighbours import odd_neighbours
 from noiseledger.audit.pairs import Pairs
 from noiseledger.audit.places import odd_blocks, odd_sizes
 from noiseledger.audit.ranks import odd_ranks
+from noiseledger.audit.spans import odd_spans, odd_sums
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -30,6 +33,8 @@ _Floats: TypeAlias = npt.NDArray[np.float64]
 _FURTHEST = 40.0
 #: Lists of different lengths are compared place by place unless this much of the comparison would be empty.
 _EMPTY = 16
+#: So many numbers in a row are compared with any others in a row.
+_PIECE = 64
 
 
 @dataclass(frozen=True)
@@ -59,16 +64,18 @@ class Normals:
         self._reveals.append(_Reveal(number, start, len(self._values), precision))
 
     def large(self) -> float:
-        """Return how likely so few or so many large values are."""
-        return odd_ranks(-np.abs(self._noise), tails.normal_two_sided)
+        """Return how likely so few or so many large values are, of all queries or of one."""
+        return self._ends(lambda noise: odd_ranks(-np.abs(noise), tails.normal_two_sided))
 
     def tiny(self) -> float:
-        """Return how likely so few or so many tiny values are."""
-        return odd_ranks(np.abs(self._noise), tails.normal_within)
+        """Return how likely so few or so many tiny values are, of all queries or of one."""
+        return self._ends(lambda noise: odd_ranks(np.abs(noise), tails.normal_within))
 
-    def lopsided(self) -> float:
-        """Return how likely so few or so many values at one of the two ends are."""
-        return tails.any_of(odd_ranks(noise, _normal_below) for noise in (self._noise, -self._noise))
+    def uneven(self) -> float:
+        """Return how likely so few or so many values at one of the two ends are, or values that are spread so evenly."""
+        below = self._ends(lambda noise: odd_ranks(noise, _normal_below))
+        above = self._ends(lambda noise: odd_ranks(-noise, _normal_below))
+        return tails.any_of([below, above, too_even(np.array([_normal_below(number) for number in self._values]))])
 
     def places(self) -> float:
         """Return how likely noise is that is as odd somewhere: at a time, in a reveal, a path, or by stretch or truth."""
@@ -91,7 +98,12 @@ class Normals:
 
     def pairs(self) -> float:
         """Return how likely it is that any two queries, paths or reveals go together as much."""
-        return tails.any_of(pairs.p_value() for pairs in self._pairs())
+        return tails.any_of([*(pairs.p_value() for pairs in self._pairs()), odd_neighbours(self._lists(self._noise))])
+
+    def mixed(self) -> float:
+        """Return how likely it is that some sum of queries, groups or stretches has so little noise, or so much."""
+        lists, paths, queries = (of(self._noise) for of in (self._lists, self._paths, self._of_queries))
+        return tails.any_of([odd_sums(lists), *map(odd_spans, (lists, paths, queries))])
 
     @property
     def is_whole(self) -> bool:
@@ -109,6 +121,11 @@ class Normals:
         sizes = [quantile(min(max(tails.normal_within(number), 1e-16), 1 - 1e-16)) for number in self._values]
         return self._noise, np.array(sizes)
 
+    def _ends(self, test: Callable[[_Floats], float]) -> float:
+        queries = self._of_queries(self._noise)
+        together = test(self._noise)
+        return together if len(queries) == 1 else tails.any_of([together, tails.any_of(map(test, queries))])
+
     def _lags(self, noise: _Floats) -> Iterator[float]:
         yield odd_lags([noise])
         yield odd_lags(self._of_queries(noise))
@@ -119,8 +136,10 @@ class Normals:
             yield odd_steps(lists)
 
     def _pairs(self) -> Iterator[Pairs]:
-        for noise in self._both:
-            yield from map(Pairs, (self._of_queries(noise), self._paths(noise), self._lists(noise)))
+        for noise, shifted in zip(self._both, (True, False), strict=True):
+            for lists in (self._of_queries(noise), self._paths(noise), self._lists(noise)):
+                yield Pairs(lists, shifted)
+        yield Pairs(_pieces(self._noise))
 
     def _lists(self, noise: _Floats) -> list[_Floats]:
         return [noise[reveal.start : reveal.end] for reveal in self._reveals]
@@ -138,6 +157,12 @@ class Normals:
             for coordinate, place in enumerate(range(reveal.start, reveal.end)):
                 places[reveal.query, coordinate].append(place)
         return [noise[some] for some in places.values()]
+
+
+def _pieces(noise: _Floats) -> list[_Floats]:
+    """Cut all noise into pieces, as it was published: some may be those of another time again."""
+    whole = len(noise) // _PIECE * _PIECE
+    return list(noise[:whole].reshape(-1, _PIECE))
 
 
 def _sizes(lists: Sequence[_Floats]) -> Iterator[float]:

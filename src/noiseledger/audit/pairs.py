@@ -5,7 +5,8 @@ cosine between two lists without a number in common is a Beta(1/2, (n-1)/2) numb
 
     1/B * integral from c to 1 of u^(-1/2) (1-u)^((n-3)/2) du  <=  1/B * c^(-1/2) * 2/(n-1) * (1-c)^((n-1)/2),
 
-since ``u^(-1/2) <= c^(-1/2)`` there: never too small, and close where it matters. The number of pairs and shifts is multiplied in.
+since ``u^(-1/2) <= c^(-1/2)`` there: never too small, and close where it matters. The number of pairs and shifts is
+multiplied in.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ _AT_ONCE = 2**21
 class Pairs:
     """Compares lists with each other; ``is_whole`` says whether all shifts of all pairs were looked at."""
 
-    def __init__(self, lists: Sequence[_Floats]) -> None:
-        """Compare lists that have no number in common."""
+    def __init__(self, lists: Sequence[_Floats], shifted: bool = True) -> None:
+        """Compare lists that have no number in common: as they are, or also shifted against each other."""
         self._by_length = _by_length([noise for noise in lists if len(noise) >= FEWEST])
         size = {length: 1 << (2 * length - 1).bit_length() for length in self._by_length}
         couples = {length: _couples(self._by_length, length) for length in self._by_length}
-        self._shifts = sum(couples[length] * size[length] for length in size) <= _SHIFTED
-        self.is_whole = self._shifts or not any(couples.values())
+        self._shifts = shifted and sum(couples[length] * size[length] for length in size) <= _SHIFTED
+        self.is_whole = self._shifts or not shifted or not any(couples.values())
         self._is_feasible = sum(couples[length] * length for length in size) <= _ALIGNED
         self._hypotheses = sum(
             couples[length] * (2 * (length - FEWEST) + 1 if self._shifts else 1) for length in couples
@@ -97,7 +98,11 @@ def _shifted(lists: _Floats, firsts: range) -> float:
         for start in range(number + 1, len(lists), step):
             some = slice(start, start + step)
             products = np.fft.irfft(waves[some] * turned, size)
-            products = np.concatenate([products[:, shifts[0] :], products[:, : shifts[-1] + 1]], axis=1) if shifts[0] else products[:, :1]
+            products = (
+                np.concatenate([products[:, shifts[0] :], products[:, : shifts[-1] + 1]], axis=1)
+                if shifts[0]
+                else products[:, :1]
+            )
             best = np.maximum(best, (products**2 / (energies[some] * ours)).max(axis=0))
     return min(_log_chance(float(c), length - abs(int(k))) for c, k in zip(best, shifts, strict=True))
 
@@ -106,7 +111,9 @@ def _energies(lists: _Floats, shifts: npt.NDArray[np.int_]) -> _Floats:
     """Return for each shift the squares of the part that is compared: without the first k, or without the last -k."""
     sums = np.concatenate([np.zeros((len(lists), 1)), np.cumsum(lists * lists, axis=1)], axis=1)
     length = lists.shape[1]
-    found: _Floats = np.where(shifts >= 0, sums[:, [-1]] - sums[:, np.maximum(shifts, 0)], sums[:, length + np.minimum(shifts, 0)])
+    found: _Floats = np.where(
+        shifts >= 0, sums[:, [-1]] - sums[:, np.maximum(shifts, 0)], sums[:, length + np.minimum(shifts, 0)]
+    )
     return np.maximum(found, 1e-9)
 
 

@@ -5,10 +5,10 @@ Over a stretch of precision ``s`` an honest worker publishes, for each coordinat
 to a rounding of 6e-5 at most (where ``s`` is a single unit of precision), and can test it.
 
 All p-values hold for any number of increments, also for one: each is exact, or too large, and where a test looks at many
-places, queries, pairs or distances, their number is multiplied in. Together, by Holm's method, the tests accuse an honest worker
-once in ``1 / FALSE_ALARM`` audits, as long as nobody who knows the noise decides what is bought or when the audit is made. How
-many increments catch which dishonest worker, and what no such test can see, is measured by ``make audit-power`` and stands in
-docs/how-to/audit-a-ledger.md.
+places, queries, pairs or distances, their number is multiplied in. Together, by Holm's method, the tests accuse an honest
+worker once in ``1 / FALSE_ALARM`` audits, as long as nobody who knows the noise decides what is bought or when the audit is
+made. How many increments catch which dishonest worker is measured by ``make audit-power`` and stands, with what no such test
+can see, in docs/how-to/audit-a-ledger.md.
 
 Why nothing private is told: an exact p-value of a few increments tells their noise, and so the true answers. What leaves
 here is a p-value rounded up to a power of ten; while there are fewer than ``ENOUGH_TO_TELL`` increments, even that only of a
@@ -64,6 +64,7 @@ class Test(StrEnum):
     PLACES = "places"
     INDEPENDENCE = "independence"
     PAIRS = "pairs"
+    SUMS = "sums"
     SHAPE = "shape"
 
 
@@ -121,7 +122,7 @@ class _Order:
 class Plausibility:
     """Takes increments and true answers one after the other, and says whether they go together.
 
-    What is kept is the noise itself, eight bytes for each increment, and some numbers for each reveal; not how it was published.
+    What is kept is the noise and the truth, sixteen bytes for each increment, and a few numbers for each reveal and query.
     """
 
     def __init__(self) -> None:
@@ -183,6 +184,11 @@ class Plausibility:
             failing.add(test)
         return [self._outcome(test, p_value, test in failing) for test, p_value in p_values.items()]
 
+    @property
+    def is_whole(self) -> bool:
+        """Say whether every comparison was made: of very many queries and groups, some would take too long."""
+        return self._normals.is_whole
+
     def p_values(self) -> dict[Test, float]:
         """Return exact p-values. They are as private as the true answers."""
         if not self.count:
@@ -204,7 +210,8 @@ class Plausibility:
                 [*(order.p_value() for order in (self._along, self._across, self._after)), self._normals.follows()]
             ),
             Test.PAIRS: self._normals.pairs(),
-            Test.SHAPE: tails.any_of([tails.evenly_filled(self._cells), self._normals.lopsided()]),
+            Test.SUMS: self._normals.mixed(),
+            Test.SHAPE: tails.any_of([tails.evenly_filled(self._cells), self._normals.uneven()]),
         }
 
     def _take_digits(self, increment: int, noise: int, normal: int, deviation: float) -> None:
@@ -295,6 +302,7 @@ _WRONG = {
     Test.TINY: "There are too many very small values, or too few: some of the noise is weaker than it should be",
     Test.PLACES: "Some stretches, times or groups have less noise than they should have, or more",
     Test.PAIRS: "The noise of two queries, groups or stretches goes together",
+    Test.SUMS: "Some sums of answers have less noise than they should have, or more",
     Test.INDEPENDENCE: "The noise is not new each time: it depends on that before it",
     Test.SHAPE: "The noise is not Gaussian",
 }

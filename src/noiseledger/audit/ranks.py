@@ -29,12 +29,22 @@ def odd_ranks(values: _Floats, below: Callable[[float], float]) -> float:
     return min(2 * tails.any_of(_ranks(values, below)), 1.0)
 
 
+def crowded_ranks(chances: _Floats) -> float:
+    """Return how likely it is that so many of some chances are as small; each may be too large, given those before it."""
+    ordered = np.sort(chances)
+    ranks = _powers(len(chances))
+    return tails.any_of(tails.binomial_at_least(k, len(chances), min(float(ordered[k - 1]), 1 - 1e-15)) for k in ranks)
+
+
 def _ranks(values: _Floats, below: Callable[[float], float]) -> Iterator[float]:
-    count = len(values)
-    ranks = [2**power for power in range(max(count // 2, 1).bit_length())] if count else []
+    count, ranks = len(values), _powers(len(values))
     ordered = np.partition(values, [rank - 1 for rank in ranks]) if ranks else values
     for rank in ranks:
         chance = min(max(below(float(ordered[rank - 1])), tails.LEAST), 1 - 1e-15)
         early = tails.binomial_at_least(rank, count, chance)
         late = tails.binomial_at_least(count - rank + 1, count, 1 - chance)
         yield min(early, late)
+
+
+def _powers(count: int) -> list[int]:
+    return [2**power for power in range(max(count // 2, 1).bit_length())] if count else []
