@@ -81,7 +81,7 @@ def fresh_page() -> str:
 def caught_at(cheat: int, life: int) -> int | None:
     """Let one life grow, and return from how many numbers on it is caught; None if it is not in the longest of lives."""
     living, since = Life(CHEATS[cheat], [*CHEATS[cheat].name.encode(), life]), list[int]()
-    for count in counts(LONGEST_RARE if CHEATS[cheat].is_rare else LONGEST):
+    for count in counts(LONGEST_RARE if CHEATS[cheat].only else LONGEST):
         living.grow(count)
         since = [*since, count] if living.is_caught() else []
         if len(since) == _IN_A_ROW:

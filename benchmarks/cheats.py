@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt, sqrt
 from statistics import NormalDist
-from typing import TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -58,8 +58,8 @@ class Cheat:
     begin: Callable[[], Law]
     #: Publish numbers as floating point makes them.
     is_float: bool = False
-    #: Only rare numbers tell it: then only the test that is made for these is run, over much longer lives.
-    is_rare: bool = False
+    #: Only rare numbers tell it: so only this test is run, which is made for them, over much longer lives.
+    only: Literal["large", "tiny"] | None = None
 
 
 def scaled(factor: float) -> Callable[[], Law]:
@@ -426,15 +426,15 @@ CHEATS = (
     Cheat("a hundredth of the noise, one stretch of four numbers and never again", one_stretch(0.01)),
     Cheat("a tenth of the noise on 10% of the stretches", weak(0.1, 0.1)),
     Cheat("a tenth of the noise on 2% of the stretches", weak(0.1, 0.02)),
-    Cheat("a tenth of the noise for 2% of the numbers", weak_numbers(0.1, 0.02)),
+    Cheat("a tenth of the noise for 2% of the numbers", weak_numbers(0.1, 0.02), only="tiny"),
     Cheat("half of the noise on 10% of the stretches", weak(0.5, 0.1)),
     Cheat("20% less on short stretches, 20% more on long ones", by_stretch),
     Cheat("swinging between 20% more and less over 2,000 numbers", drifting(0.2)),
     Cheat("redrawn until within 2 deviations", redrawn(2)),
     Cheat("redrawn until within 2.5 deviations", redrawn(2.5)),
     Cheat("redrawn until within 3 deviations", redrawn(3)),
-    Cheat("redrawn until within 3.5 deviations", redrawn(3.5), is_rare=True),
-    Cheat("redrawn until within 4 deviations", redrawn(4), is_rare=True),
+    Cheat("redrawn until within 3.5 deviations", redrawn(3.5), only="large"),
+    Cheat("redrawn until within 4 deviations", redrawn(4), only="large"),
     Cheat("redrawn until within 2 deviations, one query of five", redrawn_for_one(2)),
     Cheat("redrawn until less than 2 deviations above the truth", redrawn_above(2)),
     Cheat("the nearer of two draws", nearer_of_two),
@@ -480,7 +480,8 @@ class Life:
         self._dice = np.random.default_rng(seed)
         self._law: Law = cheat.begin() if cheat else Moment.fresh
         self._is_float = cheat is not None and cheat.is_float
-        self._rare = Normals() if cheat is not None and cheat.is_rare else None
+        self._only = None if cheat is None else cheat.only
+        self._rare = Normals()
         self._count = 0
         self._truths = [
             [Fraction(int(total), 777) for total in self._dice.integers(10**5, 10**6, GROUPS)] for _ in range(QUERIES)
@@ -498,15 +499,16 @@ class Life:
             noise = self._law(now)
             self._reveals += 1
             self._count += GROUPS
-            if self._rare is not None:
+            if self._only:
                 self._rare.take(f"q{query}", precision, [0.0] * GROUPS, noise.tolist())
                 continue
             self.audit.take(f"q{query}", precision, self._truths[query], self._published(query, precision, noise))
 
     def is_caught(self) -> bool:
         """Say whether an audit now finds fault with the noise."""
-        if self._rare is not None:
-            return self._rare.large() <= FALSE_ALARM / len(Test)
+        if self._only:
+            p_value = self._rare.large() if self._only == "large" else self._rare.tiny()
+            return p_value <= FALSE_ALARM / len(Test)
         return any(not outcome.holds for outcome in self.audit.outcomes())
 
     def _published(self, query: int, precision: int, noise: Floats) -> list[int]:

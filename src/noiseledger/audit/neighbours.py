@@ -2,8 +2,8 @@
 
 A vector of honest noise is within ``r`` of a given point ``w`` with probability at most ``volume * r^d * density``, where the
 density is that of the ball's point nearest to 0. Summed over all earlier vectors and their opposites this bounds, given the
-past, how likely it is that the nearest of them is as near. So these bounds are no smaller than independent uniform numbers, and too many
-small ones among them are as unlikely as the binomial law says.
+past, how likely it is that the nearest of them is as near. So these bounds are no smaller than independent uniform numbers,
+and too many small ones among them are as unlikely as the binomial law says.
 """
 
 from __future__ import annotations
