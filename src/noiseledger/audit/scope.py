@@ -46,17 +46,15 @@ class Scope:
     is_whole: bool = True
 
     def checked(self, requests: int, reveals: int) -> list[str]:
-        """Return what was looked at."""
+        """Return what was looked at, in words that hold also where it was wrong."""
         found = [
             f"every price, balance and rule on the chain ({_many(requests, 'request')}, {_many(reveals, 'reveal')})"
         ]
-        if self.opened is Opened.DONE:
-            found.append("that the data and the secret are those the ledger was published with")
+        if self.opened is not Opened.NOT_TRIED:
+            found.append("the data and the secret against the published commitment")
         if self.increments:
-            rate = f"which accuse an honest worker once in {1 / self.false_alarm:,.0f} audits"
-            found.append(
-                f"that {_many(self.increments, 'published number')} pass {self.tests} tests of the noise, {rate}"
-            )
+            rate = f"that accuse an honest worker once in {1 / self.false_alarm:,.0f} audits"
+            found.append(f"the noise of {_many(self.increments, 'published number')}, by {self.tests} tests {rate}")
         return found
 
     def gaps(self) -> list[Gap]:
@@ -73,7 +71,7 @@ class Scope:
                 Gap("cheating with the noise that is too rare or too slight to show in so few numbers", "more answers")
             ]
         if not self.is_whole:
-            found.append(Gap("pairs of queries and groups at every shift, since they are too many", "more time"))
+            found.append(Gap("pairs of queries and groups at every shift, since they are too many", "other tools"))
         return [*found, *_NEVER]
 
 
