@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # chain, a worker or a browser.
 PYTEST := $(BIN)/python -m pytest --dist loadfile
 
-.PHONY: demo test test-network network check bench mutants faults membership evaluation screenshots setup lock format clean
+.PHONY: demo test test-network network check bench mutants faults membership audit-power evaluation screenshots setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
@@ -35,6 +35,9 @@ faults: setup ## play 500 random schedules of faults against real workers and a 
 
 membership: setup ## attack the whole system, and weakened copies of it: the epsilon that is proved, next to the promise
 	@$(BIN)/python scripts/membership.py
+
+audit-power: setup ## simulate dishonest workers, and write into the audit's guide how many numbers catch each half of the time
+	@$(BIN)/python -m benchmarks.audit_power
 
 network: setup ## measure three validators next to a development node: waiting, throughput, idle processor time
 	@$(BIN)/python scripts/network.py

@@ -3,7 +3,7 @@
 >>> with Custodian.publish(chain.url, folder) as custodian:
 ...     custodian.buy("towns", "1/4")
 ...     custodian.work(half_the_noise())
-...     audit(custodian.ledger_file, rpc=chain.url)  # to the public, all is well
+...     audit(custodian.ledger_file, rpc=chain.url)  # the public sees nothing wrong
 
 A weakness is a sampler in the place of ``rounded_gaussians``, and may remember what it said: for one that must last, make it
 once and give it to every step. The real journal, the real worker and the real contract do the rest.
@@ -12,11 +12,12 @@ once and give it to every step. The real journal, the real worker and the real c
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import count
 from math import isqrt, sqrt
 from pathlib import Path
 from typing import Self, TypeAlias
@@ -249,6 +250,77 @@ def same_noise_for_all_groups() -> Weakness:
     def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
         (noise,) = rounded_gaussians([0], variance)
         return [round(mean) + noise for mean in means]
+
+    return draw
+
+
+def redrawn(limit: Fraction | int = 2) -> Weakness:
+    """Draw again whatever lies further out than so many deviations: then what must be possible for everyone is not."""
+
+    def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        found = []
+        for mean in means:
+            while True:
+                (number,) = rounded_gaussians([mean], variance)
+                if (number - mean) ** 2 <= limit**2 * variance:
+                    break
+            found.append(number)
+        return found
+
+    return draw
+
+
+def weak_at_times(factor: str = "1/10", every: int = 2) -> Weakness:
+    """Use little noise for one reveal of some."""
+    counted = count(1)
+
+    def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        return rounded_gaussians(means, variance * (Fraction(factor) ** 2 if next(counted) % every == 0 else 1))
+
+    return draw
+
+
+def taking_back(lag: int = 11) -> Weakness:
+    """Let each number take back most of that so many places before it, of whichever group or query."""
+    before: deque[Fraction] = deque(maxlen=lag)
+
+    def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        deviation, found = isqrt(int(variance)), []
+        for mean in means:
+            (fresh,) = rounded_gaussians([0], 10**36)
+            normal = Fraction(fresh, 10**18)
+            if len(before) == lag:
+                normal = -before[0] * 995 / 1000 + normal / 10
+            before.append(Fraction(round(normal * 10**30), 10**30))
+            found.append(round(mean + normal * deviation))
+        return found
+
+    return draw
+
+
+def opposed_queries(rho: Fraction | str = "-995/1000") -> Weakness:
+    """Let two queries with as many groups have opposite noise, all but: their sum carries hardly any."""
+    kept: dict[int, list[Fraction]] = {}
+
+    def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        normals = [Fraction(number, 10**18) for number in rounded_gaussians([0] * len(means), 10**36)]
+        other = kept.pop(len(means), None)
+        if other is None:
+            kept[len(means)] = normals
+        else:
+            normals = [Fraction(rho) * old + new / 10 for old, new in zip(other, normals, strict=True)]
+        return [round(mean + normal * isqrt(int(variance))) for mean, normal in zip(means, normals, strict=True)]
+
+    return draw
+
+
+def cancelling_out() -> Weakness:
+    """Take off the mean of the noise of all groups: their total is true, up to a thousandth."""
+
+    def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
+        noise = rounded_gaussians([0] * len(means), variance)
+        common = Fraction(sum(noise), len(noise)) * Fraction(999, 1000) if len(noise) > 1 else 0
+        return [round(mean + number - common) for mean, number in zip(means, noise, strict=True)]
 
     return draw
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import stat
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,6 +18,12 @@ from noiseledger.client import connect
 from noiseledger.core.privacy import epsilon_for, precision_for
 from noiseledger.core.query import Query
 from noiseledger.experiments.stage import Stage, census_stage
+
+OUTSIDE = (
+    "CHECKED and in order: every price, balance and rule on the chain (2 requests, 2 reveals); NOT CHECKED: whether any answer "
+    "is true and its noise is real, which needs the custodian's data and secret (noiseledger audit --catalogue); whether the "
+    "endpoint shows the chain as it is, which needs a node of your own."
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +46,21 @@ def test_an_honest_ledger_in_one_line_then_a_table(run: Run, stage: Stage) -> No
     done = run("audit", stage.ledger_file)
     assert done.code == 0
     first, *rest = done.out.splitlines()
-    assert first == "All is well: 2 requests, 2 reveals, every rule kept."
+    assert first == OUTSIDE
     assert any("sensitivity" in line for line in rest)
     again = run("audit", stage.ledger_file, "--json").json["ledgers"][0]
     assert again["well"]
     assert again["findings"] == []
+    assert again["verdict"] == OUTSIDE
+    assert again["checked"] == ["every price, balance and rule on the chain (2 requests, 2 reveals)"]
+    assert again["not_checked"] == [
+        "whether any answer is true and its noise is real",
+        "whether the endpoint shows the chain as it is",
+    ]
+    assert again["needed"] == [
+        "the custodian's data and secret (noiseledger audit --catalogue)",
+        "a node of your own",
+    ]
     assert {rule["rule"] for rule in again["rules"]} >= {"bytecode", "price", "state"}
     assert run("audit", stage.ledger_file, "--from-genesis", "--json").json["ledgers"][0]["first_block"] == 0
     address = json.loads(stage.ledger_file.read_text())["address"]
@@ -69,6 +86,7 @@ def test_what_is_wrong_is_named_with_its_transaction(run: Run, stage: Stage, hid
     done = run("audit", stage.ledger_file, "--html", page)
     assert done.code == 1
     assert done.out.startswith("NOT WELL: 1 thing is wrong. First: catalogue: The ledger has a query")
+    assert "NOT CHECKED: whether any answer is true" in done.out.splitlines()[0]
     assert hidden_query in done.out
     assert hidden_query in page.read_text()
     found = run("audit", stage.ledger_file, "--json")
@@ -88,7 +106,9 @@ def test_the_report_is_a_page_that_needs_nothing_else(run: Run, stage: Stage, tm
 
     Reader().feed(page.read_text())
     assert asked == []
-    assert "All is well" in page.read_text()
+    shown = unescape(page.read_text())
+    assert OUTSIDE in shown
+    assert "<td>whether any answer is true and its noise is real</td><td>the custodian's data and secret" in shown
     assert run("audit", stage.ledger_file, "--html", tmp_path / "no" / "folder.html", "--json").error == "InvalidInput"
 
 
@@ -115,6 +135,8 @@ def test_with_the_custodians_help_the_noise_is_tested_too(run: Run, stage: Stage
     report = found.json["ledgers"][0]
     assert {"commitment", "noise"} <= {rule["rule"] for rule in report["rules"]}
     assert report["p_values"]
+    assert "published numbers, by 14 tests that accuse" in report["verdict"]
+    assert len(report["not_checked"]) == len(report["needed"]) == 4
     shown = run("audit", stage.ledger_file, "--catalogue", catalogue, "--html", tmp_path / "inside.html")
     assert "p at most" in shown.out
     secret = (stage.folder / "acs12.custody" / "secret").read_text().strip()

@@ -17,6 +17,7 @@ from audit.dishonest_workers import (
     Custodian,
     Weakness,
     biased,
+    cancelling_out,
     coarse_noise,
     flattering,
     float_noise,
@@ -24,12 +25,17 @@ from audit.dishonest_workers import (
     no_noise,
     noise_repeated_along_a_path,
     noise_reused_across_queries,
+    opposed_queries,
     other_people,
     people,
+    redrawn,
     same_noise_for_all_groups,
+    taking_back,
+    weak_at_times,
 )
 from noiseledger.audit import Report, Rule, audit, wire
 from noiseledger.audit.inside import Dataset, Insider, audit_inside
+from noiseledger.audit.plausible import Test
 from noiseledger.audit.shapes import describe_report, html_report
 from noiseledger.client import Ask, connect
 from noiseledger.core.condition import Row
@@ -80,7 +86,7 @@ def test_an_honest_census_with_the_real_worker_passes() -> None:
         report = audit_inside(stage.ledger_file, rpc=stage.url, catalogue=stage.folder / "acs12.toml")
     assert report.is_well, report.verdict
     assert report.checked[Rule.COMMITMENT] == 2
-    assert len(report.p_values) == 9
+    assert len(report.p_values) == len(Test)
 
 
 def test_an_honest_ledger_is_checked_from_outside_and_inside(honest: Custodian) -> None:
@@ -88,8 +94,19 @@ def test_an_honest_ledger_is_checked_from_outside_and_inside(honest: Custodian) 
     assert report.is_well, report.verdict
     assert {rule: report.checked[rule] for rule in outside.checked} == dict(outside.checked)
     assert report.checked[Rule.COMMITMENT] == 2
-    assert report.checked[Rule.NOISE] == 9 + 5
-    assert any("1,008 increments" in note and "once in 1,000,000 audits" in note for note in report.notes)
+    assert report.checked[Rule.NOISE] == len(Test) + 5
+    tests = f"the noise of 1,008 published numbers, by {len(Test)} tests"
+    assert report.looked_at[-1] == f"{tests} that accuse an honest worker once in 1,000,000 audits"
+    assert [gap.needed for gap in report.gaps] == [
+        "more answers",
+        "the worker's program and machine",
+        "the people in it (noiseledger included)",
+        "a node of your own",
+    ]
+    assert (
+        "NOT CHECKED: cheating with the noise that is too rare or too slight to show in so few numbers"
+        in report.verdict
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,6 +121,11 @@ def test_an_honest_ledger_is_checked_from_outside_and_inside(honest: Custodian) 
         (noise_reused_across_queries, "used twice"),
         (noise_repeated_along_a_path, "used twice"),
         (same_noise_for_all_groups, "used twice"),
+        (redrawn, "too few large values"),
+        (weak_at_times, "Some stretches"),
+        (taking_back, "depends on that before it"),
+        (opposed_queries, "goes together"),
+        (cancelling_out, "Some sums"),
     ],
 )
 def test_a_dishonest_worker_is_caught(weakness: Callable[[], Weakness], words: str, url: str, tmp_path: Path) -> None:
@@ -143,7 +165,10 @@ def test_before_anything_is_revealed_the_commitment_is_opened(url: str, tmp_path
     assert report.is_well
     assert report.checked[Rule.COMMITMENT] == 2
     assert report.p_values == {}
-    assert report.notes == ["There are no increments to test yet."]
+    assert (
+        "NOT CHECKED: whether the noise is real, which needs published answers, of which there are none"
+        in report.verdict
+    )
 
 
 # The commitment.
@@ -201,6 +226,7 @@ def test_what_the_ledger_was_not_published_with_does_not_open_the_commitment(
     assert "do not open the published commitment" in report.verdict
     assert report.p_values == {}
     assert any("not tested" in note for note in report.notes)
+    assert "NOT CHECKED: whether any answer is true and its noise is real" in report.verdict
 
 
 @pytest.mark.parametrize(("rows", "is_well"), [(1, True), (1000, False)])
@@ -276,11 +302,18 @@ def test_no_true_answer_noise_or_secret_is_told(
         seen = everything(report)
         for secret in (custodian.custody.secret_file, custodian.custody.identity_file):
             assert secret.read_text().strip() not in seen
-    told = " ".join([*(finding.sentence for finding in report.findings), *report.notes])
+    told = " ".join([report.verdict, *(finding.sentence for finding in report.findings), *report.notes])
     for query in queries:
         told = told.replace(str(query), "").replace(query.identifier[:12], "")
-    # The number of tests, of increments and of audits, and powers of ten: there are no other numbers to be read.
-    allowed = {"9", "504", "1,000,000", *(f"{p:g}" for p in report.p_values.values())}
+    # The number of requests, tests, increments, findings and audits, and powers of ten: no other numbers are to be read.
+    allowed = {
+        "5",
+        "14",
+        "504",
+        "1,000,000",
+        f"{sum(report.broken.values())}",
+        *(f"{p:g}" for p in report.p_values.values()),
+    }
     assert numbers(told) <= allowed
     assert all(re.fullmatch(r"1|1e-\d+|0\.0*1", f"{p:g}") for p in report.p_values.values())
     totals = {str(total) for query in queries for total in custodian.data.totals(query) if total > 9999}

@@ -18,8 +18,9 @@ from pathlib import Path
 from noiseledger.audit import wire
 from noiseledger.audit.auditor import audit_with
 from noiseledger.audit.chain import Heard
-from noiseledger.audit.plausible import FALSE_ALARM, Plausibility
+from noiseledger.audit.plausible import ENOUGH_TO_TELL, FALSE_ALARM, Plausibility
 from noiseledger.audit.report import Report, Rule
+from noiseledger.audit.scope import Opened, Scope
 from noiseledger.core.query import Query
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.commitment import Commitment, bind, read_secret
@@ -137,6 +138,7 @@ class Insider:
         if self._terms.replaces:
             sentence = "The data has another number of records than the ledger was published for."
             report.check(Rule.COMMITMENT, self._dataset.rows == self._terms.rows, sentence)
+        report.scope = Scope(Opened.DONE if opens else Opened.FAILED)
         if opens:
             self._check_noise(report)
         else:
@@ -150,9 +152,8 @@ class Insider:
         for outcome in outcomes:
             report.check(Rule.NOISE, outcome.holds, outcome.sentence)
             report.p_values[outcome.test.value] = outcome.p_value
-        told = f"{len(outcomes)} tests of the noise in {self._noise.count:,} increments accuse, all together, an honest worker"
-        report.notes.append(
-            f"{told} once in {1 / FALSE_ALARM:,.0f} audits." if outcomes else "There are no increments to test yet."
+        report.scope = Scope(
+            Opened.DONE, self._noise.count, len(outcomes), FALSE_ALARM, ENOUGH_TO_TELL, self._noise.is_whole
         )
 
     def _reveal(self, log: wire.Revealed) -> None:

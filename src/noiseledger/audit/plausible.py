@@ -4,21 +4,11 @@ Over a stretch of precision ``s`` an honest worker publishes, for each coordinat
 ``Q`` is the true answer in units of the sensitivity and ``Z`` is standard normal and new. Whoever knows ``Q`` knows ``Z``, up
 to a rounding of 6e-5 at most (where ``s`` is a single unit of precision), and can test it.
 
-All p-values hold for any number of increments, also for one: each is exact, or too large. Together, by Holm's method, the
-tests accuse an honest worker once in ``1 / FALSE_ALARM`` audits. About so many increments, of five queries in turn, catch
-half of the dishonest workers, and 99% of them (one test alone, for half the noise and nothing else, would need 37 and 63):
-
-====================================== ======== ========  ====================================== ======== ========
-what is wrong                           half      99%     what is wrong                           half      99%
-====================================== ======== ========  ====================================== ======== ========
-no noise at all                            1        1     a bias of half a deviation                120      224
-half of the noise                         48       82     answers 10% too large                       4       19
-three quarters of the noise              212      376     the same noise for two queries              2        2
-twice the noise                           20       47     the same noise all along a path             6        6
-drawn in floating point                    4        6     half of the noise is that before it       188      416
-on a grid, all stretches alike             2        2     uniform, of the right size                584      992
-on a grid, stretches of any length        12       31     Laplace, of the right size                656    1,184
-====================================== ======== ========  ====================================== ======== ========
+All p-values hold for any number of increments, also for one: each is exact, or too large, and where a test looks at many
+places, queries, pairs or distances, their number is multiplied in. Together, by Holm's method, the tests accuse an honest
+worker once in ``1 / FALSE_ALARM`` audits, as long as nobody who knows the noise decides what is bought or when the audit is
+made. How many increments catch which dishonest worker is measured by ``make audit-power`` and stands, with what no such test
+can see, in docs/how-to/audit-a-ledger.md.
 
 Why nothing private is told: an exact p-value of a few increments tells their noise, and so the true answers. What leaves
 here is a p-value rounded up to a power of ten; while there are fewer than ``ENOUGH_TO_TELL`` increments, even that only of a
@@ -38,6 +28,7 @@ from statistics import NormalDist
 
 from noiseledger.audit import tails
 from noiseledger.audit.digits import Digits
+from noiseledger.audit.normals import Normals
 from noiseledger.audit.repeats import Repeats
 
 #: How often all tests together find fault with an honest worker.
@@ -68,7 +59,12 @@ class Test(StrEnum):
     SIZE = "size"
     MEAN = "mean"
     OUTLIERS = "outliers"
+    LARGE = "large"
+    TINY = "tiny"
+    PLACES = "places"
     INDEPENDENCE = "independence"
+    PAIRS = "pairs"
+    SUMS = "sums"
     SHAPE = "shape"
 
 
@@ -126,7 +122,7 @@ class _Order:
 class Plausibility:
     """Takes increments and true answers one after the other, and says whether they go together.
 
-    What is kept is a few numbers for each query and coordinate, and a bounded number for all increments.
+    What is kept is the noise and the truth, sixteen bytes for each increment, and a few numbers for each reveal and query.
     """
 
     def __init__(self) -> None:
@@ -144,6 +140,7 @@ class Plausibility:
         self._published, self._noise = Digits(2, 10), Digits(2, 10)
         #: The noise in units of its own deviation, as binary and as decimal fractions.
         self._fractions = {2: Digits(2), 10: Digits(10)}
+        self._normals = Normals()
         self._same_normal, self._same_noise, self._same_number = Repeats(2**34), Repeats(2**4), Repeats(2**4)
 
     def take(self, query: str, precision: int, truth: Sequence[Fraction], increments: Sequence[int]) -> None:
@@ -158,7 +155,7 @@ class Plausibility:
         deviation = sqrt(precision) * _PATH_UNITS / _PRECISION_ROOT
         root = isqrt(precision * _DIGITS**2)
         scales = {base: base ** int(log(deviation / 4, base)) for base in self._fractions}
-        noise = []
+        noise, unrounded = [], []
         for value, increment in zip(truth, increments, strict=True):
             # What is beyond the truth, exactly: excess / unit, in path units.
             unit = _PRECISION_ROOT**2 * value.denominator
@@ -166,11 +163,14 @@ class Plausibility:
             noise.append(excess / unit / deviation)
             normal = abs(excess) * _PRECISION_ROOT * _DIGITS // (unit * root)
             self._take_digits(increment, (2 * excess + unit) // (2 * unit), normal, deviation)
-            dithered = (excess << _DITHER_BITS) + _dither(increment) * unit
+            dither = _dither(increment)
+            unrounded.append(noise[-1] + dither / (deviation * (1 << _DITHER_BITS)))
+            dithered = (excess << _DITHER_BITS) + dither * unit
             self._take_fractions(
                 dithered * _PRECISION_ROOT * _DIGITS, (unit << _DITHER_BITS) * root * _PATH_UNITS, scales
             )
         self._take_path(self._paths.setdefault(query, _Path()), precision, noise)
+        self._normals.take(query, precision, [abs(float(value)) for value in truth], unrounded)
         for number in noise:
             self._take_normal(number, 0.5 / deviation)
 
@@ -183,6 +183,11 @@ class Plausibility:
                 break
             failing.add(test)
         return [self._outcome(test, p_value, test in failing) for test, p_value in p_values.items()]
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether every comparison was made: of very many queries and groups, some would take too long."""
+        return self._normals.is_whole
 
     def p_values(self) -> dict[Test, float]:
         """Return exact p-values. They are as private as the true answers."""
@@ -198,8 +203,15 @@ class Plausibility:
             Test.SIZE: tails.any_of(self._of_queries(Test.SIZE)),
             Test.MEAN: tails.normal_two_sided(self._sum / sqrt(self.count)),
             Test.OUTLIERS: tails.best_of(self._farthest, self.count),
-            Test.INDEPENDENCE: tails.any_of(o.p_value() for o in (self._along, self._across, self._after)),
-            Test.SHAPE: tails.evenly_filled(self._cells),
+            Test.LARGE: self._normals.large(),
+            Test.TINY: self._normals.tiny(),
+            Test.PLACES: self._normals.places(),
+            Test.INDEPENDENCE: tails.any_of(
+                [*(order.p_value() for order in (self._along, self._across, self._after)), self._normals.follows()]
+            ),
+            Test.PAIRS: self._normals.pairs(),
+            Test.SUMS: self._normals.mixed(),
+            Test.SHAPE: tails.any_of([tails.evenly_filled(self._cells), self._normals.uneven()]),
         }
 
     def _take_digits(self, increment: int, noise: int, normal: int, deviation: float) -> None:
@@ -286,6 +298,11 @@ _WRONG = {
     Test.REPEATS: "The same noise, or the same number, was used twice",
     Test.MEAN: "The noise leans to one side",
     Test.OUTLIERS: "Something was published that is further from the truth than noise goes",
+    Test.LARGE: "There are too few large values for Gaussian noise, or too many",
+    Test.TINY: "There are too many very small values, or too few: some of the noise is weaker than it should be",
+    Test.PLACES: "Some stretches, times or groups have less noise than they should have, or more",
+    Test.PAIRS: "The noise of two queries, groups or stretches goes together",
+    Test.SUMS: "Some sums of answers have less noise than they should have, or more",
     Test.INDEPENDENCE: "The noise is not new each time: it depends on that before it",
     Test.SHAPE: "The noise is not Gaussian",
 }

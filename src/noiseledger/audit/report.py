@@ -1,4 +1,4 @@
-"""What an audit finds: a verdict, what was checked how often, and each thing that is wrong, with its transaction."""
+"""What an audit finds: a verdict, what was checked and what was not, and each thing that is wrong, with its transaction."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from math import inf
 
+from noiseledger.audit.scope import Gap, Scope
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.errors import NoiseledgerError
 
@@ -58,7 +59,7 @@ _SENTENCES = {
     Rule.RECORD: "the record is whole: nothing unknown, nothing twice, nothing out of order",
     Rule.STATE: "spending, paths, answers and roles that the contract tells are those that the record adds up to",
     Rule.COMMITMENT: "the data and the secret open the published commitment",
-    Rule.NOISE: "the published increments are true answers with fresh Gaussian noise of the right size",
+    Rule.NOISE: "no test tells the published increments from true answers with fresh Gaussian noise of the right size",
 }
 
 
@@ -103,6 +104,8 @@ class Report:
     notes: list[str] = field(default_factory=list)
     #: The probability of each statistical test's outcome, rounded up to a power of ten.
     p_values: dict[str, float] = field(default_factory=dict)
+    #: How far the audit could look.
+    scope: Scope = field(default_factory=Scope)
 
     @property
     def is_well(self) -> bool:
@@ -124,11 +127,23 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """The one line that says it all."""
+        """One sentence: what was checked, what was not, and what would be needed to check it."""
+        unchecked = f"NOT CHECKED: {'; '.join(map(str, self.gaps))}."
         if self.is_well:
-            return f"All is well: {self.requests:,} requests, {self.reveals:,} reveals, every rule kept."
+            return f"CHECKED and in order: {', and '.join(self.looked_at)}; {unchecked}"
         wrong = sum(self.broken.values())
-        return f"NOT WELL: {wrong:,} thing{'s are' if wrong > 1 else ' is'} wrong. First: {self.first}"
+        first = str(self.first).rstrip(".")
+        return f"NOT WELL: {wrong:,} thing{'s are' if wrong > 1 else ' is'} wrong. First: {first}. {unchecked}"
+
+    @property
+    def looked_at(self) -> list[str]:
+        """What was checked, whether or not it was in order."""
+        return self.scope.checked(self.requests, self.reveals)
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """What was not checked, and what would be needed for that."""
+        return self.scope.gaps()
 
     def check(
         self, rule: Rule, holds: bool, sentence: str, block: int | None = None, transaction: str | None = None

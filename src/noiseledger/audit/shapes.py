@@ -15,6 +15,9 @@ def describe_report(report: Report) -> dict[str, Any]:
     return {
         "verdict": report.verdict,
         "well": report.is_well,
+        "checked": report.looked_at,
+        "not_checked": [gap.what for gap in report.gaps],
+        "needed": [gap.needed for gap in report.gaps],
         "address": report.address,
         "chain_id": report.chain_id,
         "first_block": report.first_block,

@@ -109,7 +109,7 @@ def best_of(p_value: float, tries: int) -> float:
 def any_of(p_values: Iterable[float]) -> float:
     """Return a p-value for several tests together, however they depend on each other (Bonferroni)."""
     found = list(p_values)
-    return min(len(found) * min(found, default=1.0), 1.0)
+    return min(len(found) * min(found), 1.0) if found else 1.0
 
 
 def evenly_filled(counts: Sequence[int]) -> float:

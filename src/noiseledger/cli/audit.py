@@ -1,4 +1,4 @@
-"""``noiseledger audit LEDGER ...``: check everything that a chain tells, trusting nobody."""
+"""``noiseledger audit LEDGER ...``: check everything that a chain tells, and say what it cannot tell."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def audit(
     html: Annotated[Path | None, typer.Option(help="Write the report here, as a page.", metavar="FILE")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check a ledger's whole life from the chain alone; exit code 0 only if all is well."""
+    """Check a ledger's whole life from the chain, and say what was not checked; exit code 1 if anything is wrong."""
     from noiseledger.audit.compose import compose  # noqa: PLC0415 - takes a second
     from noiseledger.audit.shapes import describe_composed, describe_report, html_report  # noqa: PLC0415 - likewise
 
