@@ -46,6 +46,7 @@ file = "people.csv"
 epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
+access = "open"
 [columns.income]
 lower = 0
 upper = 100000

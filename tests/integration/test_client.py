@@ -39,6 +39,7 @@ file = "people.csv"
 epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
+access = "open"
 [columns.age]
 lower = 0
 upper = 120

@@ -38,6 +38,7 @@ file = "people.csv"
 epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
+access = "open"
 [queries.over_60]
 measure = "share"
 where = "age > 60"

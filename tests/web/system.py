@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
-from noiseledger.client.connect import LedgerFile
+from noiseledger.ledger.file import LedgerFile
 from noiseledger.experiments.stage import Stage
 from noiseledger.web.app import create_app
 from noiseledger.web.settings import Settings

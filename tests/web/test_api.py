@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, Terms, abi
 from noiseledger.chain.values import Request
 from noiseledger.client import Client
-from noiseledger.client.connect import LedgerFile
+from noiseledger.ledger.file import LedgerFile
 from noiseledger.core.path import Case
 from noiseledger.core.privacy import MAX_PRECISION, precision_for
 from noiseledger.core.query import Query

@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 
 import noiseledger as nl
 from noiseledger.chain import PrivacyLedgerContract, abi
-from noiseledger.client.connect import LedgerFile
+from noiseledger.ledger.file import LedgerFile
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.errors import InvalidInput
@@ -87,7 +87,7 @@ def catalogue() -> str:
     """Return a catalogue in which everything that can be chosen is hostile."""
     where = f"town = '{SCRIPT}'"
     parts = [
-        '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 8\ndelta = "1e-4"\nneighbours = "replace"',
+        '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 8\ndelta = "1e-4"\nneighbours = "replace"\naccess = "open"',
         f"[columns.{quoted(COLUMN)}]\nlower = 0\nupper = 10",
         f'[queries.{quoted(SCRIPT)}]\nmeasure = "mean"\ncolumn = {quoted(COLUMN)}',
         f'[queries.{quoted(IMAGE)}]\nmeasure = "share"\nwhere = {quoted(where)}',

@@ -21,7 +21,7 @@ import pytest
 from command import COMMAND, Runner, bare_environment
 from noiseledger.chain import node
 from noiseledger.client import Client
-from noiseledger.client.connect import LedgerFile
+from noiseledger.ledger.file import LedgerFile
 from noiseledger.data.table import Table
 from noiseledger.experiments.stage import Stage, web_pages
 from web.system import ANALYST, API, CUSTODIAN, DOWNLOADS, PAGES, PARTS, until

@@ -109,8 +109,8 @@ def _check_worker(contract: PrivacyLedgerContract, found: tuple[Any, ...] | None
     worker = str(found[0]) if found else "nobody"
     if worker.lower() != contract.sender.address.lower():
         raise NotAllowed(
-            f"The ledger's worker is {worker}, and this key is {contract.sender.address}: nothing is drawn. Use the "
-            "worker's key, or let the custodian appoint this one."
+            f"The ledger's worker is {worker}, and this key is {contract.sender.address}: nothing is drawn. Use the worker's "
+            f"key, or let the custodian appoint this one: noiseledger rotate-worker {contract.sender.address}"
         )
 
 

@@ -44,7 +44,7 @@ _ROWS = 4
 _MOST = 1000
 _PRIVACY = """
 source = {{ file = "people.csv" }}
-privacy = {{ epsilon = {epsilon}, delta = {delta}, neighbours = "{neighbours}" }}
+privacy = {{ epsilon = {epsilon}, delta = {delta}, neighbours = "{neighbours}", access = "open" }}
 columns.income = {{ lower = 0, upper = {most} }}
 """
 _ONE_PERSON = """
