@@ -103,7 +103,9 @@ def test_an_open_ledger_has_to_be_asked_for_and_what_it_risks_is_said(folder: Pa
     asked = run(folder, url, "publish", "census.toml")
     for refused in (asked, run(folder, url, "publish", "census.toml", "--json")):
         assert refused.returncode != 0
-        assert "Anyone on this chain can spend the whole budget with one transaction" in " ".join(refused.stdout.split())
+        assert "Anyone on this chain can spend the whole budget with one transaction" in " ".join(
+            refused.stdout.split()
+        )
         assert not (folder / "census.custody" / "ledger.json").exists()
     published = run_json(folder, url, "publish", "census.toml", "--yes")
     assert published["access"] == "open"

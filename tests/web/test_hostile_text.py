@@ -21,12 +21,12 @@ from starlette.testclient import TestClient
 
 import noiseledger as nl
 from noiseledger.chain import PrivacyLedgerContract, abi
-from noiseledger.ledger.file import LedgerFile
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.errors import InvalidInput
 from noiseledger.experiments.stage import Stage
 from noiseledger.experiments.stage import stage as set_on_stage
+from noiseledger.ledger.file import LedgerFile
 from web.markup import Page
 from web.system import (
     ANALYST,
