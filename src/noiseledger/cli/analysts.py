@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from noiseledger.cli.governing import open_custodian
 from noiseledger.cli.output import JsonOption, console, print_json, print_table
 from noiseledger.cli.settings import LedgerArgument, RpcOption
@@ -22,16 +24,13 @@ def analysts(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOpt
     rows = [
         (
             analyst.address,
-            "any" if analyst.allowance is None else f"{float(analyst.allowance):.4g}",
-            "" if analyst.allowance is None else f"{epsilon_for(analyst.allowance, delta):.4g}",
-            f"{float(analyst.spent):.4g}",
-            f"{epsilon_for(analyst.spent, delta):.4g}",
+            "anything" if analyst.allowance is None else _both(analyst.allowance, delta),
+            _both(analyst.spent, delta),
             analyst.requests,
-            "never" if analyst.last_asked is None else f"{analyst.last_asked:%Y-%m-%d %H:%M}",
         )
         for analyst in found
     ]
-    columns = ("analyst", ">may buy", ">epsilon", ">bought", ">epsilon", ">requests", "last asked (UTC)")
+    columns = ("analyst", ">may buy (epsilon)", ">bought (epsilon)", ">requests")
     print_table("Who may ask, and who has asked", columns, rows)
     left = f"precision {float(budget.remaining):.4g} of {float(budget.total):.4g} is left"
     if snapshot.access is Access.OPEN:
@@ -41,3 +40,7 @@ def analysts(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOpt
         console.print(f"By invitation: together they may buy precision {float(total):.4g}; {left}.")
     if snapshot.facts.paused:
         console.print("Selling is stopped: nobody can buy until noiseledger resume.")
+
+
+def _both(precision: Fraction, delta: Fraction) -> str:
+    return f"{float(precision):.4g} ({epsilon_for(precision, delta):.4g})"
