@@ -126,19 +126,24 @@ class Stage:
 
 
 @contextmanager
-def census() -> Iterator[Path]:
-    """Copy the census sample into a folder that passes; yield its catalogue."""
+def census(access: Access = Access.INVITATION) -> Iterator[Path]:
+    """Copy the census sample into a folder that passes; yield its catalogue, by invitation or for everyone."""
     with tempfile.TemporaryDirectory(prefix="noiseledger-") as folder:
         for name in ("acs12.csv", "acs12.toml"):
             with resources.as_file(resources.files("noiseledger.data") / name) as shipped:
                 shutil.copy(shipped, folder)
-        yield Path(folder) / "acs12.toml"
+        catalogue = Path(folder) / "acs12.toml"
+        text = catalogue.read_text(encoding="utf-8")
+        catalogue.write_text(text.replace(f'"{Access.INVITATION}"', f'"{access}"'), encoding="utf-8")
+        yield catalogue
 
 
 @contextmanager
-def census_stage(port: int = 0, block_seconds: float | None = None) -> Iterator[Stage]:
+def census_stage(
+    port: int = 0, block_seconds: float | None = None, access: Access = Access.INVITATION
+) -> Iterator[Stage]:
     """Set the census sample on stage, for the length of a block."""
-    with census() as catalogue, stage(catalogue, port, block_seconds) as set_up:
+    with census(access) as catalogue, stage(catalogue, port, block_seconds) as set_up:
         yield set_up
 
 
