@@ -23,6 +23,7 @@ file = "people.csv"
 epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
+access = "open"
 [columns.AGE]
 kind = "number"
 """

@@ -17,6 +17,7 @@ import httpx2
 
 from benchmarks.helpers import Benchmark, Row, number, text
 from benchmarks.workspace import ROOT, Workspace
+from noiseledger.core.access import Access
 from noiseledger.experiments.stage import Stage, census_stage, web_pages
 
 _BLOCK_SECONDS = 1.0
@@ -87,7 +88,10 @@ def _measure(space: Workspace) -> list[Row]:
     alone: dict[str, list[float]] = {request: [] for request in _REQUESTS}
     among: dict[str, list[float]] = {request: [] for request in _REQUESTS}
     tallies = []
-    with census_stage(block_seconds=_BLOCK_SECONDS) as stage, web_pages(stage, "--rate", _RATE) as url:
+    with (
+        census_stage(block_seconds=_BLOCK_SECONDS, access=Access.OPEN) as stage,
+        web_pages(stage, "--rate", _RATE) as url,
+    ):
         # Pages of an empty ledger would be quicker: alone and among others, they show the same.
         with _crowd(url, stage, 0, askers):
             time.sleep(seconds)

@@ -5,6 +5,7 @@
 1
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from noiseledger.core.answer import Answer
@@ -20,6 +21,7 @@ from noiseledger.ledger import Ledger, LocalLedger, NaiveLedger, Quote, Record, 
 
 if TYPE_CHECKING:
     from noiseledger.client import Ask, AsyncClient, Client, connect, connect_async
+    from noiseledger.custodian import Custodian, connect_custodian
 
 __all__ = [
     "Answer",
@@ -31,6 +33,7 @@ __all__ = [
     "Case",
     "Client",
     "Column",
+    "Custodian",
     "InvalidInput",
     "Keys",
     "Ledger",
@@ -46,6 +49,7 @@ __all__ = [
     "Table",
     "connect",
     "connect_async",
+    "connect_custodian",
     "delta_for",
     "epsilon_for",
     "open_ledger",
@@ -53,13 +57,15 @@ __all__ = [
     "sensitivity",
 ]
 
-_ON_CHAIN = ("Ask", "AsyncClient", "Client", "connect", "connect_async")
+_ON_CHAIN = {
+    "client": ("Ask", "AsyncClient", "Client", "connect", "connect_async"),
+    "custodian": ("Custodian", "connect_custodian"),
+}
 
 
 def __getattr__(name: str) -> Any:
     """Load what talks to a chain when it is first used: it takes a second that other programs need not wait."""
-    if name not in _ON_CHAIN:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from noiseledger import client  # noqa: PLC0415
-
-    return getattr(client, name)
+    for part, names in _ON_CHAIN.items():
+        if name in names:
+            return getattr(import_module(f"noiseledger.{part}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

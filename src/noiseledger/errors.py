@@ -145,21 +145,28 @@ class NotAllowed(NoiseledgerError):
 
 
 class AllowanceExceeded(NotAllowed):
-    """The analyst may not buy so much; nothing was changed."""
+    """The ledger is by invitation, and the analyst may not buy so much; nothing was changed."""
 
-    def __init__(self, requested: Fraction, remaining: Fraction) -> None:
-        """Keep the amounts, all in units of precision."""
+    def __init__(
+        self, requested: Fraction, remaining: Fraction, analyst: str = "", custodian: str = "", contact: str = ""
+    ) -> None:
+        """Keep the amounts, all in units of precision; and, where they are known, who asks and whom to ask."""
         self.requested = requested
         self.remaining = remaining
         self.missing = requested - remaining
+        self.analyst = analyst
+        self.custodian = custodian
+        self.contact = contact
+        may = f"may buy precision {float(remaining):.6g} more" if remaining else "has no allowance"
+        whom = ", ".join(filter(None, ("the custodian", custodian, contact and f"contact: {contact}")))
         super().__init__(
-            f"The request costs precision {float(requested):.6g}, but this analyst may buy only {float(remaining):.6g} "
-            f"more. Nothing was spent; ask the custodian for an allowance."
+            f"This ledger is by invitation: {analyst or 'this analyst'} {may}, and the request costs "
+            f"{float(requested):.6g}. Nothing was spent; for an allowance, ask {whom}."
         )
 
-    def __reduce__(self) -> tuple[type[AllowanceExceeded], tuple[Fraction, Fraction]]:
+    def __reduce__(self) -> tuple[type[AllowanceExceeded], tuple[Fraction, Fraction, str, str, str]]:
         """Survive the way between processes, with all amounts."""
-        return type(self), (self.requested, self.remaining)
+        return type(self), (self.requested, self.remaining, self.analyst, self.custodian, self.contact)
 
 
 class ChainError(NoiseledgerError):

@@ -48,6 +48,7 @@ file = "people.csv"
 epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
+access = "open"
 [columns.income]
 kind = "number"
 lower = 0

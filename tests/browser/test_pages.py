@@ -115,7 +115,7 @@ def test_nobody_else_can_stop_selling(context: BrowserContext, stage: Stage, sit
     ada.open("/custodian")
     ada.connect()
     ada.page.get_by_role("button", name="Stop selling").click()
-    ada.expect_message("The contract refused: not for you.")
+    ada.expect_message(f"Only the custodian, {CUSTODIAN.address}, can do this, and not {ADA.address}.")
     assert ada.wallet is not None
     assert "eth_sendTransaction" not in ada.wallet.asked
 

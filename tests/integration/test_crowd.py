@@ -21,7 +21,10 @@ from noiseledger.errors import BudgetExceeded
 
 ANALYSTS, REQUESTS_EACH = 10, 100
 NAMES = [f"over_{age}" for age in range(10, 90, 10)]
-HEAD = '[source]\nfile = "people.csv"\n[privacy]\nepsilon = {epsilon}\ndelta = "1e-4"\nneighbours = "replace"\n'
+HEAD = (
+    '[source]\nfile = "people.csv"\n[privacy]\nepsilon = {epsilon}\ndelta = "1e-4"\nneighbours = "replace"\n'
+    'access = "open"\n'
+)
 COLUMNS = '[columns.age]\nkind = "number"\n'
 
 

@@ -63,6 +63,11 @@ def test_from_a_data_file_to_an_answer_on_the_chain(folder: Path, url: str) -> N
     assert "noiseledger publish census.toml" in unpublished.stderr
     published = run_json(folder, url, "publish", "census.toml")
     assert run_json(folder, url, "publish", "census.toml")["address"] == published["address"]
+    assert published["access"] == "invitation"
+    allowed = run_json(
+        folder, url, "allow", ANALYST.address, "census.custody/ledger.json", "--precision", "0.25", "--yes"
+    )
+    assert allowed["allowance_exact"] == "1/4"
     with Rpc(url, chain_id=published["chain_id"]) as rpc:
         contract = PrivacyLedgerContract(rpc, published["address"], Sender(rpc, ANALYST))
         contract.ask([Request(OVER_60.identifier, Fraction(1, 4))])
@@ -83,9 +88,34 @@ def test_publishing_shows_what_will_be_fixed_and_asks(folder: Path, url: str) ->
     assert asked.returncode == 1
     assert "This will be fixed for ever" in asked.stdout
     assert "over_60: share of rows where age > 60" in asked.stdout
+    assert "access: by invitation" in asked.stdout
     assert not (folder / "census.custody" / "ledger.json").exists()
     confirmed = run(folder, url, "publish", "census.toml", "--yes")
     assert "back it up" in confirmed.stdout
+    assert "Nobody can ask yet. Invite: noiseledger allow ADDRESS" in confirmed.stdout
+
+
+def test_an_open_ledger_has_to_be_asked_for_and_what_it_risks_is_said(folder: Path, url: str) -> None:
+    run(folder, url, "init", "census.csv")
+    write_catalogue(folder)
+    file = folder / "census.toml"
+    file.write_text(file.read_text().replace('access = "invitation"', 'access = "open"'))
+    asked = run(folder, url, "publish", "census.toml")
+    for refused in (asked, run(folder, url, "publish", "census.toml", "--json")):
+        assert refused.returncode != 0
+        assert "Anyone on this chain can spend the whole budget with one transaction" in " ".join(
+            refused.stdout.split()
+        )
+        assert not (folder / "census.custody" / "ledger.json").exists()
+    published = run_json(folder, url, "publish", "census.toml", "--yes")
+    assert published["access"] == "open"
+    assert json.loads((folder / "census.custody" / "ledger.json").read_text())["access"] == "open"
+    with Rpc(url) as rpc:
+        assert not PrivacyLedgerContract(rpc, published["address"]).terms().invites
+    file.write_text(file.read_text().replace('access = "open"', ""))  # as catalogues from before are
+    for command in ("work", "publish"):
+        stopped = run(folder, url, command, "census.toml")
+        assert 'published with access = "open", for ever: write that into [privacy]' in " ".join(stopped.stderr.split())
 
 
 def test_changed_data_stops_the_worker(folder: Path, url: str) -> None:

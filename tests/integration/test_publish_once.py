@@ -11,6 +11,7 @@ import pytest
 from integration.conftest import ANALYST, CUSTODIAN, WORKER
 from integration.test_worker import CATALOGUE, Crash, Wire, catalogue, data, wire
 from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender
+from noiseledger.core.access import Access
 from noiseledger.custodian import Custody
 from noiseledger.custodian.intent import Intent
 from noiseledger.custodian.publish import publish
@@ -111,3 +112,38 @@ def test_a_spoiled_note_is_not_guessed_at(rpc: Rpc, wire: Wire, catalogue: Catal
     Custody.of(catalogue).intent_file.write_text("{")
     with pytest.raises(InvalidInput, match="look whether"):
         publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
+
+
+@pytest.mark.parametrize("moment", ["sign", "send", "confirm"])
+def test_after_a_crash_nobody_finds_an_open_ledger_that_should_be_by_invitation(
+    moment: str, rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned
+) -> None:
+    """Publishing an open ledger crashed; the custodian thinks better of it, and asks for one by invitation."""
+    before = ledgers(rpc)
+    assert catalogue.access is Access.OPEN
+    crash_while_publishing(moment, wire, catalogue, data)
+    catalogue.file.write_text(CATALOGUE.replace('access = "open"', ""))
+    later = read_catalogue(catalogue.file)
+    if moment == "sign":
+        # Nothing had been sent, so it becomes what it should be.
+        assert publish(later, data, Sender(rpc, CUSTODIAN), WORKER.address).terms().invites
+        assert len(ledgers(rpc) - before) == 1
+        return
+    with pytest.raises(DataMismatch, match="neighbours and access in the catalogue back"):
+        publish(later, data, Sender(rpc, CUSTODIAN), WORKER.address)
+    # The open one is there for ever, but nobody is told of it.
+    assert Custody.of(catalogue).read_ledger_file() is None
+    assert len(ledgers(rpc) - before) == 1
+
+
+@pytest.mark.parametrize("moment", ["sign", "send", "confirm"])
+def test_a_crash_never_leads_to_an_open_ledger(
+    moment: str, rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned
+) -> None:
+    before = ledgers(rpc)
+    catalogue.file.write_text(CATALOGUE.replace('access = "open"', ""))
+    silent = read_catalogue(catalogue.file)
+    crash_while_publishing(moment, wire, silent, data)
+    for address in ledgers(rpc) - before:  # already there, and nobody can ask
+        assert PrivacyLedgerContract(rpc, address).terms().invites
+    assert publish(silent, data, Sender(rpc, CUSTODIAN), WORKER.address).terms().invites

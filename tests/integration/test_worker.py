@@ -40,6 +40,7 @@ file = "people.csv"
 epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
+access = "open"
 [columns.age]
 kind = "number"
 [columns.town]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from noiseledger.core.access import Access
 from noiseledger.core.groups import Keys
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population
@@ -94,6 +95,14 @@ def test_a_good_catalogue_is_read_whole(tmp_path: Path) -> None:
     assert [entry.ceiling for entry in catalogue.entries] == [Fraction(1, 2), 0, 0, 0]
 
 
+def test_a_ledger_is_by_invitation_unless_an_open_one_is_asked_for(tmp_path: Path) -> None:
+    silent = read_catalogue(write(tmp_path, GOOD))
+    assert (silent.access, silent.contact) == (Access.INVITATION, "")
+    words = '"replace"\naccess = "open"\ncontact = " data@example.org "'
+    spoken = read_catalogue(write(tmp_path, GOOD.replace('"replace"', words)))
+    assert (spoken.access, spoken.contact) == (Access.OPEN, "data@example.org")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "line", "message"),
     [
@@ -102,6 +111,10 @@ def test_a_good_catalogue_is_read_whole(tmp_path: Path) -> None:
         ("epsilon = 8", "", 5, "needs epsilon"),
         ('delta = "1e-4"', "delta = 1", 6, "below 1"),
         ('"replace"', '"replce"', 8, 'neighbours = "replace" or "add-remove"'),
+        ('"replace"', '"replace"\naccess = "opn"', 9, "did you mean open?"),
+        ('"replace"', '"replace"\naccess = true', 9, '"invitation" (the default: whom you allow)'),
+        ('"replace"', '"replace"\ncontact = "a\\nb"', 9, "contact must be one line"),
+        ('"replace"', '"replace"\ncontact = 7', 9, "contact must be one line"),
         ("lower = -10_000", "lower = 2e6", 10, "must be below the upper"),
         ("lower = -10_000", "", 10, "true minima and maxima are private"),
         ('grid = "0.5"', 'grid = "0.3"', 16, "not on the grid"),

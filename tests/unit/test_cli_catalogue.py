@@ -37,7 +37,7 @@ def test_a_draft_is_not_ready_until_the_bounds_are_chosen(data: Path) -> None:
     catalogue = data.with_suffix(".toml")
     checked = run("check", str(catalogue))
     assert checked.returncode == 2
-    assert f"{catalogue}:18: The lower bound of hours worked" in checked.stderr
+    assert f"{catalogue}:20: The lower bound of hours worked" in checked.stderr
     assert "Traceback" not in checked.stderr
     filled = catalogue.read_text().replace('lower = "?"', "lower = 0").replace('upper = "?"', "upper = 1_000_000")
     catalogue.write_text(filled)

@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
-from noiseledger.client.connect import LedgerFile
 from noiseledger.experiments.stage import Stage
+from noiseledger.ledger.file import LedgerFile
 from noiseledger.web.app import create_app
 from noiseledger.web.settings import Settings
 from noiseledger.web.site import Site
@@ -22,7 +22,7 @@ SECOND_ANALYST, THIRD_ANALYST = (Key.from_hex(key) for key in node.PLAY_ANALYSTS
 HERE = "http://127.0.0.1"
 #: Everything that a visitor can see without knowing a name or a hash.
 PAGES = ("/", "/budget", "/custodian", "/api")
-PARTS = ("/quote", "/accuracy", "/budget/live", "/custodian/live")
+PARTS = ("/quote", "/accuracy", "/budget/live", "/custodian/live", "/custodian/change?action=accept-custody")
 DOWNLOADS = (
     "/ledger.json",
     "/budget/spending.csv",
@@ -31,7 +31,7 @@ DOWNLOADS = (
     "/budget/queries.json",
     "/budget/records.csv",
 )
-API = ("/api/v1/ledger", "/api/v1/queries", "/api/v1/budget", "/api/v1/history", "/api/v1/health")
+API = ("/api/v1/ledger", "/api/v1/analysts", "/api/v1/queries", "/api/v1/budget", "/api/v1/history", "/api/v1/health")
 _PATIENCE_SECONDS = 30.0
 
 _T = TypeVar("_T")

@@ -17,12 +17,12 @@ from starlette.testclient import TestClient
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, Terms, abi
 from noiseledger.chain.values import Request
 from noiseledger.client import Client
-from noiseledger.client.connect import LedgerFile
 from noiseledger.core.path import Case
 from noiseledger.core.privacy import MAX_PRECISION, precision_for
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
 from noiseledger.experiments.stage import Stage
+from noiseledger.ledger.file import LedgerFile
 from noiseledger.ledger.shapes import (
     describe_answer,
     describe_budget,
@@ -222,7 +222,8 @@ class TestTheSameAsInPython:
             assert found["address"] == contract.address
             assert found["commitment"] == "0x" + terms.commitment.hex()
         assert (found["custodian"], found["worker"]) == (CUSTODIAN.address, WORKER.address)
-        assert (found["rows"], found["reuses"], found["invites"], found["paused"]) == (2000, True, False, False)
+        assert (found["rows"], found["reuses"], found["invites"], found["paused"]) == (2000, True, True, False)
+        assert (found["heir"], found["contact"]) == (None, "")
         assert found["unreadable"] == {}
 
     def test_health(self, visitor: TestClient) -> None:
@@ -299,7 +300,9 @@ class TestRefusals:
         shown = visitor.get("/api/v1/quote", params={"query": "over_60", "within": "1e-6"}).json()
         assert (shown["affordable"], shown["left"]) == (False, None)
 
-    def test_nothing_to_pay_the_fee_with(self, visitor: TestClient) -> None:
+    def test_nothing_to_pay_the_fee_with(self, visitor: TestClient, stage: Stage) -> None:
+        with contract_of(stage, CUSTODIAN) as contract:
+            contract.allow(NOBODY, Fraction(1))
         found = refusal(visitor, 409, query="over_60", within="0.01", analyst=NOBODY)
         assert found["type"] == "NoFunds"
         assert NOBODY in found["message"]
@@ -350,12 +353,25 @@ class TestRefusals:
         contract = PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), terms, WORKER.address)
         contract.register(query, Fraction(1, 2000))
         contract.allow(SECOND_ANALYST.address, Fraction(1, 100))
-        ledger = LedgerFile(contract.address, queries={"over_60": query})
+        ledger = LedgerFile(contract.address, queries={"over_60": query}, contact="data@example.org")
         with visiting_site(settings_of(stage, ledger=ledger)) as visitor:
             found = refusal(visitor, 403, query="over_60", precision="0.1", analyst=SECOND_ANALYST.address)
             assert found["type"] == "AllowanceExceeded"
             assert (found["requested"], found["remaining"], found["missing"]) == (0.1, 0.01, 0.09)
-            assert refusal(visitor, 403, query="over_60", precision="0.1", analyst=ANALYST.address)["remaining"] == 0
+            stranger = refusal(visitor, 403, query="over_60", precision="0.1", analyst=ANALYST.address.lower())
+            assert stranger["remaining"] == 0
+            assert stranger["message"] == (
+                f"This ledger is by invitation: {ANALYST.address} has no allowance, and the request costs 0.1. Nothing was "
+                f"spent; for an allowance, ask the custodian, {CUSTODIAN.address}, contact: data@example.org."
+            )
+            page = visitor.get(f"/accounts/{ANALYST.address}").text
+            assert f"{ANALYST.address} has no allowance: ask the custodian, {CUSTODIAN.address}" in page
+            assert "contact: data@example.org" in page
+            assert "may buy precision 0.01 more" in visitor.get(f"/accounts/{SECOND_ANALYST.address}").text
+            for path in ("/budget", "/quote?query=over_60&within=0.01"):
+                assert "for an allowance, ask the custodian" in visitor.get(path).text
+            (analyst,) = visitor.get("/api/v1/analysts").json()["analysts"]
+            assert (analyst["address"], analyst["allowance_exact"]) == (SECOND_ANALYST.address, "1/100")
             allowed = ask(visitor, query="over_60", precision="0.01", analyst=SECOND_ANALYST.address)
             assert allowed["transaction"]["to"] == contract.address
 
@@ -379,10 +395,77 @@ class TestPausing:
 
     def _pause(self, visitor: TestClient, rpc: Rpc, stage: Stage, *, paused: bool) -> None:
         prepared = visitor.post("/api/v1/pause", json={"paused": paused, "custodian": CUSTODIAN.address}).json()
-        name = sign_and_send(rpc, CUSTODIAN, prepared)
+        assert prepared["says"]
+        name = sign_and_send(rpc, CUSTODIAN, prepared["transaction"])
         caught_up(visitor, stage)
+        again = visitor.post("/api/v1/pause", json={"paused": paused, "custodian": CUSTODIAN.address}).json()
+        assert again["transaction"] is None  # it is so already
         assert visitor.get("/api/v1/ledger").json()["paused"] is paused
         assert follow(visitor, name)["state"] == "final"
+
+
+class TestGoverning:
+    """What the custodian's wallet signs does on the chain what the page said, and nobody else's is prepared."""
+
+    @pytest.mark.parametrize(
+        ("path", "body"),
+        [
+            ("allow", {"analyst": THIRD_ANALYST.address, "precision": "0.3"}),
+            ("rotate-worker", {"worker": THIRD_ANALYST.address}),
+            ("hand-over", {"heir": THIRD_ANALYST.address}),
+            ("hand-over", {"heir": None}),
+        ],
+    )
+    def test_only_the_custodian_may(self, visitor: TestClient, path: str, body: dict[str, Any]) -> None:
+        found = refusal(visitor, 403, f"/api/v1/{path}", **body, custodian=ANALYST.address)
+        assert found["message"] == (
+            f"Only the custodian, {CUSTODIAN.address}, can do this, and not {ANALYST.address}. Nothing was changed."
+        )
+
+    def test_an_analyst_is_invited(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+        body = {"analyst": THIRD_ANALYST.address, "epsilon": "2", "delta": "1e-4", "custodian": CUSTODIAN.address}
+        reply = self._sign(visitor, rpc, stage, "allow", body)
+        assert f"{THIRD_ANALYST.address} may buy precision" in reply["says"][0]
+        with contract_of(stage, CUSTODIAN) as contract:
+            assert contract.allowance(THIRD_ANALYST.address) == precision_for(2, "1e-4")
+        found = {a["address"]: a for a in visitor.get("/api/v1/analysts").json()["analysts"]}
+        assert Fraction(found[THIRD_ANALYST.address]["allowance_exact"]) == precision_for(2, "1e-4")
+        assert THIRD_ANALYST.address in visitor.get("/custodian").text
+        assert refusal(visitor, 422, "/api/v1/allow", analyst=ANALYST.address)["type"] == "InvalidInput"
+        # What a page shows before it is signed is the same.
+        given = {"action": "allow", "address": ANALYST.address, "epsilon": "", "delta": "1e-4", "precision": "0.5"}
+        shown = visitor.get("/custodian/change", params=given).text
+        assert f"{ANALYST.address} may buy precision 0.5" in shown
+        assert "Sign it with your wallet" in shown
+        wrong = visitor.get("/custodian/change", params=given | {"address": "0x12"}).text
+        assert "is not an address" in wrong
+        assert "Sign it" not in wrong
+
+    def test_custody_goes_there_and_back(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+        assert refusal(visitor, 403, "/api/v1/accept-custody")["type"] == "NotAllowed"
+        here, there = CUSTODIAN.address, THIRD_ANALYST.address
+        self._sign(visitor, rpc, stage, "hand-over", {"heir": there, "custodian": here})
+        assert visitor.get("/api/v1/ledger").json()["heir"] == there
+        assert refusal(visitor, 403, "/api/v1/accept-custody", heir=here)["type"] == "NotAllowed"
+        self._sign(visitor, rpc, stage, "accept-custody", {"heir": there}, THIRD_ANALYST)
+        assert visitor.get("/api/v1/ledger").json()["custodian"] == there
+        self._sign(visitor, rpc, stage, "hand-over", {"heir": here, "custodian": there}, THIRD_ANALYST)
+        self._sign(visitor, rpc, stage, "accept-custody", {"heir": here})
+        assert visitor.get("/api/v1/ledger").json()["custodian"] == here
+
+    def test_a_worker_without_money_is_warned_of(self, visitor: TestClient) -> None:
+        body = {"worker": "0x" + "1" * 40, "custodian": CUSTODIAN.address}
+        reply = visitor.post("/api/v1/rotate-worker", json=body).json()
+        assert "nothing to pay the chain's fees" in reply["warnings"][0]
+        assert reply["transaction"] is not None
+
+    def _sign(
+        self, visitor: TestClient, rpc: Rpc, stage: Stage, path: str, body: dict[str, Any], key: Key = CUSTODIAN
+    ) -> Any:
+        reply = visitor.post(f"/api/v1/{path}", json=body).json()
+        sign_and_send(rpc, key, reply["transaction"])
+        caught_up(visitor, stage)
+        return reply
 
 
 class TestWhatBecameOfIt:

@@ -24,6 +24,7 @@ from web.markup import Page
 from web.system import (
     ANALYST,
     API,
+    CUSTODIAN,
     DOWNLOADS,
     HERE,
     PAGES,
@@ -139,14 +140,14 @@ class TestOtherSites:
         ],
         ids=str,
     )
-    @pytest.mark.parametrize("path", ["/api/v1/ask", "/api/v1/pause", "/play/account", "/play/send"])
+    @pytest.mark.parametrize("path", ["/api/v1/ask", "/api/v1/pause", "/api/v1/allow", "/play/account", "/play/send"])
     def test_they_cannot_send(self, player: TestClient, path: str, headers: dict[str, str]) -> None:
         assert player.post(path, headers=JSON | headers, content="{}").status_code == 403
 
     @pytest.mark.parametrize(
         "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", None]
     )
-    @pytest.mark.parametrize("path", ["/api/v1/ask", "/api/v1/pause", "/play/account", "/play/send"])
+    @pytest.mark.parametrize("path", ["/api/v1/ask", "/api/v1/pause", "/api/v1/allow", "/play/account", "/play/send"])
     def test_their_forms_are_not_taken(self, player: TestClient, path: str, kind: str | None) -> None:
         """Whatever a form, or a script without leave, can send from one site to another."""
         headers = {} if kind is None else {"Content-Type": kind}
@@ -331,7 +332,7 @@ class TestSecretsOfTheEndpoint:
         for reply in (
             gone.get(f"/api/v1/transactions/{HASH}"),
             gone.post("/api/v1/ask", json=ASK | {"analyst": ANALYST.address}),
-            gone.post("/api/v1/pause", json={"paused": True, "custodian": ANALYST.address}),
+            gone.post("/api/v1/pause", json={"paused": True, "custodian": CUSTODIAN.address}),
         ):
             assert (reply.status_code, reply.headers["retry-after"]) == (503, "1")
             assert reply.json()["error"]["type"] == "ChainUnreachable"

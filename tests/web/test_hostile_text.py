@@ -21,12 +21,12 @@ from starlette.testclient import TestClient
 
 import noiseledger as nl
 from noiseledger.chain import PrivacyLedgerContract, abi
-from noiseledger.client.connect import LedgerFile
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.errors import InvalidInput
 from noiseledger.experiments.stage import Stage
 from noiseledger.experiments.stage import stage as set_on_stage
+from noiseledger.ledger.file import LedgerFile
 from web.markup import Page
 from web.system import (
     ANALYST,
@@ -87,7 +87,7 @@ def catalogue() -> str:
     """Return a catalogue in which everything that can be chosen is hostile."""
     where = f"town = '{SCRIPT}'"
     parts = [
-        '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 8\ndelta = "1e-4"\nneighbours = "replace"',
+        '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 8\ndelta = "1e-4"\nneighbours = "replace"\naccess = "open"',
         f"[columns.{quoted(COLUMN)}]\nkind = 'number'\nlower = 0\nupper = 10\nmissing = 0",
         "[columns.age]\nkind = 'number'\n[columns.town]\nkind = 'text'",
         f'[queries.{quoted(SCRIPT)}]\nmeasure = "mean"\ncolumn = {quoted(COLUMN)}',

@@ -21,9 +21,9 @@ import pytest
 from command import COMMAND, Runner, bare_environment
 from noiseledger.chain import node
 from noiseledger.client import Client
-from noiseledger.client.connect import LedgerFile
 from noiseledger.data.table import Table
 from noiseledger.experiments.stage import Stage, web_pages
+from noiseledger.ledger.file import LedgerFile
 from web.system import ANALYST, API, CUSTODIAN, DOWNLOADS, PAGES, PARTS, until
 
 #: Runs in the web process before anything else does, and writes down what Python itself reports about it.

@@ -19,6 +19,7 @@ from web.system import settings_of, visiting_site
 
 EXAMPLES = 200
 OPERATIONS = {
+    "GET /api/v1/analysts",
     "GET /api/v1/best",
     "GET /api/v1/budget",
     "GET /api/v1/health",
@@ -27,13 +28,18 @@ OPERATIONS = {
     "GET /api/v1/queries",
     "GET /api/v1/quote",
     "GET /api/v1/transactions/{transaction}",
+    "POST /api/v1/accept-custody",
+    "POST /api/v1/allow",
     "POST /api/v1/ask",
+    "POST /api/v1/hand-over",
     "POST /api/v1/pause",
+    "POST /api/v1/rotate-worker",
 }
 # All checks are on. What the schema allows is taken (or not known, or refused by the ledger), except that
 # - JSON schema cannot say that of six numbers one or two may be given, nor which (epsilon, delta) there are: 422;
 # - in an address each character of a text can become twelve, and an address that is too long is refused unread: 414;
-# - whoever is to sign may not be allowed to: 403.
+# - whoever is to sign may not be allowed to: 403;
+# - JSON schema cannot say that an address in mixed case carries a checksum, nor that nobody has the key of address zero: 422.
 TAKEN = ["2xx", "404", "409"]
 # What the schema does not allow is refused.
 REFUSED = ["400", "404", "405", "414", "415", "422"]
@@ -51,7 +57,11 @@ CONFIG = {
     "checks": {"enabled": True, **_checks()},
     "operations": [
         {"include-name": "POST /api/v1/ask", "checks": _checks("403", "422")},
-        {"include-name": "POST /api/v1/pause", "checks": _checks("403")},
+        {"include-name": ["POST /api/v1/pause", "POST /api/v1/accept-custody"], "checks": _checks("403")},
+        {
+            "include-name": ["POST /api/v1/allow", "POST /api/v1/rotate-worker", "POST /api/v1/hand-over"],
+            "checks": _checks("403", "422"),
+        },
         {"include-name": "GET /api/v1/quote", "checks": _checks("414", "422")},
         {"include-name": ["GET /api/v1/best", "GET /api/v1/history"], "checks": _checks("414")},
     ],

@@ -249,6 +249,11 @@ class PrivacyLedgerContract:
             raise NotAllowed("To change a ledger you must sign: connect with a key.")
         return self._sender
 
+    @property
+    def signer(self) -> str | None:
+        """The address that signs, if there is a key."""
+        return None if self._sender is None else self._sender.address
+
     def _transact(
         self, function: str, *arguments: Any, nonce: int | None = None, seconds: float = RECEIPT_SECONDS
     ) -> Receipt:

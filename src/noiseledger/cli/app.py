@@ -10,6 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from noiseledger.cli import (
+    accept_custody,
+    allow,
+    analysts,
     ask,
     audit,
     budget,
@@ -19,16 +22,20 @@ from noiseledger.cli import (
     doctor,
     example,
     experiment,
+    hand_over,
     history,
     included,
     init,
     network,
+    pause,
     privacy,
     prove,
     publish,
     queries,
     quote,
     recover,
+    resume,
+    rotate_worker,
     watch,
     web,
     work,
@@ -36,6 +43,8 @@ from noiseledger.cli import (
 from noiseledger.cli.exits import BAD_INPUT, DECLINED, INTERRUPTED, OUR_MISTAKE, exit_code
 from noiseledger.cli.output import print_error
 from noiseledger.errors import InvalidInput, NoiseledgerError
+
+_GOVERNING = "For custodians of a published ledger"
 
 app = typer.Typer(
     help="A differential-privacy budget that anyone can check, and that reuses noisy answers instead of paying twice.",
@@ -54,6 +63,13 @@ app.command("publish")(publish.publish)
 app.command("work")(work.work)
 app.command("recover")(recover.recover)
 app.command("prove")(prove.prove)
+app.command("allow", rich_help_panel=_GOVERNING)(allow.allow)
+app.command("analysts", rich_help_panel=_GOVERNING)(analysts.analysts)
+app.command("pause", rich_help_panel=_GOVERNING)(pause.pause)
+app.command("resume", rich_help_panel=_GOVERNING)(resume.resume)
+app.command("rotate-worker", rich_help_panel=_GOVERNING)(rotate_worker.rotate_worker)
+app.command("hand-over", rich_help_panel=_GOVERNING)(hand_over.hand_over)
+app.command("accept-custody", rich_help_panel=_GOVERNING)(accept_custody.accept_custody)
 app.command("web", rich_help_panel="For everyone")(web.web)
 app.command("audit", rich_help_panel="For everyone")(audit.audit)
 app.command("included", rich_help_panel="For everyone")(included.included)

@@ -8,12 +8,12 @@ from typing import Any
 from rich.text import Text
 
 from noiseledger.cli.connect import open_client
-from noiseledger.cli.output import JsonOption, console, print_json, print_table
+from noiseledger.cli.output import JsonOption, console, plain, print_json, print_table
 from noiseledger.cli.settings import LedgerArgument, RpcOption
 from noiseledger.cli.standing import Standing, standings
 from noiseledger.core.budget import Budget
 from noiseledger.core.privacy import epsilon_for
-from noiseledger.ledger.shapes import amount, describe_budget, describe_query
+from noiseledger.ledger.shapes import amount, describe_admission, describe_budget, describe_query
 
 BAR_WIDTH = 24
 
@@ -21,14 +21,18 @@ BAR_WIDTH = 24
 def budget(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
     """Draw the budget: what is spent on each query, and what is left."""
     with open_client(ledger, rpc) as client:
-        now, found = client.budget(), standings(client)
+        now, found, admission = client.budget(), standings(client), client.admission()
     if json:
-        print_json({"budget": describe_budget(now), "queries": [_describe(standing, now) for standing in found]})
+        described = [_describe(standing, now) for standing in found]
+        asks = None if admission is None else describe_admission(admission)
+        print_json({"budget": describe_budget(now), "admission": asks, "queries": described})
         return
     rows = [(s.offer.name, *_cells(s.spent, now, "cyan")) for s in found]
     rows += [("all", *_cells(now.spent, now, "yellow")), ("left", *_cells(now.remaining, now, "green"))]
     title = f"Epsilon {float(now.epsilon):g} at delta {float(now.delta):g} = precision {float(now.total):.6g}"
     print_table(title, ("query", "of the budget", ">", ">precision", ">epsilon"), rows)
+    if admission is not None:
+        console.print(plain(admission))
     console.print("Precisions add up; epsilons do not: each is what that precision means at the budget's delta.")
 
 

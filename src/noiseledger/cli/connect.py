@@ -57,7 +57,7 @@ def open_client(ledger: str | None, rpc: str | None, key: Key | None = None, **o
     from noiseledger.client import connect as connect_client  # noqa: PLC0415 - takes a second
 
     place = find_ledger(ledger)
-    with no_ledger_there(place), _no_key_in_sight():
+    with no_ledger_there(place), hidden_key():
         client = connect_client(place, rpc=find_rpc(rpc), key=key, **options)
     with client:
         yield client
@@ -79,7 +79,7 @@ def no_ledger_there(place: str) -> Iterator[None]:
 
 
 @contextmanager
-def _no_key_in_sight() -> Iterator[None]:
+def hidden_key() -> Iterator[None]:
     """Hide the key in the environment: whoever pays has opened it before, and who reads must not stumble over it."""
     private = os.environ.pop(KEY_VARIABLE, None)
     try:
@@ -91,7 +91,7 @@ def _no_key_in_sight() -> Iterator[None]:
 
 def first_block(ledger: str | None) -> int:
     """Return the block where the record of a ledger on a chain begins, as far as its file says."""
-    from noiseledger.client.connect import LedgerFile  # noqa: PLC0415 - takes a second
+    from noiseledger.ledger.file import LedgerFile  # noqa: PLC0415 - takes a second
 
     place = find_ledger(ledger)
     return 0 if is_address(place) else LedgerFile.read(Path(place)).block

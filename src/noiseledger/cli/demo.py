@@ -92,6 +92,9 @@ def _show(play: Play) -> None:
         "\n2,000 respondents of the 2012 American Community Survey, behind a budget of noise.\n", style="bold"
     )
     console.print(f"Before: {play.before}\n")
+    names = [f"{name} (precision {float(share):.4g})" for name, share in play.invited.items()]
+    console.print(f"The ledger is by invitation. Its custodian invites {', '.join(names)}: `noiseledger allow`.")
+    console.print(f"A stranger is refused. {play.stranger}\n")
     columns = ("analyst", "query", "asks for", ">gets ± 95%", "case", ">pays", ">naive")
     title = "Three analysts ask (delta 1e-5); what was answered before is not paid for again"
     print_table(title, columns, [_row(turn) for turn in play.turns])
@@ -141,6 +144,7 @@ def _say_how_to_go_on(stage: Stage, site: str) -> None:
         "ask over_60 --within 0.02",
         "budget",
         "history",
+        "analysts",
         "watch",
     ):
         console.print(f"  .venv/bin/noiseledger {command}")
@@ -163,6 +167,8 @@ def _describe(play: Play) -> dict[str, Any]:
     ]
     promise = {"epsilon": float(play.before.epsilon), "delta": float(play.before.delta)}
     return {
+        "invited": {name: float(share) for name, share in play.invited.items()},
+        "stranger_refused": type(play.stranger).__name__,
         "budget": promise | {"precision": float(play.before.total)},
         "answers": answers,
         "refused": {name: float(getattr(play.refusal, name)) for name in ("requested", "remaining", "missing")},

@@ -99,6 +99,7 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
         yield _check_chain(chain)
         yield from _check_key(chain, key)
         yield _check_ledger(client)
+        yield _check_access(client, ledger, rpc, key)
         yield _check_worker(client, ledger, chain)
 
 
@@ -188,6 +189,22 @@ def _check_ledger(client: Client | Check) -> Check:
     left = f"precision {float(budget.remaining):.4g} of {float(budget.total):.4g} is left"
     advice = "" if budget.remaining else "Only what is known can still be asked, for free."
     return Check("ledger", Status.OK if budget.remaining else Status.WARNING, left, advice)
+
+
+def _check_access(client: Client | Check, ledger: str | None, rpc: str | None, given: Path | None) -> Check:
+    if isinstance(client, Check):
+        return Check("access", Status.WARNING, "not looked at, for want of a ledger")
+    try:
+        keystore = find_keystore(given)
+        if not has_key(keystore):
+            admission = client.admission()
+        else:
+            with open_client(ledger, rpc, open_key(keystore)) as known:
+                admission = known.admission()
+    except NoiseledgerError as error:
+        return Check("access", Status.PROBLEM, str(error))
+    refused = admission is not None and admission.allowance == 0
+    return Check("access", Status.PROBLEM if refused else Status.OK, str(admission))
 
 
 def _check_worker(client: Client | Check, ledger: str | None, chain: Rpc | Check) -> Check:

@@ -27,6 +27,8 @@ _HEAD = """\
 epsilon = 1         # the promise: smaller is stricter
 delta = "1e-6"      # the probability that it fails; well below one in the number of people
 neighbours = "replace"  # one record replaced (the number of rows is public), or "add-remove" (it is private)
+access = "invitation"  # only analysts whom you allow; "open": anyone on the chain, who can then spend all of it at once
+# contact = "..."   # how analysts reach you to ask for an allowance; public
 """
 _COLUMN = """
 [columns.{key}]

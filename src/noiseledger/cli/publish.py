@@ -9,7 +9,9 @@ import typer
 
 from noiseledger.cli.connect import KeyOption, RpcOption, connect
 from noiseledger.cli.output import JsonOption, console, print_json
+from noiseledger.core.access import OPEN_RISK, Access
 from noiseledger.data.catalogue import Catalogue, read_catalogue
+from noiseledger.errors import InvalidInput
 
 
 def publish(
@@ -30,11 +32,15 @@ def publish(
     custody = Custody.of(read)
     data = custody.pin(read)
     with connect(rpc, key) as sender:
-        if custody.read_ledger_file() is None and not (yes or json):
-            _show(read, data.rows, sender.rpc.chain_id)
-            typer.confirm("Publish?", abort=True)
+        if custody.read_ledger_file() is None and not yes:
+            _agree(read, data.rows, sender.rpc.chain_id, json=json)
         contract = publish_ledger(read, data, sender, worker or sender.address)
-    facts = {"address": contract.address, "chain_id": contract.rpc.chain_id, "ledger_file": str(custody.ledger_file)}
+    facts = {
+        "address": contract.address,
+        "chain_id": contract.rpc.chain_id,
+        "ledger_file": str(custody.ledger_file),
+        "access": read.access.value,
+    }
     if json:
         print_json(facts)
         return
@@ -43,6 +49,21 @@ def publish(
         f"For analysts: {custody.ledger_file}. Keep everything else in {custody.folder} to yourself, and back it up:"
     )
     console.print("without the journal nothing more can be answered.")
+    if read.access is Access.INVITATION:
+        console.print(
+            f"Nobody can ask yet. Invite: noiseledger allow ADDRESS {custody.ledger_file} --epsilon E --delta D",
+            soft_wrap=True,
+        )
+
+
+def _agree(catalogue: Catalogue, rows: int, chain_id: int, *, json: bool) -> None:
+    """Show what will be fixed for ever and ask; for a program, refuse what needs a person's word."""
+    if json:
+        if catalogue.access is Access.OPEN:
+            raise InvalidInput(f"The catalogue asks for an open ledger. {OPEN_RISK} If that is meant: pass --yes.")
+        return
+    _show(catalogue, rows, chain_id)
+    typer.confirm("Publish?", abort=True)
 
 
 def _show(catalogue: Catalogue, rows: int, chain_id: int) -> None:
@@ -53,5 +74,10 @@ def _show(catalogue: Catalogue, rows: int, chain_id: int) -> None:
     )
     console.print(f"  neighbours: {catalogue.neighbours}; a commitment to {catalogue.source}", end="")
     console.print(f", {rows} rows" if catalogue.population(rows).rows else "")
+    if catalogue.access is Access.OPEN:
+        console.print(f"  access: open. {OPEN_RISK}")
+        console.print('  Without access = "open" in the catalogue, only analysts whom you allow can ask.')
+    else:
+        console.print("  access: by invitation; only analysts whom you allow can ask, each up to an allowance")
     for entry in catalogue.entries:
         console.print(f"  {entry.name}: {entry.query}")

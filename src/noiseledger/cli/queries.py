@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from noiseledger.cli.connect import open_client
-from noiseledger.cli.output import JsonOption, console, print_json, print_table
+from noiseledger.cli.output import JsonOption, console, plain, print_json, print_table
 from noiseledger.cli.settings import LedgerArgument, RpcOption
 from noiseledger.cli.standing import Standing, standings
 from noiseledger.core.numbers import readable
@@ -15,12 +15,14 @@ from noiseledger.ledger.shapes import amount, describe_query, groups
 def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
     """List what may be asked, and how accurate an answer is free."""
     with open_client(ledger, rpc) as client:
-        found = standings(client)
+        found, admission = standings(client), client.admission()
     if json:
         print_json({"queries": [_describe(standing) for standing in found]})
         return
     rows = [(s.offer.name, str(s.offer.query), s.offer.query.dimension, _free(s)) for s in found]
     print_table("What may be asked", ("name", "query", ">numbers", ">free now, ± (95%)"), rows)
+    if admission is not None:
+        console.print(plain(admission))
     console.print("Next: noiseledger quote NAME --within NUMBER")
 
 

@@ -49,7 +49,7 @@ def web(
 ) -> None:
     """Serve the web pages. This process reads the chain and needs no key; run it apart from the data."""
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - takes a second
-    from noiseledger.client.connect import find_on_chain  # noqa: PLC0415 - likewise
+    from noiseledger.ledger.file import find_on_chain  # noqa: PLC0415 - likewise
     from noiseledger.web.server import serve  # noqa: PLC0415 - likewise
     from noiseledger.web.settings import Settings  # noqa: PLC0415 - likewise
     from noiseledger.web.site import Site  # noqa: PLC0415 - likewise

@@ -12,6 +12,7 @@ from noiseledger.client.connect import connect
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.request import Wish
+from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Quote, Record
 
 
@@ -42,6 +43,10 @@ class AsyncClient:
     async def budget(self) -> Budget:
         """Return what was promised, what is spent and what is left."""
         return await asyncio.to_thread(self.client.budget)
+
+    async def admission(self) -> Admission | None:
+        """Return who may ask, what this key may still buy, and whom to ask for more."""
+        return await asyncio.to_thread(self.client.admission)
 
     async def quote(self, query: Named, **wish: Unpack[Wish]) -> Quote:
         """Return what a request would cost and give."""

@@ -19,6 +19,8 @@ from noiseledger.core.request import Wish, read_request
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput, UnknownQuery
+from noiseledger.ledger.admission import Admission
+from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.interface import Ledger, Quote, Record
 
 #: A query, its name in the catalogue, or the beginning of its identifier.
@@ -98,6 +100,10 @@ class Client:
         """Return what was promised, what is spent and what is left."""
         return self.ledger.budget()
 
+    def admission(self) -> Admission | None:
+        """Return who may ask, what this key may still buy, and whom to ask for more; None on a local ledger."""
+        return self.ledger.admission() if isinstance(self.ledger, ChainLedger) else None
+
     def quote(self, query: Named, **wish: Unpack[Wish]) -> Quote:
         """Return what a request would cost and give; nothing is spent.
 
@@ -121,6 +127,7 @@ class Client:
 
         Raises:
             BudgetExceeded: it costs more than is left; nothing was spent.
+            AllowanceExceeded: the ledger is by invitation, and you may not buy so much; nothing was spent.
             AnswerPending: it is paid for, and the custodian's worker has not answered yet.
         """
         if isinstance(query, Query | str):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from noiseledger.chain.contract import PrivacyLedgerContract
@@ -16,43 +13,13 @@ from noiseledger.chain.sender import Sender, Watch, ignore
 from noiseledger.chain.watch import warn
 from noiseledger.client.client import Client
 from noiseledger.client.waiting import line_for_people
-from noiseledger.core.query import Query
 from noiseledger.data.source import Source
-from noiseledger.errors import InvalidInput, LedgerNotFound
 from noiseledger.ledger.chain import ANSWER_SECONDS, ChainLedger
+from noiseledger.ledger.file import find_on_chain, is_local
 from noiseledger.ledger.local import open_ledger
 
 DEFAULT_RPC = "http://127.0.0.1:8545"
 RPC_VARIABLE = "NOISELEDGER_RPC"
-_ADDRESS_LENGTH = 42
-
-
-@dataclass(frozen=True)
-class LedgerFile:
-    """What a custodian hands out: where the ledger is, and what its queries are called."""
-
-    address: str
-    chain_id: int | None = None
-    block: int = 0
-    queries: Mapping[str, Query] = field(default_factory=dict)
-    #: Of the catalogue that was published, so that whoever is shown one can tell.
-    catalogue_sha256: str = ""
-
-    @classmethod
-    def read(cls, file: Path) -> LedgerFile:
-        """Read the file; refuse what is none."""
-        try:
-            content = json.loads(file.read_text(encoding="utf-8"))
-            json.dumps(content, ensure_ascii=False).encode()  # halves of characters, which nobody could be shown
-            queries = {str(name): Query.parse(text) for name, text in content["queries"].items()}
-            place = str(content["address"]), int(content["chain_id"]), int(content.get("block", 0))
-            return cls(*place, queries, str(content.get("catalogue_sha256", "")))
-        except OSError as error:
-            raise LedgerNotFound(f"The ledger file {file} cannot be read: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-            raise InvalidInput(
-                f"{file} is not a ledger file: expected the ledger.json that a custodian hands out, or a local ledger."
-            ) from None
 
 
 def connect(
@@ -79,7 +46,7 @@ def connect(
             or left out; default: a moving line, if somebody sits at a terminal.
     """
     text = os.fspath(ledger)
-    if _is_local(Path(text)):
+    if is_local(Path(text)):
         return Client(open_ledger(text, source), analyst=analyst)
     found = find_on_chain(text)
     line, of_endpoints = line_for_people() if watch is None else None, watch or warn
@@ -90,21 +57,12 @@ def connect(
         payer = _key(key)
         sender = None if payer is None else Sender(endpoint, payer, watch=watch)
         contract = PrivacyLedgerContract(endpoint, found.address, sender)
-        chain = ChainLedger(contract, first_block=found.block, answer_seconds=answer_seconds, watch=watch)
+        chain = ChainLedger(
+            contract, first_block=found.block, answer_seconds=answer_seconds, watch=watch, contact=found.contact
+        )
         chain.terms  # noqa: B018 - says now if this is something else than a ledger
         stack.pop_all()
     return Client(chain, found.queries, waiting=line.shown if line else nullcontext)
-
-
-def find_on_chain(ledger: str) -> LedgerFile:
-    """Return what is known of a ledger on a chain, from its file or just its address."""
-    if ledger.startswith("0x") and len(ledger) == _ADDRESS_LENGTH:
-        return LedgerFile(ledger)
-    if _is_local(Path(ledger)):
-        raise InvalidInput(
-            f"{ledger} is a local ledger, and this needs one on a chain: give its ledger.json or address."
-        )
-    return LedgerFile.read(Path(ledger))
 
 
 def _key(key: Key | str | os.PathLike[str] | None) -> Key | None:
@@ -113,12 +71,3 @@ def _key(key: Key | str | os.PathLike[str] | None) -> Key | None:
     if key is None and not os.environ.get(KEY_VARIABLE):
         return None
     return load_key(key)
-
-
-def _is_local(file: Path) -> bool:
-    """Say whether it is the file of a local ledger: those are SQLite databases."""
-    try:
-        with file.open("rb") as stream:
-            return stream.read(16) == b"SQLite format 3\0"
-    except OSError:
-        return False

@@ -83,7 +83,7 @@ def _find(intent: Intent, sender: Sender, terms: Terms) -> PrivacyLedgerContract
         return None
     if found != terms:
         raise DataMismatch(
-            f"A ledger with other terms was published at {contract.address} before, for ever: put epsilon, delta and "
-            "neighbours in the catalogue back."
+            f"A ledger with other terms was published at {contract.address} before, for ever: put epsilon, delta, "
+            "neighbours and access in the catalogue back."
         )
     return contract

@@ -11,6 +11,7 @@ from contextlib import closing
 from noiseledger.chain.contract import MAX_COORDINATES, PrivacyLedgerContract
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Terms
+from noiseledger.core.access import Access
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian.custody import Custody, commitment
@@ -53,6 +54,11 @@ def find(catalogue: Catalogue, data: Pinned, sender: Sender) -> PrivacyLedgerCon
         custody.check(terms.commitment, data, journal)
     budget = catalogue.budget
     fixed = terms.epsilon, terms.delta, terms.population.neighbours
+    access = Access.of(terms.invites)
+    if access is not catalogue.access:
+        raise DataMismatch(
+            f'The ledger was published with access = "{access}", for ever: write that into [privacy] of {catalogue.file}.'
+        )
     if fixed != (budget.epsilon, budget.delta, catalogue.neighbours):
         raise DataMismatch(
             f"The ledger promises epsilon {float(terms.epsilon):g}, delta {float(terms.delta):g} with neighbours "
@@ -72,6 +78,8 @@ def _deploy(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
         budget=budget.total,
         epsilon=budget.epsilon,
         delta=budget.delta,
+        # In the constructor: there is no moment at which a ledger by invitation is open.
+        invites=catalogue.access.invites,
     )
     # Nothing of the ledger is in earlier blocks; after a crash nobody knows any more how much earlier that was.
     newest = int(sender.rpc.call("eth_blockNumber"), 16)
@@ -90,6 +98,8 @@ def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract, fi
             "chain_id": contract.rpc.chain_id,
             "block": first_block,
             "catalogue_sha256": hashlib.sha256(catalogue.file.read_bytes()).hexdigest(),
+            "access": catalogue.access.value,
+            "contact": catalogue.contact,
             "queries": {entry.name: entry.query.canonical for entry in catalogue.entries},
         }
     )

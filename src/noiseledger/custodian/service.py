@@ -1,6 +1,6 @@
 """Let a worker step until it is told to stop, and wait out what passes: a node that is gone, a full disk, a fee too high.
 
-What does not pass by itself (the wrong data, the wrong journal) ends it, with its one sentence.
+What does not pass by itself (the wrong data, the wrong journal, another worker's key) ends it, with its one sentence.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from noiseledger.errors import ChainError, LedgerError, LedgerNotFound, Noiseled
 from noiseledger.ledger.local import LocalLedger
 
 #: What passes by itself, or when somebody else does something about it: a disk has many ways to say that it is full.
-PASSING = (ChainError, LedgerError, NotAllowed)
-#: But a journal that is gone does not come back.
-LASTING = (LedgerNotFound,)
+PASSING = (ChainError, LedgerError)
+#: But a journal that is gone does not come back, and a key that may reveal no longer was replaced on purpose.
+LASTING = (LedgerNotFound, NotAllowed)
 #: The same news is told again after this time only.
 _REPEAT_SECONDS = 60.0
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from eth_abi.exceptions import DecodingError
 
-from noiseledger.chain.contract import Block, PrivacyLedgerContract
+from noiseledger.chain.contract import Block, PrivacyLedgerContract, checksummed
 from noiseledger.chain.heads import find_heads
 from noiseledger.chain.values import Meter, Terms
 from noiseledger.core.path import Point
@@ -106,11 +106,11 @@ def _meters(
 
 
 def _check_worker(contract: PrivacyLedgerContract, found: tuple[Any, ...] | None) -> None:
-    worker = str(found[0]) if found else "nobody"
+    worker = checksummed(found[0]) if found else "nobody"
     if worker.lower() != contract.sender.address.lower():
         raise NotAllowed(
-            f"The ledger's worker is {worker}, and this key is {contract.sender.address}: nothing is drawn. Use the "
-            "worker's key, or let the custodian appoint this one."
+            f"The ledger's worker is {worker}, and this key is {contract.sender.address}: nothing is drawn. Use the worker's "
+            f"key, or let the custodian appoint this one: noiseledger rotate-worker {contract.sender.address}"
         )
 
 

@@ -16,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
+from noiseledger.core.access import Access
 from noiseledger.core.budget import Budget
 from noiseledger.core.condition import Kind
 from noiseledger.core.filter import parse_filter
@@ -38,7 +39,7 @@ _T = TypeVar("_T")
 KEYS = {
     "": ("source", "privacy", "columns", "queries"),
     "source": location.KEYS,
-    "privacy": ("epsilon", "delta", "neighbours"),
+    "privacy": ("epsilon", "delta", "neighbours", "access", "contact"),
     "columns": ("kind", "lower", "upper", "grid", "missing"),
     "queries": ("measure", "column", "where", "by", "groups", "edges", "ceiling"),
 }
@@ -77,6 +78,9 @@ class Catalogue:
     entries: tuple[Entry, ...]
     #: Where the file speaks of the source.
     source_line: int
+    #: Who may ask, and how analysts reach the custodian, in the custodian's own words.
+    access: Access = Access.INVITATION
+    contact: str = ""
 
     def open(self) -> Source:
         """Open the data, read as declared here."""
@@ -132,6 +136,8 @@ class _Reader:
         reading = self._attempt(("source",), lambda: self._reading(kinds))
         neighbours = self._attempt(("privacy", "neighbours"), self._neighbours)
         budget = self._attempt(("privacy", "epsilon"), self._budget)
+        access = self._attempt(("privacy", "access"), self._access)
+        contact = self._attempt(("privacy", "contact"), self._contact)
         columns = {name: self._column(name, fields) for name, fields in self._subtables("columns")}
         entries = [self._entry(name, fields, columns, neighbours) for name, fields in self._subtables("queries")]
         self._check_declared([entry for entry in entries if entry is not None], kinds)
@@ -139,11 +145,13 @@ class _Reader:
             self._report(("queries",), "There are no queries: add a table such as [queries.rows_over_60].")
         found = [entry for entry in entries if entry is not None]
         self._check_unique(found)
-        if source is None or reading is None or neighbours is None or budget is None or self.problems:
+        if source is None or reading is None or neighbours is None or budget is None or access is None or contact is None:
+            return None
+        if self.problems:
             return None
         known = tuple(column for column in columns.values() if column is not None)
         line = self.lines.find("source")
-        return Catalogue(self.file, source, budget, neighbours, reading, known, tuple(found), line)
+        return Catalogue(self.file, source, budget, neighbours, reading, known, tuple(found), line, access, contact)
 
     def _source(self) -> Location:
         fields = self._table("source")
@@ -168,6 +176,24 @@ class _Reader:
     def _budget(self) -> Budget:
         table = self._table("privacy")
         return Budget.of(_needed(table, "epsilon", "[privacy]"), _needed(table, "delta", "[privacy]"))
+
+    def _access(self) -> Access:
+        given = self._table("privacy").get("access", Access.INVITATION)
+        if given not in list(Access):
+            raise InvalidInput(
+                f'access = "{Access.INVITATION}" (the default: whom you allow) or "{Access.OPEN}" (everyone on the '
+                f"chain){did_you_mean(str(given), Access)}, not {given!r}."
+            )
+        return Access(given)
+
+    def _contact(self) -> str:
+        given = self._table("privacy").get("contact", "")
+        if not isinstance(given, str) or len(given) > _LONGEST_CONTACT or not given.isprintable():
+            raise InvalidInput(
+                f"contact must be one line of up to {_LONGEST_CONTACT} characters that tells analysts how to reach you, "
+                'such as "data@example.org".'
+            )
+        return given.strip()
 
     def _kind(self, name: str, fields: Mapping[str, Any]) -> Kind | None:
         self._check_keys(f"columns.{name}", fields, KEYS["columns"])
@@ -281,6 +307,7 @@ class _Reader:
         self.problems.append(Problem(self.lines.find(*where), message))
 
 
+_LONGEST_CONTACT = 200
 _WHY_MISSING = (
     "what a missing value counts as, within the bounds; whatever cannot be read as a number is missing, also where you know of "
     "none"

@@ -45,7 +45,7 @@ _ROWS = 4
 _MOST = 1000
 _PRIVACY = """
 source = {{ file = "people.csv" }}
-privacy = {{ epsilon = {epsilon}, delta = {delta}, neighbours = "{neighbours}" }}
+privacy = {{ epsilon = {epsilon}, delta = {delta}, neighbours = "{neighbours}", access = "open" }}
 columns.income = {{ kind = "number", lower = 0, upper = {most}, missing = 0 }}
 columns.ill = {{ kind = "flag" }}
 columns.cell = {{ kind = "number" }}

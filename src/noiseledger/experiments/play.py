@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +14,7 @@ from noiseledger.client import Client, connect
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.request import Wish
-from noiseledger.errors import BudgetExceeded
+from noiseledger.errors import AllowanceExceeded, BudgetExceeded
 from noiseledger.experiments.stage import Stage
 
 ANALYSTS = ("Ada", "Ben", "Cleo")
@@ -51,6 +52,9 @@ class Turn:
 class Play:
     """What was asked and answered, and what it cost."""
 
+    #: What each analyst was invited to buy, and what became of somebody whom nobody invited.
+    invited: dict[str, Fraction]
+    stranger: AllowanceExceeded
     before: Budget
     turns: list[Turn]
     refusal: BudgetExceeded
@@ -73,11 +77,13 @@ def play(stage: Stage, site: str) -> Play:
         for name, key in zip(ANALYSTS, stage.place.analysts, strict=True)
     }
     try:
+        invited = {name: _allowance(client) for name, client in analysts.items()}
         before = analysts["Ada"].budget()
+        stranger = _turned_away(stage)
         turns = [_turn(analysts[analyst], analyst, name, wish) for analyst, name, wish in REQUESTS]
         refusal = _refused(analysts[TOO_MUCH[0]])
         after = analysts["Ada"].budget()
-        return Play(before, turns, refusal, after, _spent_on_the_web(site, after.spent))
+        return Play(invited, stranger, before, turns, refusal, after, _spent_on_the_web(site, after.spent))
     finally:
         for client in analysts.values():
             client.close()
@@ -86,6 +92,23 @@ def play(stage: Stage, site: str) -> Play:
 def _turn(client: Client, analyst: str, name: str, wish: Wish) -> Turn:
     naive = client.quote(name, **wish).price.precision
     return Turn(analyst, name, wish, client.ask(name, **wish), naive)
+
+
+def _allowance(client: Client) -> Fraction:
+    admission = client.admission()
+    if admission is None or admission.allowance is None:
+        raise AssertionError("the demo's ledger is by invitation")
+    return admission.allowance
+
+
+def _turned_away(stage: Stage) -> AllowanceExceeded:
+    """Let somebody ask whom nobody invited; the contract refuses before anything is sent, so they need no money."""
+    with connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(secrets.token_hex(32))) as client:
+        try:
+            client.ask("over_60", within="0.01")
+        except AllowanceExceeded as refusal:
+            return refusal
+    raise AssertionError("whoever was not invited must be refused")
 
 
 def _refused(client: Client) -> BudgetExceeded:

@@ -20,12 +20,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from noiseledger.chain import Key, Rpc, Sender, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
 from noiseledger.chain.keys import KEY_VARIABLE
-from noiseledger.custodian import Custody
+from noiseledger.core.access import Access
+from noiseledger.core.privacy import whole_units
+from noiseledger.custodian import Custodian, Custody
 from noiseledger.custodian.publish import publish
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.errors import InvalidInput, NoiseledgerError
+from noiseledger.ledger.file import LedgerFile
 from noiseledger.web.settings import SECRETS
 
 #: How often the worker looks at the chain.
@@ -123,19 +126,24 @@ class Stage:
 
 
 @contextmanager
-def census() -> Iterator[Path]:
-    """Copy the census sample into a folder that passes; yield its catalogue."""
+def census(access: Access = Access.INVITATION) -> Iterator[Path]:
+    """Copy the census sample into a folder that passes; yield its catalogue, by invitation or for everyone."""
     with tempfile.TemporaryDirectory(prefix="noiseledger-") as folder:
         for name in ("acs12.csv", "acs12.toml"):
             with resources.as_file(resources.files("noiseledger.data") / name) as shipped:
                 shutil.copy(shipped, folder)
-        yield Path(folder) / "acs12.toml"
+        catalogue = Path(folder) / "acs12.toml"
+        text = catalogue.read_text(encoding="utf-8")
+        catalogue.write_text(text.replace(f'"{Access.INVITATION}"', f'"{access}"'), encoding="utf-8")
+        yield catalogue
 
 
 @contextmanager
-def census_stage(port: int = 0, block_seconds: float | None = None) -> Iterator[Stage]:
+def census_stage(
+    port: int = 0, block_seconds: float | None = None, access: Access = Access.INVITATION
+) -> Iterator[Stage]:
     """Set the census sample on stage, for the length of a block."""
-    with census() as catalogue, stage(catalogue, port, block_seconds) as set_up:
+    with census(access) as catalogue, stage(catalogue, port, block_seconds) as set_up:
         yield set_up
 
 
@@ -151,18 +159,28 @@ def stage(catalogue_file: Path, port: int = 0, block_seconds: float | None = Non
 
 @contextmanager
 def on_stage(catalogue_file: Path, place: Place) -> Iterator[Stage]:
-    """Publish a catalogue on a chain that is there, and start its worker for the length of a block."""
+    """Publish a catalogue on a chain that is there, invite the analysts if it is by invitation, and start its worker."""
     catalogue = read_catalogue(catalogue_file)
     custody = Custody.of(catalogue)
     with Rpc(place.url) as rpc:
         worker = Key.from_hex(place.worker).address
-        publish(catalogue, custody.pin(catalogue), Sender(rpc, place.custodian), worker)
+        contract = publish(catalogue, custody.pin(catalogue), Sender(rpc, place.custodian), worker)
+        if catalogue.access is Access.INVITATION:
+            invite(contract, LedgerFile.read(custody.ledger_file).block, place.analysts)
     with node.kept_port() as health_port:
         running = Stage(catalogue_file, custody.ledger_file, place, health_port)
         try:
             yield running
         finally:
             running.stop_worker()
+
+
+def invite(contract: PrivacyLedgerContract, first_block: int, analysts: Sequence[str]) -> None:
+    """Let each of the analysts with these keys buy an equal share of the budget."""
+    custodian = Custodian(contract, first_block)
+    share = whole_units(contract.terms().budget / len(analysts))
+    for key in analysts:
+        custodian.allow(Key.from_hex(key).address, precision=share)
 
 
 @contextmanager

@@ -14,10 +14,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeVar, Unpack
 
-from noiseledger.chain.contract import MAX_BATCH, Anchor, PrivacyLedgerContract
+from noiseledger.chain.contract import MAX_BATCH, Anchor, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Receipt, Watch, ignore
 from noiseledger.chain.values import Meter, Terms
 from noiseledger.chain.values import Request as ContractRequest
+from noiseledger.core.access import Access
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.coins import Coins
@@ -25,7 +26,8 @@ from noiseledger.core.path import Case, Path, Point, Price, Reveal, natural_valu
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request, Wish, read_request
 from noiseledger.core.sensitivity import Population, sensitivity
-from noiseledger.errors import AnswerPending, ChainUnreachable, InvalidInput, RpcFailed, UnknownQuery
+from noiseledger.errors import AllowanceExceeded, AnswerPending, ChainUnreachable, InvalidInput, RpcFailed, UnknownQuery
+from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.history import Asked, points_of, replay
 from noiseledger.ledger.interface import Ledger, Quote, Record
 from noiseledger.ledger.public import PublicPath
@@ -72,10 +74,15 @@ class ChainLedger(Ledger):
         first_block: int = 0,
         answer_seconds: float = ANSWER_SECONDS,
         watch: Watch = ignore,
+        contact: str = "",
     ) -> None:
-        """Use a contract; ``record_free`` sends a transaction also for what is free, so that it is on record."""
+        """Use a contract; ``record_free`` sends a transaction also for what is free, so that it is on record.
+
+        ``contact`` is how analysts reach the custodian, as the ledger file says it.
+        """
         self.contract = contract
         self.watch = watch
+        self.contact = contact
         self._record_free = record_free
         self._first_block = first_block
         self._answer_seconds = answer_seconds
@@ -91,6 +98,13 @@ class ChainLedger(Ledger):
 
     def budget(self) -> Budget:
         return self._budget(self.contract.spent())
+
+    def admission(self) -> Admission:
+        """Return who may ask, what this key may still buy, and whom to ask for more."""
+        access, analyst = Access.of(self.terms.invites), self.contract.signer
+        needs = access is Access.INVITATION and analyst is not None
+        allowance = self.contract.allowance(str(analyst)) if needs else None
+        return Admission(access, checksummed(self.contract.custodian()), self.contact, analyst, allowance)
 
     def queries(self) -> list[Query]:
         """Return the queries that may be asked; what a custodian wrote and nobody can read is none."""
@@ -198,7 +212,11 @@ class ChainLedger(Ledger):
         parts = [wanted[first : first + MAX_BATCH] for first in range(0, len(wanted), MAX_BATCH)]
         if not parts:
             return []
-        receipts = self.contract.ask_batches([[item.contract_request for item in part] for part in parts])
+        try:
+            receipts = self.contract.ask_batches([[item.contract_request for item in part] for part in parts])
+        except AllowanceExceeded as refused:
+            who = self.contract.sender.address, checksummed(self.contract.custodian()), self.contact
+            raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None
         for receipt in receipts:
             self.watch("mined", transaction=receipt.transaction, block=receipt.block)
         receipts, asked = self._read_purchases(receipts, {item.query for item in wanted})

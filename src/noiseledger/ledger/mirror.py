@@ -135,17 +135,19 @@ class Mirror:
                 yield from map(read_event, reply)
 
     def _facts(self, newest: _Head, final: _Head | None, story: Story) -> Facts:
-        names = ("terms", "spent", "paused", "custodian", "worker")
+        names = ("terms", "spent", "paused", "custodian", "worker", "heir")
         replies = self.contract.read_many([(name, [], newest.hash) for name in names])
         if any(reply is None for reply in replies):
             raise ChainMismatch(f"The ledger is not at {self.contract.address} any more: the chain began anew.")
-        terms, till, paused, custodian, worker = (reply[0] for reply in replies if reply)
+        terms, till, paused, custodian, worker, heir = (reply[0] for reply in replies if reply)
         if Terms.decode(terms) != self._terms:
             raise ChainMismatch(f"Another ledger is at {self.contract.address} now: the chain began anew.")
         self._check_sums(story, from_units(till))
         where = self.contract.rpc.chain_id, self.contract.address
         roles = checksummed(custodian), checksummed(worker)
-        return Facts(*where, self._terms, *roles, paused, newest.number, None if final is None else final.number)
+        last = None if final is None else final.number
+        offered = checksummed(heir) if int(heir, 16) else None
+        return Facts(*where, self._terms, *roles, paused, newest.number, last, offered)
 
     def _check_sums(self, story: Story, spent: Fraction) -> None:
         if not story.has_beginning or story.spent != spent:

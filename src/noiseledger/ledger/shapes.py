@@ -7,16 +7,21 @@ docs/reference/command-line.md lists the parts, and a test compares.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # Before Python 3.12, what reads these for OpenAPI cannot read typing's.
 from typing_extensions import TypedDict
 
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded
+from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Quote, Record
+
+if TYPE_CHECKING:
+    from noiseledger.ledger.snapshot import Analyst
 
 
 class QueryShape(TypedDict):
@@ -91,6 +96,28 @@ class PriceShape(QueryShape):
     case: str
     cost: float
     cost_exact: str
+
+
+class AdmissionShape(TypedDict):
+    """Who may ask, and whom to ask for an allowance."""
+
+    access: str
+    custodian: str
+    contact: str
+
+
+class AnalystShape(TypedDict):
+    """Somebody who may ask, or has asked; no allowance is needed on an open ledger."""
+
+    address: str
+    allowance: float | None
+    allowance_exact: str | None
+    allowance_epsilon: float | None
+    spent: float
+    spent_exact: str
+    spent_epsilon: float
+    requests: int
+    last_asked: str | None
 
 
 def amount(name: str, value: Fraction) -> dict[str, Any]:
@@ -177,6 +204,27 @@ def describe_record(name: str, record: Record) -> RecordShape:
         "values": list(record.values),
         "transaction": record.transaction,
         "block": record.block,
+    }
+
+
+def describe_admission(admission: Admission) -> AdmissionShape:
+    """Describe who may ask, and whom to ask for an allowance."""
+    return {"access": admission.access.value, "custodian": admission.custodian, "contact": admission.contact}
+
+
+def describe_analyst(analyst: Analyst, delta: Fraction) -> AnalystShape:
+    """Describe what somebody may buy and has bought; epsilons are at the budget's delta."""
+    left = analyst.allowance
+    return {
+        "address": analyst.address,
+        "allowance": None if left is None else float(left),
+        "allowance_exact": None if left is None else str(left),
+        "allowance_epsilon": None if left is None else epsilon_for(left, delta),
+        "spent": float(analyst.spent),
+        "spent_exact": str(analyst.spent),
+        "spent_epsilon": epsilon_for(analyst.spent, delta),
+        "requests": analyst.requests,
+        "last_asked": None if analyst.last_asked is None else analyst.last_asked.isoformat(),
     }
 
 

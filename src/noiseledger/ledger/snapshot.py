@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Unpack
 
 from noiseledger.chain.values import Terms
+from noiseledger.core.access import Access
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.coins import Coins
@@ -38,6 +39,21 @@ class Facts:
     #: The newest block, and the block up to which the chain is final, if any is.
     block: int
     final: int | None
+    #: Who was offered custody, if anybody was.
+    heir: str | None = None
+
+
+@dataclass(frozen=True)
+class Analyst:
+    """Somebody who may ask, or has asked."""
+
+    address: str
+    #: The precision that they may still buy; None on an open ledger, where that is whatever is left.
+    allowance: Fraction | None
+    #: The precision that they have bought, and in how many requests, free ones included.
+    spent: Fraction = Fraction(0)
+    requests: int = 0
+    last_asked: datetime | None = None
 
 
 class Snapshot(Ledger):
@@ -67,6 +83,27 @@ class Snapshot(Ledger):
         """A text that changes whenever there is something new to see."""
         count, block_hash, index = self.story.version
         return f"{count}-{block_hash[2:18]}-{index}-{int(self.facts.paused)}"
+
+    @property
+    def access(self) -> Access:
+        """Who may ask."""
+        return Access.of(self.terms.invites)
+
+    def analyst(self, address: str) -> Analyst:
+        """Return what somebody may still buy, and what they have bought."""
+        asked = [self.story.entries[place].asked for place in self.story.analysts.get(address, ())]
+        return Analyst(
+            address,
+            self.story.allowances.get(address, Fraction(0)) if self.terms.invites else None,
+            sum((request.cost for request in asked), Fraction(0)),
+            len(asked),
+            self.asked_at(asked[-1]) if asked else None,
+        )
+
+    def analysts(self) -> list[Analyst]:
+        """Return everybody who has an allowance or has asked: who may buy most comes first, then who has bought most."""
+        found = map(self.analyst, dict.fromkeys([*self.story.allowances, *self.story.analysts]))
+        return sorted(found, key=lambda analyst: (-(analyst.allowance or 0), -analyst.spent, analyst.address))
 
     @property
     def population(self) -> Population:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
 
+from noiseledger.chain.contract import checksummed
 from noiseledger.chain.values import Event, from_units
 from noiseledger.core.path import Path, Point, Price
 from noiseledger.ledger.history import Asked, Replay
 
 #: The events that tell the story; the first of them is the beginning of every ledger.
-EVENTS = ("Published", "Registered", "Asked", "Revealed")
+EVENTS = ("Published", "Registered", "Asked", "Revealed", "Allowed")
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ class Story:
         self.transactions: dict[str, int] = {}
         #: The places of each analyst's requests.
         self.analysts: dict[str, list[int]] = {}
+        #: What the custodian has allowed, less what was bought since: what each may still buy, if the ledger invites.
+        self.allowances: dict[str, Fraction] = {}
         #: Changes with every event after the first: its number, block and place, so that another history never looks the
         #: same.
         self.version = (0, "", 0)
@@ -126,6 +129,9 @@ class Story:
             self.has_beginning = True
             return
         self.version = (self.version[0] + 1, event.block_hash, event.index)
+        if event.name == "Allowed":
+            self.allowances[checksummed(event.fields["analyst"])] = from_units(event.fields["allowance"])
+            return
         query = event.fields["query"].hex()
         match event.name:
             case "Registered":
@@ -147,6 +153,7 @@ class Story:
         other.tracks = {query: track.copy() for query, track in self.tracks.items()}
         other.transactions = dict(self.transactions)
         other.analysts = {analyst: list(places) for analyst, places in self.analysts.items()}
+        other.allowances = dict(self.allowances)
         other.version, other._replay = self.version, self._replay.copy()
         return other
 
@@ -155,6 +162,8 @@ class Story:
         self.entries.append(Entry(asked, self.spent + asked.cost, self.naive + asked.precision))
         self.transactions.setdefault(asked.transaction, place)
         self.analysts.setdefault(asked.analyst, []).append(place)
+        if asked.analyst in self.allowances:
+            self.allowances[asked.analyst] -= asked.cost
         self._track(asked.query).ask(asked, place)
 
     def _track(self, query: str) -> Track:

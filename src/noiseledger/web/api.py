@@ -9,10 +9,13 @@ from fastapi import APIRouter, Path, Query
 
 from noiseledger.client.client import Offer
 from noiseledger.core.request import read_request
+from noiseledger.ledger import governance
+from noiseledger.ledger.governance import Change
 from noiseledger.ledger.interface import Record
 from noiseledger.ledger.shapes import (
     AnswerShape,
     BudgetShape,
+    describe_analyst,
     describe_answer,
     describe_budget,
     describe_error,
@@ -26,11 +29,16 @@ from noiseledger.web.api_shapes import (
     HASH,
     MOST_NUMBERS,
     MOST_RECORDS,
+    AcceptCustodyBody,
     Accuracy,
+    AllowBody,
+    AnalystsShape,
     AskBody,
     AskShape,
+    ChangeShape,
     ErrorBody,
     ErrorShape,
+    HandOverBody,
     HealthShape,
     HistoryShape,
     LedgerShape,
@@ -39,9 +47,10 @@ from noiseledger.web.api_shapes import (
     PauseBody,
     ProgressShape,
     QuoteShape,
+    RotateWorkerBody,
     TransactionShape,
 )
-from noiseledger.web.prepare import Prepared, prepare_ask, prepare_pause
+from noiseledger.web.prepare import Prepared, prepare_ask, prepare_change
 from noiseledger.web.progress import Progress, State
 from noiseledger.web.site import Look, Site
 from noiseledger.web.words import meaning
@@ -69,7 +78,9 @@ def router(site: Site) -> APIRouter:
             "final_block": facts.final,
             "paused": facts.paused,
             "custodian": facts.custodian,
+            "heir": facts.heir,
             "worker": facts.worker,
+            "contact": site.settings.ledger.contact,
             "commitment": "0x" + terms.commitment.hex(),
             "rows": terms.population.rows,
             "neighbours": terms.population.neighbours.value,
@@ -119,10 +130,38 @@ def router(site: Site) -> APIRouter:
         """Answer what is free; for the rest, prepare the transaction that pays for it. Nothing is sent."""
         return _ask(site, site.look(), wanted)
 
+    @api.get("/analysts", responses=_errors())
+    def analysts() -> AnalystsShape:
+        """Who may still buy how much, and who has bought how much."""
+        look = site.look()
+        return look.cached(("api", "analysts"), lambda: _analysts(look.snapshot))
+
     @api.post("/pause", responses=_errors(403, 409, 422))
-    def pause(body: PauseBody) -> TransactionShape:
+    def pause(body: PauseBody) -> ChangeShape:
         """Prepare the transaction that stops selling, or goes on. Nothing is sent."""
-        return _transaction(prepare_pause(site.contract, body.paused, body.custodian))
+        return _change(site, governance.pause(site.look().snapshot, body.paused), body.custodian)
+
+    @api.post("/allow", responses=_errors(403, 409, 422))
+    def allow(body: AllowBody) -> ChangeShape:
+        """Prepare the transaction that sets how much an analyst may buy from now on. Nothing is sent."""
+        allowance = governance.read_allowance(body.epsilon, body.delta, body.precision)
+        return _change(site, governance.allow(site.look().snapshot, body.analyst, allowance), body.custodian)
+
+    @api.post("/rotate-worker", responses=_errors(403, 409, 422))
+    def rotate_worker(body: RotateWorkerBody) -> ChangeShape:
+        """Prepare the transaction that gives the right to reveal to another key. Nothing is sent."""
+        balance = int(site.rpc.call("eth_getBalance", body.worker, "latest"), 16)
+        return _change(site, governance.rotate_worker(site.look().snapshot, body.worker, balance), body.custodian)
+
+    @api.post("/hand-over", responses=_errors(403, 409, 422))
+    def hand_over(body: HandOverBody) -> ChangeShape:
+        """Prepare the transaction that offers custody to another key, or takes the offer back. Nothing is sent."""
+        return _change(site, governance.hand_over(site.look().snapshot, body.heir), body.custodian)
+
+    @api.post("/accept-custody", responses=_errors(403, 409, 422))
+    def accept_custody(body: AcceptCustodyBody) -> ChangeShape:
+        """Prepare the transaction with which an heir takes over. Nothing is sent."""
+        return _change(site, governance.accept_custody(site.look().snapshot), body.heir)
 
     @api.get("/transactions/{transaction}", responses=_errors(404, 422))
     def transaction(
@@ -199,8 +238,25 @@ def _ask(site: Site, look: Look, wanted: AskBody) -> AskShape:
     if not quote.price.cost:
         # Somebody has paid for it, and the worker is about to answer: nothing is left to buy.
         return {"quote": shape, "answer": None, "transaction": None}
-    prepared = prepare_ask(site.contract, look.snapshot, quote, wanted.wish, wanted.analyst)
+    prepared = prepare_ask(
+        site.contract, look.snapshot, quote, wanted.wish, wanted.analyst, site.settings.ledger.contact
+    )
     return {"quote": shape, "answer": None, "transaction": _transaction(prepared)}
+
+
+def _change(site: Site, change: Change, signer: str | None) -> ChangeShape:
+    prepared = prepare_change(site.contract, change, signer)
+    return {
+        "action": change.action,
+        "says": list(change.says),
+        "warnings": list(change.warnings),
+        "transaction": _transaction(prepared) if change.is_needed else None,
+    }
+
+
+def _analysts(snapshot: Snapshot) -> AnalystsShape:
+    described = [describe_analyst(analyst, snapshot.terms.delta) for analyst in snapshot.analysts()]
+    return {"access": snapshot.access.value, "analysts": described}
 
 
 def _transaction(prepared: Prepared) -> TransactionShape:

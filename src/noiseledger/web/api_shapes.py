@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictBool, WithJsonSchema
 from typing_extensions import TypedDict
 
-from noiseledger.core.numbers import MAX_DIGITS, Number, positive
+from noiseledger.core.numbers import MAX_DIGITS, Number, exact, positive
 from noiseledger.core.request import Wish
 from noiseledger.errors import InvalidInput
-from noiseledger.ledger.shapes import AnswerShape, BudgetShape, PriceShape, QueryShape, RecordShape
+from noiseledger.ledger.shapes import AnalystShape, AnswerShape, BudgetShape, PriceShape, QueryShape, RecordShape
 
 MOST_RECORDS = 1000
 #: A part of the history ends with the request whose answer reaches so many numbers.
@@ -46,7 +46,9 @@ class LedgerShape(TypedDict):
     final_block: int | None
     paused: bool
     custodian: str
+    heir: str | None
     worker: str
+    contact: str
     commitment: str
     rows: int | None
     neighbours: str
@@ -99,6 +101,22 @@ class TransactionShape(TypedDict):
     gas: str | None
 
 
+class ChangeShape(TypedDict):
+    """What a change would do, and the transaction that makes it; none if things are so already."""
+
+    action: str
+    says: list[str]
+    warnings: list[str]
+    transaction: TransactionShape | None
+
+
+class AnalystsShape(TypedDict):
+    """Who may still buy how much, and who has bought how much."""
+
+    access: str
+    analysts: list[AnalystShape]
+
+
 class AskShape(TypedDict):
     """Either the answer, if it is free, or the transaction that pays for it; neither if it is paid for, and on its way."""
 
@@ -136,16 +154,26 @@ class HealthShape(TypedDict):
     block: int
 
 
-def _checked(value: Number) -> Number:
+def _written(value: Number) -> Number:
     """Return a number as it was written: a text holds it exactly, and may be a fraction such as the API itself gives."""
     if isinstance(value, str) and not re.fullmatch(NUMBER, value, re.ASCII):
         raise InvalidInput("Expected a number such as 0.05, 1e-4 or 2/3.")
-    positive(value)
+    if exact(value) < 0:
+        raise InvalidInput("Expected a number that is not below 0.")
     return value
 
 
-_NUMBERS = [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": NUMBER, "maxLength": MAX_DIGITS}]
+def _checked(value: Number) -> Number:
+    """Return a number above zero as it was written."""
+    positive(_written(value))
+    return value
+
+
+_TEXT = {"type": "string", "pattern": NUMBER, "maxLength": MAX_DIGITS}
+_NUMBERS = [{"type": "number", "exclusiveMinimum": 0}, _TEXT]
 _Positive = Annotated[Number, PlainValidator(_checked), WithJsonSchema({"anyOf": _NUMBERS})]
+_AMOUNTS = [{"type": "number", "minimum": 0}, _TEXT]
+_Amount = Annotated[Number, PlainValidator(_written), WithJsonSchema({"anyOf": _AMOUNTS})]
 
 
 class Accuracy(BaseModel):
@@ -180,10 +208,51 @@ class AskBody(Accuracy):
     analyst: Annotated[str | None, Field(pattern=ADDRESS, description="Who will sign, to try it beforehand.")] = None
 
 
+_Signer = Annotated[str | None, Field(pattern=ADDRESS, description="Who will sign, to try it beforehand.")]
+
+
 class PauseBody(BaseModel):
     """Whether to stop selling."""
 
     model_config = ConfigDict(extra="forbid")
 
     paused: StrictBool
-    custodian: Annotated[str | None, Field(pattern=ADDRESS, description="Who will sign, to try it beforehand.")] = None
+    custodian: _Signer = None
+
+
+class AllowBody(BaseModel):
+    """How much an analyst may buy from now on, in one way: epsilon and delta, or precision (0 takes it away)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    analyst: Annotated[str, Field(pattern=ADDRESS)]
+    epsilon: Annotated[_Positive | None, Field(description="With delta: what all of it together keeps.")] = None
+    delta: Annotated[_Positive | None, Field(description="The probability that epsilon fails.")] = None
+    precision: Annotated[_Amount | None, Field(description="The precision that may be bought.")] = None
+    custodian: _Signer = None
+
+
+class RotateWorkerBody(BaseModel):
+    """Which key may reveal from now on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    worker: Annotated[str, Field(pattern=ADDRESS)]
+    custodian: _Signer = None
+
+
+class HandOverBody(BaseModel):
+    """Who may become custodian; null takes an offer back."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    heir: Annotated[str | None, Field(pattern=ADDRESS)]
+    custodian: _Signer = None
+
+
+class AcceptCustodyBody(BaseModel):
+    """Who takes over."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    heir: _Signer = None

@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from noiseledger.core.access import Access
 from noiseledger.ledger.shapes import describe_record
 from noiseledger.web import charts, views
 from noiseledger.web.site import Look, Site, epsilon_of
@@ -27,7 +28,9 @@ def router(site: Site) -> APIRouter:
         found = site.settings.ledger
         queries = {name: query.canonical for name, query in found.queries.items()}
         content = {"address": site.contract.address, "chain_id": site.rpc.chain_id, "block": found.block}
-        return _json(content | {"catalogue_sha256": found.catalogue_sha256, "queries": queries}, "ledger.json")
+        access = Access.of(site.look().snapshot.terms.invites).value
+        words = {"catalogue_sha256": found.catalogue_sha256, "access": access, "contact": found.contact}
+        return _json(content | words | {"queries": queries}, "ledger.json")
 
     @files.get("/budget/spending.csv")
     def spending_csv() -> Response:

@@ -9,15 +9,17 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
+from noiseledger.chain.contract import checksummed
 from noiseledger.errors import RequestRefused
 from noiseledger.web import charts, views
 from noiseledger.web.api_page import operations
 from noiseledger.web.api_shapes import ADDRESS, HASH
+from noiseledger.web.change import change_view
 from noiseledger.web.form import read_form
 from noiseledger.web.progress import State
 from noiseledger.web.refusals import is_part
 from noiseledger.web.rendering import render
-from noiseledger.web.site import Look, Site
+from noiseledger.web.site import Look, Site, epsilon_of
 from noiseledger.web.words import meaning
 
 _PageNumber = Annotated[int, Query(alias="page", ge=1, le=10**9)]
@@ -30,7 +32,8 @@ def router(site: Site) -> APIRouter:
     pages = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     def page(name: str, look: Look, **values: Any) -> HTMLResponse:
-        return HTMLResponse(render(name, site=site, look=look, **values), headers={"Cache-Control": "no-store"})
+        shown = {"site": site, "look": look, "admission": look.admission()} | values
+        return HTMLResponse(render(name, **shown), headers={"Cache-Control": "no-store"})
 
     @pages.get("/")
     def ask(request: Request) -> HTMLResponse:
@@ -83,7 +86,8 @@ def router(site: Site) -> APIRouter:
     def account(request: Request, address: Annotated[str, Path(pattern=ADDRESS)]) -> HTMLResponse:
         look = site.look()
         name = "_account.html" if is_part(request) else "account.html"
-        return page(name, look, address=address, newest=views.newest_of(look, address))
+        admission = look.admission(checksummed(address))
+        return page(name, look, address=address, newest=views.newest_of(look, address), admission=admission)
 
     @pages.get("/budget")
     def budget(number: _PageNumber = 1) -> HTMLResponse:
@@ -105,6 +109,13 @@ def router(site: Site) -> APIRouter:
         look = site.look()
         values = _custodian(look)
         return _unchanged() if seen == values["state"] else page("_custodian.html", look, **values)
+
+    @pages.get("/custodian/change")
+    def change(request: Request) -> HTMLResponse:
+        """Say what a change would do, before anybody signs it."""
+        look = site.look()
+        name = "_change.html" if is_part(request) else "change.html"
+        return page(name, look, view=change_view(look.snapshot, request.query_params))
 
     @pages.get("/api")
     def api(request: Request) -> HTMLResponse:
@@ -157,11 +168,15 @@ def _custodian(look: Look) -> dict[str, Any]:
     snapshot = look.snapshot
     waiting = [(asked, snapshot.asked_at(asked)) for asked in snapshot.waiting[: views.RECORDS_A_PAGE]]
     names = {offer.query.identifier: offer.name for offer in look.offers}
-    keys = f"{snapshot.facts.worker}-{snapshot.facts.custodian}"
+    keys = f"{snapshot.facts.worker}-{snapshot.facts.custodian}-{snapshot.facts.heir}"
+    analysts = look.cached(("analysts",), snapshot.analysts)
     return {
         "state": f"{look.version}-{look.health.ok}-{keys}",
         "waiting": waiting,
         "hidden": len(snapshot.waiting) - len(waiting),
         "names": names,
+        "analysts": analysts[: views.RECORDS_A_PAGE],
+        "more_analysts": max(len(analysts) - views.RECORDS_A_PAGE, 0),
+        "epsilon": lambda precision: epsilon_of(precision, snapshot.terms.delta),
         "reaches": look.cached(("reaches",), lambda: views.reaches(look)),
     }

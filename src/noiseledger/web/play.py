@@ -1,6 +1,8 @@
 """Throw-away accounts for a local development chain: play money, and nobody has a key.
 
-Why no key is seen: the account is a random address that nobody can sign for; the development node is told to take its word.
+Why no key is seen: the account is a random address that nobody can sign for; the development node is told to take its word. On
+a ledger by invitation the node takes the custodian's word as well, to invite such an account with a small part of the budget:
+whoever reaches a development node could do the same.
 """
 
 from __future__ import annotations
@@ -13,13 +15,17 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from noiseledger.chain import abi
-from noiseledger.chain.contract import checksummed, typed
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, typed
 from noiseledger.chain.endpoint import addresses
 from noiseledger.chain.rpc import Rpc
+from noiseledger.chain.values import to_units
+from noiseledger.core.privacy import whole_units
 from noiseledger.errors import InvalidInput, NotAllowed, RpcFailed
 
 _MONEY = 10**18
 _MOST_ACCOUNTS = 10_000
+#: The part of the budget that each account may buy on a ledger by invitation.
+_SHARE = 20
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -44,7 +50,19 @@ class Play:
         self._rpc.call("anvil_setBalance", address, hex(_MONEY))
         self._rpc.call("anvil_impersonateAccount", address)
         self._accounts.add(address)
+        self._invite(address)
         return address
+
+    def _invite(self, address: str) -> None:
+        """Let the custodian allow an account what anybody may try out."""
+        contract = PrivacyLedgerContract(self._rpc, self._ledger)
+        terms = contract.terms()
+        if not terms.invites:
+            return
+        custodian = contract.custodian()
+        self._rpc.call("anvil_impersonateAccount", custodian)
+        data = abi.encode_call("allow", address, to_units(whole_units(terms.budget / _SHARE)))
+        self._rpc.call("eth_sendTransaction", {"from": custodian, "to": self._ledger, "data": data})
 
     def send(self, sender: str, data: str) -> str:
         """Send a request from such an account, to this ledger and no other function than ``ask``; return the hash."""

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from noiseledger.chain import abi
-from noiseledger.chain.contract import PrivacyLedgerContract, typed
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, typed
 from noiseledger.chain.values import Request
 from noiseledger.core.request import Wish, read_request
-from noiseledger.errors import BudgetExceeded, LedgerPaused, NoFunds, RpcFailed
+from noiseledger.errors import AllowanceExceeded, BudgetExceeded, LedgerPaused, NoFunds, RpcFailed
+from noiseledger.ledger.governance import Change
 from noiseledger.ledger.interface import Quote
 from noiseledger.ledger.snapshot import Snapshot
 
@@ -31,21 +32,32 @@ class Prepared:
 
 
 def prepare_ask(
-    contract: PrivacyLedgerContract, snapshot: Snapshot, quote: Quote, wish: Wish, analyst: str | None
+    contract: PrivacyLedgerContract,
+    snapshot: Snapshot,
+    quote: Quote,
+    wish: Wish,
+    analyst: str | None,
+    contact: str = "",
 ) -> Prepared:
-    """Write the purchase that was quoted; raise what the contract would say."""
+    """Write the purchase that was quoted; raise what the contract would say, and whom to ask for an allowance."""
     if not quote.affordable:
         raise BudgetExceeded(quote.price.cost, quote.budget.remaining)
     if snapshot.facts.paused:
         raise LedgerPaused("The custodian has stopped selling for now; what is known already is still free.")
     wanted = read_request(quote.sensitivity, **wish)
     request = Request(quote.query.identifier, wanted.precision, wanted.epsilon, wanted.delta)
-    return _tried(contract, abi.encode_call("ask", [request.encode()]), analyst)
+    try:
+        return _tried(contract, abi.encode_call("ask", [request.encode()]), analyst)
+    except AllowanceExceeded as refused:
+        who = checksummed(analyst or ""), snapshot.facts.custodian, contact
+        raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None
 
 
-def prepare_pause(contract: PrivacyLedgerContract, paused: bool, sender: str | None) -> Prepared:
-    """Write what stops selling, or goes on with it."""
-    return _tried(contract, abi.encode_call("pause", paused), sender)
+def prepare_change(contract: PrivacyLedgerContract, change: Change, sender: str | None) -> Prepared:
+    """Write a change that the custodian makes; refuse another account than the one that the contract listens to."""
+    if sender is not None:
+        change.check_signer(sender)
+    return _tried(contract, abi.encode_call(change.function, *change.call), sender)
 
 
 def _tried(contract: PrivacyLedgerContract, data: str, sender: str | None) -> Prepared:

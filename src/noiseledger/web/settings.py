@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from noiseledger.client.connect import LedgerFile
+from noiseledger.ledger.file import LedgerFile
 
 #: What others find in a process's environment as long as it runs, also after it was unset: no web process has these.
 SECRETS = ("NOISELEDGER_KEY", "NOISELEDGER_PASSWORD")

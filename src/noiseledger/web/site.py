@@ -10,9 +10,10 @@ from typing import Self, TypeVar
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.rpc import Rpc
 from noiseledger.client.client import Client, Offer
-from noiseledger.client.connect import LedgerFile
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
+from noiseledger.ledger.admission import Admission
+from noiseledger.ledger.file import LedgerFile
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.web.play import Play
 from noiseledger.web.progress import Follower
@@ -80,8 +81,15 @@ class Look:
         self.health = health
         #: The analyst's client: the same names, prices and errors as in Python.
         self.client = Client(state.snapshot, ledger.queries)
+        self._contact = ledger.contact
         self._names = {query.identifier: name for name, query in ledger.queries.items()}
         self._state = state
+
+    def admission(self, analyst: str | None = None) -> Admission:
+        """Return who may ask, what an analyst may still buy, and whom to ask for more."""
+        snapshot = self.snapshot
+        allowance = None if analyst is None else snapshot.analyst(analyst).allowance
+        return Admission(snapshot.access, snapshot.facts.custodian, self._contact, analyst, allowance)
 
     @property
     def offers(self) -> list[Offer]:

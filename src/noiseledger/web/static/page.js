@@ -110,6 +110,23 @@ function use(wallet, address) {
     wallet.provider.on?.("chainChanged", () => connected?.provider === wallet.provider && checkChain());
   }
   showMine();
+  showRole();
+}
+
+// Only the custodian, and whom custody is offered to, can change a ledger: say so before a wallet is asked.
+function showRole() {
+  const role = document.getElementById("role");
+  if (!role) return;
+  const { custodian, heir } = role.dataset;
+  const is = (address) => address.toLowerCase() === connected?.address.toLowerCase();
+  role.classList.remove("warning");
+  if (!connected) role.textContent = "What is changed here must be signed by the custodian's wallet: connect it.";
+  else if (is(custodian)) role.textContent = "Your wallet has the custodian's key.";
+  else if (is(heir)) role.textContent = "Custody of this ledger is offered to your wallet's account: you can accept it below.";
+  else {
+    role.textContent = `Your wallet's account ${connected.address} is not the custodian's, ${custodian}: the contract refuses what it signs here.`;
+    role.classList.add("warning");
+  }
 }
 
 function showMine() {
@@ -123,6 +140,7 @@ function forget() {
   account.textContent = "";
   connectButton.textContent = "Connect a wallet";
   document.getElementById("mine")?.replaceChildren();
+  showRole();
 }
 
 async function checkChain() {
@@ -164,7 +182,8 @@ async function send(button) {
   try {
     const body = { ...JSON.parse(button.dataset.body), [button.dataset.signer]: connected.address };
     const reply = await post(button.dataset.send, body);
-    const prepared = "transaction" in reply ? reply.transaction : reply;
+    const prepared = reply.transaction;
+    if (!prepared && reply.says) return say(reply.says.join(" "));
     if (!prepared) {
       say("It became free in the meantime: here it is.");
       return htmx.trigger("#ask-form", "submit");
@@ -239,6 +258,7 @@ function setSliders() {
 
 document.body.addEventListener("htmx:afterSwap", (event) => {
   setSliders();
+  showRole();
   const form = document.getElementById("ask-form");
   // Another query or another way has another price, and so has the next request after this one.
   if (form && (event.detail.target.id === "accuracy" || event.detail.elt.closest("#progress"))) htmx.trigger(form, "submit");
@@ -246,5 +266,6 @@ document.body.addEventListener("htmx:afterSwap", (event) => {
 });
 
 setSliders();
+showRole();
 if (place.dataset.play) offer(playWallet(chainId));
 discover(offer);

@@ -1,0 +1,29 @@
+"""``noiseledger hand-over ADDRESS [LEDGER]``: offer custody of a ledger to another key."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from noiseledger.cli.governing import CustodianKeyOption, YesOption, govern
+from noiseledger.cli.output import JsonOption
+from noiseledger.cli.settings import LedgerArgument, RpcOption
+
+NOBODY = "nobody"
+
+
+def hand_over(
+    address: Annotated[
+        str,
+        typer.Argument(help=f"The new custodian's address, or '{NOBODY}' to take an offer back.", metavar="ADDRESS"),
+    ],
+    ledger: LedgerArgument = None,
+    rpc: RpcOption = None,
+    key: CustodianKeyOption = None,
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Offer custody to another key. Nothing changes until that key accepts it with accept-custody."""
+    heir = None if address == NOBODY else address
+    govern(lambda custodian: custodian.propose_hand_over(heir), ledger, rpc, key, yes=yes, json=json)

@@ -1,0 +1,23 @@
+"""``noiseledger rotate-worker ADDRESS [LEDGER]``: give the right to reveal to another key."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from noiseledger.cli.governing import CustodianKeyOption, YesOption, govern
+from noiseledger.cli.output import JsonOption
+from noiseledger.cli.settings import LedgerArgument, RpcOption
+
+
+def rotate_worker(
+    address: Annotated[str, typer.Argument(help="The address of the new worker's key.", metavar="ADDRESS")],
+    ledger: LedgerArgument = None,
+    rpc: RpcOption = None,
+    key: CustodianKeyOption = None,
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Give the right to reveal to another key. A worker that runs with the old one stops."""
+    govern(lambda custodian: custodian.propose_rotate_worker(address), ledger, rpc, key, yes=yes, json=json)

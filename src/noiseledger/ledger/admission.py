@@ -1,0 +1,36 @@
+"""Who may ask a ledger on a chain, what one analyst may still buy, and whom to ask for more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from noiseledger.core.access import Access
+
+
+@dataclass(frozen=True)
+class Admission:
+    """What an analyst has to know before they ask."""
+
+    access: Access
+    custodian: str
+    #: How to reach the custodian, as the ledger file says it; may be empty.
+    contact: str
+    #: The analyst's address, if there is a key; and the precision that they may still buy, if an allowance is needed.
+    analyst: str | None = None
+    allowance: Fraction | None = None
+
+    @property
+    def whom(self) -> str:
+        """Whom to ask for an allowance."""
+        return ", ".join(filter(None, ("the custodian", self.custodian, self.contact and f"contact: {self.contact}")))
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        if self.access is Access.OPEN:
+            return "This ledger is open: anyone on the chain may ask."
+        if self.analyst is None or self.allowance is None:
+            return f"This ledger is by invitation: for an allowance, ask {self.whom}."
+        if not self.allowance:
+            return f"This ledger is by invitation, and {self.analyst} has no allowance: ask {self.whom}."
+        return f"This ledger is by invitation: {self.analyst} may buy precision {float(self.allowance):.4g} more."

@@ -1,0 +1,64 @@
+"""The ledger file: what a custodian hands out, so that others find the ledger and know its queries by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from noiseledger.core.query import Query
+from noiseledger.errors import InvalidInput, LedgerNotFound
+
+_ADDRESS_LENGTH = 42
+
+
+@dataclass(frozen=True)
+class LedgerFile:
+    """Where the ledger is, what its queries are called, and whom to ask for an allowance."""
+
+    address: str
+    chain_id: int | None = None
+    block: int = 0
+    queries: Mapping[str, Query] = field(default_factory=dict)
+    #: Of the catalogue that was published, so that whoever is shown one can tell.
+    catalogue_sha256: str = ""
+    #: How to reach the custodian, in their own words.
+    contact: str = ""
+
+    @classmethod
+    def read(cls, file: Path) -> LedgerFile:
+        """Read the file; refuse what is none."""
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            json.dumps(content, ensure_ascii=False).encode()  # halves of characters, which nobody could be shown
+            queries = {str(name): Query.parse(text) for name, text in content["queries"].items()}
+            place = str(content["address"]), int(content["chain_id"]), int(content.get("block", 0))
+            words = str(content.get("catalogue_sha256", "")), str(content.get("contact", ""))
+            return cls(*place, queries, *words)
+        except OSError as error:
+            raise LedgerNotFound(f"The ledger file {file} cannot be read: {error.strerror}.") from None
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            raise InvalidInput(
+                f"{file} is not a ledger file: expected the ledger.json that a custodian hands out, or a local ledger."
+            ) from None
+
+
+def find_on_chain(ledger: str) -> LedgerFile:
+    """Return what is known of a ledger on a chain, from its file or just its address."""
+    if ledger.startswith("0x") and len(ledger) == _ADDRESS_LENGTH:
+        return LedgerFile(ledger)
+    if is_local(Path(ledger)):
+        raise InvalidInput(
+            f"{ledger} is a local ledger, and this needs one on a chain: give its ledger.json or address."
+        )
+    return LedgerFile.read(Path(ledger))
+
+
+def is_local(file: Path) -> bool:
+    """Say whether it is the file of a local ledger: those are SQLite databases."""
+    try:
+        with file.open("rb") as stream:
+            return stream.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False

@@ -1,0 +1,253 @@
+"""What a custodian can change about a ledger: each change in words before it is signed, wherever that is done.
+
+Why the promise holds: none of this touches data, noise or the budget. The contract lets the custodian decide who may buy,
+whether anything is sold and which key reveals; what was spent stays spent, whoever governs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from noiseledger.chain.contract import checksummed
+from noiseledger.chain.values import to_units
+from noiseledger.core.access import Access
+from noiseledger.core.numbers import Number, exact
+from noiseledger.core.privacy import MAX_PRECISION, epsilon_for, precision_for, whole_units
+from noiseledger.errors import InvalidInput, NotAllowed
+from noiseledger.ledger.snapshot import Snapshot
+
+#: Takes an offer of custody back; the contract's way to say nobody.
+NOBODY = "0x" + "0" * 40
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change, worked out and not yet made: what will happen, what to beware of, and the call that does it."""
+
+    #: The command that makes it.
+    action: str
+    #: Whose key must sign, and as what.
+    signer: str
+    role: str
+    #: The contract's function, and what it is given.
+    function: str
+    arguments: tuple[Any, ...]
+    #: What will happen, in sentences; and what to beware of.
+    says: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    #: Whether there is anything to do: False where things are so already, and nothing needs to be sent.
+    is_needed: bool = True
+    #: The same for programs.
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    #: The newest block that was looked at.
+    block: int = 0
+
+    @property
+    def call(self) -> tuple[Any, ...]:
+        """The arguments as the contract takes them: precisions in whole units."""
+        return tuple(to_units(value) if isinstance(value, Fraction) else value for value in self.arguments)
+
+    def check_signer(self, address: str) -> None:
+        """Refuse a key that the contract would not listen to."""
+        if address.lower() != self.signer.lower():
+            raise NotAllowed(
+                f"Only {self.role}, {self.signer}, can do this, and not {checksummed(address)}. Nothing was changed."
+            )
+
+
+def read_address(text: str, what: str) -> str:
+    """Return an address, checked as far as it can be: one in mixed case carries a checksum.
+
+    >>> read_address("0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "analyst")
+    '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+    """
+    if not re.fullmatch(r"0x[0-9a-fA-F]{40}", text):
+        raise InvalidInput(f"The {what} {text!r} is not an address: expected 0x and 40 hexadecimal digits.")
+    address, digits = checksummed(text), text[2:]
+    if digits not in (digits.lower(), digits.upper()) and text != address:
+        raise InvalidInput(
+            f"The {what} {text} is mistyped: its letters do not fit its checksum. Copy it again from where it came from."
+        )
+    if text.lower() == NOBODY:
+        raise InvalidInput(f"The {what} must not be the zero address, for which nobody has a key.")
+    return address
+
+
+def read_allowance(
+    epsilon: Number | None = None, delta: Number | None = None, precision: Number | None = None
+) -> Fraction:
+    """Return an allowance as a precision in whole units, rounded down: towards more privacy. Precision 0 takes it away.
+
+    >>> read_allowance(precision="0.25")
+    Fraction(1, 4)
+    """
+    if precision is None and epsilon is not None and delta is not None:
+        return precision_for(epsilon, delta)
+    if precision is None or epsilon is not None or delta is not None:
+        raise InvalidInput("Name the allowance in one way: epsilon and delta, or precision.")
+    amount = exact(precision, "precision")
+    if not 0 <= amount <= MAX_PRECISION:
+        raise InvalidInput(f"The precision must be from 0 to {float(MAX_PRECISION):.3g}, not {precision}.")
+    return whole_units(amount)
+
+
+def allow(snapshot: Snapshot, analyst: str, allowance: Fraction) -> Change:
+    """Set how much an analyst may buy from now on."""
+    if snapshot.access is Access.OPEN:
+        raise InvalidInput("This ledger is open, for ever: everyone may ask, and an allowance would change nothing.")
+    address, budget = read_address(analyst, "analyst"), snapshot.budget()
+    before = snapshot.analyst(address)
+    now = before.allowance or Fraction(0)
+    share = float(allowance / budget.total)
+    says = [
+        f"{address} may buy {_amount(allowance, snapshot)} from now on: {share:.1%} of the budget.",
+        f"Now it may buy {_amount(now, snapshot)}; it has bought {_amount(before.spent, snapshot)} in "
+        f"{before.requests} request{'' if before.requests == 1 else 's'}.",
+        "The new number takes the place of the old one. It counts what is bought from now on, not what was bought before.",
+    ]
+    if not allowance:
+        says[0] = f"{address} may buy nothing from now on. What is free stays free, as for everyone."
+    others = sum((other.allowance or 0 for other in snapshot.analysts() if other.address != address), Fraction(0))
+    warnings = []
+    if allowance and allowance + others > budget.remaining:
+        warnings.append(
+            f"All analysts together may then buy precision {float(allowance + others):.6g}, and {float(budget.remaining):.6g} "
+            "of the budget is left: who comes first gets it."
+        )
+    if 0 < allowance < now:
+        warnings.append(
+            "Until this is in a block the analyst can still use the old allowance, and then has the new one on top. To be "
+            "certain, set --precision 0 first, look at what was bought, and then set the new one."
+        )
+    if snapshot.facts.paused:
+        warnings.append("Selling is stopped: nobody can buy anything until noiseledger resume.")
+    facts = {
+        "analyst": address,
+        **_described("allowance", allowance, snapshot),
+        **_described("before", now, snapshot),
+        **_described("spent", before.spent, snapshot),
+        "share": share,
+    }
+    return _by_custodian(snapshot, "allow", "allow", (address, allowance), says, warnings, facts, allowance != now)
+
+
+def pause(snapshot: Snapshot, paused: bool) -> Change:
+    """Stop selling, or go on."""
+    waiting = len(snapshot.waiting)
+    if paused:
+        says = [
+            "Nobody can buy anything until noiseledger resume. What is known already stays free for everyone.",
+            f"What was bought is still answered by the worker ({_waiting(waiting)}): stop the worker as well if its "
+            "answers are what is wrong.",
+        ]
+    else:
+        who = "everyone on the chain" if snapshot.access is Access.OPEN else "analysts with an allowance"
+        says = [
+            f"Selling goes on: {who} can buy again, up to {_amount(snapshot.budget().remaining, snapshot)} that is left."
+        ]
+    needed = snapshot.facts.paused is not paused
+    if not needed:
+        says = ["Selling is stopped already." if paused else "Selling is on already."]
+    action = "pause" if paused else "resume"
+    return _by_custodian(snapshot, action, "pause", (paused,), says, [], {"paused": paused}, needed)
+
+
+def rotate_worker(snapshot: Snapshot, worker: str, balance: int | None = None) -> Change:
+    """Give the right to reveal to another key, of which the ``balance`` on the chain may be known."""
+    address, old, waiting = read_address(worker, "worker"), snapshot.facts.worker, len(snapshot.waiting)
+    says = [
+        f"From the block on that takes this, only {address} may reveal answers, and {old} no longer.",
+        "A worker that still runs with the old key stops by itself. Stop it before you move the custody folder: two copies of "
+        "the journal must never answer at the same time.",
+        f"Now {_waiting(waiting)}; what waits then is answered by the new worker, from the same custody folder.",
+    ]
+    warnings = []
+    if balance == 0:
+        warnings.append(f"{address} has nothing to pay the chain's fees with: send it some of the chain's coin.")
+    if address == snapshot.facts.custodian:
+        warnings.append("That is the custodian's own key, which then has to be on the machine with the data.")
+    needed = address != old
+    if not needed:
+        says, warnings = [f"{address} is the worker already."], []
+    facts = {"worker": address, "before": old, "waiting": waiting}
+    return _by_custodian(snapshot, "rotate-worker", "change_worker", (address,), says, warnings, facts, needed)
+
+
+def hand_over(snapshot: Snapshot, heir: str | None) -> Change:
+    """Offer custody to another key, or, with None, take the offer back."""
+    offered = snapshot.facts.heir
+    address = None if heir is None else read_address(heir, "new custodian")
+    facts = {"heir": address, "before": offered}
+    if address is None:
+        says = [f"{offered} can no longer take over." if offered else "Custody is offered to nobody already."]
+        return _by_custodian(
+            snapshot, "hand-over", "offer_custody", (NOBODY,), says, [], facts, needed=offered is not None
+        )
+    if address == snapshot.facts.custodian:
+        raise InvalidInput(f"{address} is the custodian already.")
+    says = [
+        f"{address} may become the custodian: with that key, noiseledger accept-custody. Until then nothing changes, and you "
+        "can take the offer back: noiseledger hand-over nobody.",
+        "After that only the new key can allow, pause, resume, rotate the worker and hand over. Worker, allowances and budget "
+        "stay as they are.",
+        "The custody folder (secret, journal) does not move by itself: hand it over as well, with the worker stopped.",
+    ]
+    warnings = [f"The offer to {offered} ends."] if offered not in (None, address) else []
+    needed = offered != address
+    if not needed:
+        says = [f"Custody is offered to {address} already."]
+    return _by_custodian(snapshot, "hand-over", "offer_custody", (address,), says, warnings, facts, needed)
+
+
+def accept_custody(snapshot: Snapshot) -> Change:
+    """Take over what was offered."""
+    heir, old, worker = snapshot.facts.heir, snapshot.facts.custodian, snapshot.facts.worker
+    if heir is None:
+        raise NotAllowed(
+            f"Custody of this ledger is offered to nobody: its custodian, {old}, has to offer it first, with noiseledger "
+            "hand-over ADDRESS."
+        )
+    says = (
+        f"{heir} becomes the custodian, and {old} can change nothing any more.",
+        f"The worker stays {worker}: if its key is not yours, appoint another with noiseledger rotate-worker.",
+    )
+    facts = {"custodian": heir, "before": old}
+    signer = (heir, "the key that custody is offered to")
+    return Change("accept-custody", *signer, "take_custody", (), says, facts=facts, block=snapshot.facts.block)
+
+
+def _by_custodian(
+    snapshot: Snapshot,
+    action: str,
+    function: str,
+    arguments: tuple[Any, ...],
+    says: list[str],
+    warnings: list[str],
+    facts: Mapping[str, Any],
+    needed: bool,
+) -> Change:
+    signer = (snapshot.facts.custodian, "the custodian")
+    return Change(
+        action, *signer, function, arguments, tuple(says), tuple(warnings), needed, facts, snapshot.facts.block
+    )
+
+
+def _waiting(requests: int) -> str:
+    return "1 request waits" if requests == 1 else f"{requests} requests wait"
+
+
+def _amount(precision: Fraction, snapshot: Snapshot) -> str:
+    delta = snapshot.terms.delta
+    return f"precision {float(precision):.6g} (epsilon {_epsilon(precision, snapshot):.4g} at delta {float(delta):g})"
+
+
+def _epsilon(precision: Fraction, snapshot: Snapshot) -> float:
+    return epsilon_for(precision, snapshot.terms.delta) if precision else 0.0
+
+
+def _described(name: str, precision: Fraction, snapshot: Snapshot) -> dict[str, Any]:
+    return {name: float(precision), f"{name}_exact": str(precision), f"{name}_epsilon": _epsilon(precision, snapshot)}

@@ -1,0 +1,137 @@
+"""Attack: a stranger with a funded key on a ledger that was published without a word about access.
+
+They try every function of the contract that spends or governs, with arguments that would work for whoever may. The defence:
+the ledger is by invitation from its first block on. The weakened copy is published as an open one, and there one transaction
+takes all that is left of the budget, so that nobody can buy anything ever again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, Sender, node
+from noiseledger.chain.contract import MAX_BATCH
+from noiseledger.contracts import artifact
+from noiseledger.core.query import Query
+from noiseledger.custodian import Custodian, Custody
+from noiseledger.custodian.publish import publish
+from noiseledger.data.catalogue import read_catalogue
+from noiseledger.errors import AllowanceExceeded, BudgetExceeded, NotAllowed
+
+CUSTODIAN, WORKER, STRANGER = (Key.from_hex(key) for key in node.PLAY_KEYS)
+INVITED = Key.from_hex(node.PLAY_ANALYSTS[1])
+OVER_60, OVER_20 = Query.share("age > 60"), Query.share("age > 20")
+CATALOGUE = """
+[source]
+file = "people.csv"
+[privacy]
+epsilon = 8
+delta = "1e-4"
+neighbours = "replace"
+[queries.over_60]
+measure = "share"
+where = "age > 60"
+[queries.over_20]
+measure = "share"
+where = "age > 20"
+"""
+Attack: TypeAlias = Callable[[PrivacyLedgerContract], Any]
+
+
+def _ask(*requests: tuple[Query, Fraction]) -> Attack:
+    return lambda contract: contract.ask([Request(query.identifier, precision) for query, precision in requests])
+
+
+def _rest(contract: PrivacyLedgerContract) -> Fraction:
+    return contract.terms().budget - contract.spent()
+
+
+#: What a stranger tries, by the contract's function.
+ATTACKS: dict[str, list[Attack]] = {
+    "ask": [
+        lambda contract: _ask((OVER_20, _rest(contract)))(contract),
+        _ask((OVER_20, Fraction(1, 3600 * 10**24))),  # the least there is
+        _ask((OVER_60, Fraction(1, 8)), (OVER_60, Fraction(1))),  # something free first
+        _ask(*[(OVER_20, Fraction(n, 10**6)) for n in range(1, MAX_BATCH + 1)]),
+    ],
+    "reveal": [lambda contract: contract.reveal([Reveal(OVER_60.identifier, Fraction(0), Fraction(1, 4), (10**18,))])],
+    "register": [lambda contract: contract.register(Query.share("age > 99"), Fraction(1, 2))],
+    "allow": [lambda contract: contract.allow(STRANGER.address, _rest(contract))],
+    "pause": [lambda contract: contract.pause(True), lambda contract: contract.pause(False)],
+    "change_worker": [lambda contract: contract.change_worker(STRANGER.address)],
+    "offer_custody": [lambda contract: contract.offer_custody(STRANGER.address)],
+    "take_custody": [lambda contract: contract.take_custody()],
+}
+
+
+@pytest.fixture(scope="module")
+def rpc() -> Iterator[Rpc]:
+    with node.running() as chain, Rpc(chain.url) as rpc:
+        yield rpc
+
+
+def published(rpc: Rpc, folder: Path, text: str) -> PrivacyLedgerContract:
+    """Publish a catalogue, and let somebody who may ask buy something that nobody has revealed yet."""
+    (folder / "people.csv").write_text("\n".join(["age", *map(str, range(100)), ""]))
+    (folder / "people.toml").write_text(text)
+    catalogue = read_catalogue(folder / "people.toml")
+    contract = publish(catalogue, Custody.of(catalogue).pin(catalogue), Sender(rpc, CUSTODIAN), WORKER.address)
+    if catalogue.access.invites:
+        Custodian(contract).allow(INVITED.address, precision=1)
+    seen_by(INVITED, contract).ask([Request(OVER_60.identifier, Fraction(1, 4))])
+    return contract
+
+
+def seen_by(key: Key, contract: PrivacyLedgerContract) -> PrivacyLedgerContract:
+    return PrivacyLedgerContract(contract.rpc, contract.address, Sender(contract.rpc, key))
+
+
+def state(contract: PrivacyLedgerContract) -> tuple[Any, ...]:
+    roles = contract.custodian(), contract.heir(), contract.worker(), contract.paused()
+    meters = contract.meters([OVER_60.identifier, OVER_20.identifier])
+    allowances = [contract.allowance(key.address) for key in (INVITED, STRANGER)]
+    return contract.terms(), contract.spent(), roles, meters, allowances
+
+
+def test_every_function_that_changes_something_is_tried() -> None:
+    changing = {e["name"] for e in artifact()["abi"] if e["type"] == "function" and e["stateMutability"] != "view"}
+    assert changing == ATTACKS.keys()
+
+
+def test_a_ledger_without_a_word_about_access_refuses_a_stranger(rpc: Rpc, tmp_path: Path) -> None:
+    contract = published(rpc, tmp_path, CATALOGUE)
+    stranger, before = seen_by(STRANGER, contract), state(contract)
+    for function, attacks in ATTACKS.items():
+        for attack in attacks:
+            with pytest.raises(AllowanceExceeded if function == "ask" else NotAllowed):
+                attack(stranger)
+            assert state(contract) == before, function
+    # Who was invited goes on as before.
+    seen_by(INVITED, contract).ask([Request(OVER_20.identifier, Fraction(1, 4))])
+    assert contract.spent() == Fraction(1, 2)
+
+
+def test_the_refusals_are_the_chains_and_not_only_the_simulations(rpc: Rpc, tmp_path: Path) -> None:
+    """Send what the simulation would hold back: the block takes it, and nothing changes."""
+    from noiseledger.chain import abi
+
+    contract = published(rpc, tmp_path, CATALOGUE)
+    before, sender = state(contract), Sender(rpc, STRANGER)
+    request = Request(OVER_20.identifier, _rest(contract))
+    for data in (abi.encode_call("ask", [request.encode()]), abi.encode_call("pause", True)):
+        receipt = sender.wait(sender.send(contract.address, data, gas=500_000))
+        assert not receipt.succeeded
+        assert state(contract) == before
+
+
+def test_an_open_ledger_is_ended_by_one_transaction(rpc: Rpc, tmp_path: Path) -> None:
+    contract = published(rpc, tmp_path, CATALOGUE.replace('"replace"', '"replace"\naccess = "open"'))
+    ATTACKS["ask"][0](seen_by(STRANGER, contract))
+    assert _rest(contract) == 0
+    with pytest.raises(BudgetExceeded):
+        seen_by(INVITED, contract).ask([Request(OVER_60.identifier, Fraction(1, 2))])

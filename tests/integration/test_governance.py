@@ -1,0 +1,283 @@
+"""The custodian governs a ledger on a real chain: from Python, and by the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import noiseledger as nl
+from command import Runner, bare_environment
+from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
+from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender, node
+from noiseledger.core.access import Access
+from noiseledger.core.privacy import precision_for
+from noiseledger.custodian import Custodian
+from noiseledger.errors import AllowanceExceeded, InvalidInput, LedgerPaused, NotAllowed
+from noiseledger.ledger.chain import ChainLedger
+
+HEIR = Key.from_hex(node.PLAY_ANALYSTS[1])
+QUARTER = Fraction(1, 4)
+
+
+@pytest.fixture
+def contract(rpc: Rpc) -> PrivacyLedgerContract:
+    """A fresh ledger by invitation with one query, as its custodian sees it."""
+    deployed = PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), replace(TERMS, invites=True), WORKER.address)
+    deployed.register(OVER_60, Fraction(1, 2000))
+    return deployed
+
+
+@pytest.fixture
+def custodian(contract: PrivacyLedgerContract) -> Custodian:
+    return Custodian(contract)
+
+
+def buy(contract: PrivacyLedgerContract, precision: Fraction, key: Key = ANALYST) -> None:
+    as_seen_by(key, contract).ask([Request(OVER_60.identifier, precision)])
+
+
+class TestFromPython:
+    def test_an_allowance_is_what_may_be_bought_from_now_on(
+        self, custodian: Custodian, contract: PrivacyLedgerContract
+    ) -> None:
+        with pytest.raises(AllowanceExceeded):
+            buy(contract, QUARTER)
+        done = custodian.allow(ANALYST.address, precision=QUARTER)
+        assert (done.block is not None, done.notes) == (True, ())
+        buy(contract, Fraction(1, 8))
+        (analyst,) = custodian.analysts()
+        assert (analyst.address, analyst.allowance, analyst.spent) == (ANALYST.address, Fraction(1, 8), Fraction(1, 8))
+        assert analyst.allowance == contract.allowance(ANALYST.address)
+        assert (analyst.requests, analyst.last_asked is not None) == (1, True)
+        # Not a total: what was bought before does not count.
+        custodian.allow(ANALYST.address, precision=QUARTER)
+        buy(contract, Fraction(3, 8))
+        assert contract.allowance(ANALYST.address) == custodian.analysts()[0].allowance == 0
+        assert custodian.analysts()[0].spent == Fraction(3, 8)
+
+    def test_epsilon_and_delta_are_rounded_towards_more_privacy(self, custodian: Custodian) -> None:
+        change = custodian.propose_allow(ANALYST.address, epsilon=1, delta="1e-5")
+        assert change.arguments == (ANALYST.address, precision_for(1, "1e-5"))
+        odd = custodian.propose_allow(ANALYST.address, precision="1/7")
+        assert 0 < Fraction(1, 7) - odd.arguments[1] < Fraction(1, 10**24)
+        for wrong in ({}, {"epsilon": 1}, {"epsilon": 1, "delta": "1e-5", "precision": 1}, {"precision": -1}):
+            with pytest.raises(InvalidInput):
+                custodian.propose_allow(ANALYST.address, **wrong)
+
+    def test_what_will_happen_is_said_first(self, custodian: Custodian) -> None:
+        first = custodian.propose_allow(ANALYST.address, precision="0.5")
+        assert f"{ANALYST.address} may buy precision 0.5 (epsilon 2.5" in first.says[0]
+        assert "14.7% of the budget" in first.says[0]
+        assert not first.warnings
+        custodian.carry_out(first)
+        assert not custodian.propose_allow(ANALYST.address, precision="0.5").is_needed
+        too_much = custodian.propose_allow(HEIR.address, precision=3)
+        assert "together may then buy precision 3.5, and 3.39063 of the budget is left" in too_much.warnings[0]
+        less = custodian.propose_allow(ANALYST.address, precision="0.1")
+        assert "can still use the old allowance" in less.warnings[0]
+        nothing = custodian.propose_allow(ANALYST.address, precision=0)
+        assert (nothing.warnings, "may buy nothing" in nothing.says[0]) == ((), True)
+
+    def test_what_is_bought_while_an_allowance_is_changed_is_told(
+        self, custodian: Custodian, contract: PrivacyLedgerContract
+    ) -> None:
+        custodian.allow(ANALYST.address, precision=1)
+        change = custodian.propose_allow(ANALYST.address, precision=QUARTER)
+        buy(contract, Fraction(1))  # the analyst is quicker
+        (note,) = custodian.carry_out(change).notes
+        assert "bought precision 1 with the old allowance" in note
+        assert contract.allowance(ANALYST.address) == QUARTER
+
+    def test_selling_stops_and_goes_on(self, custodian: Custodian, contract: PrivacyLedgerContract) -> None:
+        custodian.allow(ANALYST.address, precision=1)
+        assert custodian.pause().transaction
+        assert custodian.pause().transaction is None  # it is so already
+        with pytest.raises(LedgerPaused):
+            buy(contract, QUARTER)
+        assert custodian.resume().transaction
+        assert custodian.resume().transaction is None
+        buy(contract, QUARTER)
+
+    def test_the_worker_is_changed(self, custodian: Custodian, contract: PrivacyLedgerContract) -> None:
+        poor = Key.from_hex("1" * 64)
+        assert "nothing to pay the chain's fees" in custodian.propose_rotate_worker(poor.address).warnings[0]
+        custodian.rotate_worker(HEIR.address)
+        assert contract.worker().lower() == HEIR.address.lower()
+        assert not custodian.propose_rotate_worker(HEIR.address).is_needed
+
+    def test_custody_is_handed_over_in_two_steps(self, custodian: Custodian, contract: PrivacyLedgerContract) -> None:
+        heir = Custodian(as_seen_by(HEIR, contract))
+        with pytest.raises(NotAllowed, match="offered to nobody"):
+            heir.accept_custody()
+        custodian.hand_over(ANALYST.address)
+        assert "ends" in custodian.propose_hand_over(HEIR.address).warnings[0]
+        custodian.hand_over(None)
+        assert custodian.look().facts.heir is None
+        custodian.hand_over(HEIR.address)
+        with pytest.raises(NotAllowed, match=f"Only the key that custody is offered to, {HEIR.address}"):
+            custodian.accept_custody()
+        assert custodian.pause().transaction  # until it is accepted, nothing has changed
+        heir.accept_custody()
+        assert heir.look().facts.custodian == HEIR.address
+        with pytest.raises(NotAllowed, match=f"Only the custodian, {HEIR.address}, can do this"):
+            custodian.resume()
+        assert heir.resume().transaction
+
+    @pytest.mark.parametrize(
+        ("address", "message"),
+        [
+            ("0x12", "is not an address"),
+            ("0x" + "0" * 40, "zero address"),
+            # One letter is of the wrong case, as when two digits were swapped.
+            (ANALYST.address.swapcase().replace("0X", "0x"), "do not fit its checksum"),
+        ],
+    )
+    def test_a_mistyped_address_is_refused(self, custodian: Custodian, address: str, message: str) -> None:
+        proposals: list[Callable[[str], object]] = [
+            lambda text: custodian.propose_allow(text, precision=1),
+            custodian.propose_rotate_worker,
+            custodian.propose_hand_over,
+        ]
+        for propose in proposals:
+            with pytest.raises(InvalidInput, match=message):
+                propose(address)
+
+    def test_on_an_open_ledger_an_allowance_would_change_nothing(self, rpc: Rpc) -> None:
+        opened = Custodian(PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), TERMS, WORKER.address))
+        with pytest.raises(InvalidInput, match="open, for ever"):
+            opened.allow(ANALYST.address, precision=1)
+        opened.contract.register(OVER_60, Fraction(1, 2000))
+        buy(opened.contract, QUARTER)
+        (analyst,) = opened.analysts()
+        assert (analyst.allowance, analyst.spent) == (None, QUARTER)
+
+    def test_whoever_was_not_invited_is_told_whom_to_ask(self, contract: PrivacyLedgerContract) -> None:
+        ledger = ChainLedger(as_seen_by(ANALYST, contract), contact="data@example.org")
+        with pytest.raises(AllowanceExceeded) as refused:
+            ledger.ask(OVER_60, precision=QUARTER)
+        assert str(refused.value) == (
+            f"This ledger is by invitation: {ANALYST.address} has no allowance, and the request costs 0.25. Nothing was spent; "
+            f"for an allowance, ask the custodian, {CUSTODIAN.address}, contact: data@example.org."
+        )
+        admission = ledger.admission()
+        assert (admission.access, admission.allowance) == (Access.INVITATION, 0)
+        assert str(admission) == (
+            f"This ledger is by invitation, and {ANALYST.address} has no allowance: ask the custodian, "
+            f"{CUSTODIAN.address}, contact: data@example.org."
+        )
+
+
+@pytest.fixture
+def run(
+    url: str,
+    contract: PrivacyLedgerContract,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Runner:
+    """The commands of the custodian."""
+    bare_environment(monkeypatch, tmp_path)
+    monkeypatch.setenv("NOISELEDGER_LEDGER", contract.address)
+    monkeypatch.setenv("NOISELEDGER_RPC", url)
+    monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+    return Runner(monkeypatch, capsys)
+
+
+class TestByCommands:
+    #: Each command, and how to see on the chain that it was carried out.
+    COMMANDS = (
+        (("allow", ANALYST.address, "--precision", "0.25"), lambda c: c.allowance(ANALYST.address) == QUARTER),
+        (("pause",), lambda c: c.paused()),
+        (("resume",), lambda c: not c.paused()),
+        (("rotate-worker", HEIR.address), lambda c: c.worker().lower() == HEIR.address.lower()),
+        (("hand-over", HEIR.address), lambda c: c.heir().lower() == HEIR.address.lower()),
+    )
+
+    @pytest.mark.parametrize(
+        ("command", "is_done"), COMMANDS, ids=lambda value: value[0] if type(value) is tuple else ""
+    )
+    def test_each_says_what_will_happen_asks_and_does_it(
+        self,
+        run: Runner,
+        contract: PrivacyLedgerContract,
+        command: tuple[str, ...],
+        is_done: Callable[[PrivacyLedgerContract], bool],
+    ) -> None:
+        if command == ("resume",):
+            contract.pause(True)
+        nobody = run(*command)
+        assert (nobody.code, nobody.out != "") == (2, True)
+        assert f"There is no terminal to confirm {command[0]} at: pass --yes. Nothing was changed." in nobody.err
+        assert run(*command, "--json").error == "InvalidInput"
+        assert run(*command, typed="n\n").code == 1
+        assert not is_done(contract)
+        run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[2])
+        stranger = run(*command, "--yes")
+        assert stranger.code == 2
+        assert f"Only the custodian, {CUSTODIAN.address}, can do this, and not {ANALYST.address}." in stranger.err
+        assert not is_done(contract)
+        run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+        agreed = run(*command, typed="y\n")
+        assert (agreed.code, "Done, in block" in agreed.out) == (0, True)
+        assert is_done(contract)
+        again = run(*command, "--yes", "--json").json
+        assert (again["action"], again["transaction"], again["block"]) == (command[0], None, None)
+        assert again["says"]
+        assert again["warnings"] == []
+
+    def test_custody_is_accepted(self, run: Runner, contract: PrivacyLedgerContract) -> None:
+        assert run("accept-custody", "--yes", "--json").error == "NotAllowed"
+        run("hand-over", HEIR.address, "--yes")
+        assert run("hand-over", "nobody", "--yes", "--json").json["transaction"]
+        assert int(contract.heir(), 16) == 0
+        run("hand-over", HEIR.address, "--yes")
+        run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_ANALYSTS[1])
+        accepted = run("accept-custody", "--yes", "--json").json
+        assert (accepted["custodian"], accepted["before"]) == (HEIR.address, CUSTODIAN.address)
+        assert contract.custodian().lower() == HEIR.address.lower()
+
+    def test_who_has_what_and_who_used_it(self, run: Runner, contract: PrivacyLedgerContract) -> None:
+        assert run("analysts", "--json").json["analysts"] == []
+        run("allow", ANALYST.address, "--epsilon", "2", "--delta", "1e-4", "--yes")
+        buy(contract, QUARTER)
+        run.monkeypatch.delenv("NOISELEDGER_KEY")  # all of it is public
+        found = run("analysts", "--json").json
+        (analyst,) = found["analysts"]
+        assert (found["access"], analyst["address"], analyst["spent_exact"]) == ("invitation", ANALYST.address, "1/4")
+        assert Fraction(analyst["allowance_exact"]) == precision_for(2, "1e-4") - QUARTER
+        assert analyst["requests"] == 1
+        shown = run("analysts")
+        assert ANALYST.address in shown.out
+        assert "By invitation: together they may buy" in shown.out
+        assert run("pause", "--yes", "--json").error == "InvalidInput"  # which needs a key
+
+    def test_an_analyst_is_told_whom_to_ask_before_and_after(self, run: Runner) -> None:
+        run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[2])
+        refused = run("ask", OVER_60.identifier, "--precision", "0.25", "--yes")
+        assert refused.code == 3
+        for text in ("by invitation", ANALYST.address, CUSTODIAN.address):
+            assert text in refused.err
+        doctor = {check["name"]: check for check in run("doctor", "--json").json["checks"]}
+        assert doctor["access"]["status"] == "problem"
+        assert (
+            f"{ANALYST.address} has no allowance: ask the custodian, {CUSTODIAN.address}" in doctor["access"]["found"]
+        )
+        assert "This ledger is by invitation" in run("queries").out
+        assert run("budget", "--json").json["admission"] == {
+            "access": "invitation",
+            "custodian": CUSTODIAN.address,
+            "contact": "",
+        }
+
+
+def test_connect_custodian_reads_without_a_key(url: str, contract: PrivacyLedgerContract) -> None:
+    with nl.connect_custodian(contract.address, rpc=url) as custodian:
+        assert custodian.analysts() == []
+        with pytest.raises(NotAllowed, match="connect with a key"):
+            custodian.pause()
+    with nl.connect_custodian(contract.address, rpc=url, key=CUSTODIAN) as custodian:
+        assert custodian.pause().change.action == "pause"
