@@ -62,27 +62,28 @@ class Edit:
 
 
 def mutants(module: str, source: str) -> list[Mutant]:
-    """Return all mutants of a module that still are Python and differ as programs."""
-    text, tree = source.encode(), ast.parse(source)
-    original, found = ast.dump(tree), dict[str, Mutant]()
+    """Return all mutants of a module that differ as text."""
+    text, lines, found = source.encode(), source.split("\n"), dict[str, Mutant]()
     edits = _Edits(text)
-    edits.visit(tree)
-    lines = source.split("\n")
+    edits.visit(ast.parse(source))
     for function, edit in edits.found:
         changed = (text[: edit.start] + edit.new.encode() + text[edit.end :]).decode()
-        try:
-            dumped = ast.dump(ast.parse(changed))
-        except SyntaxError:
-            continue
-        if dumped == original or dumped in found:
-            continue
         begin, end = edit.shown
         before = text[begin:end].decode()
         after = (text[begin : edit.start] + edit.new.encode() + text[edit.end : end]).decode()
-        first = text[: edit.start].count(b"\n")
+        line = text[: edit.start].count(b"\n")
         change = f"{_flat(before)} → {_flat(after)}"
-        found[dumped] = Mutant(module, first + 1, edit.span, function, lines[first].strip(), change, changed)
+        found.setdefault(changed, Mutant(module, line + 1, edit.span, function, lines[line].strip(), change, changed))
+    found.pop(source, None)
     return sorted(found.values(), key=lambda mutant: mutant.line)
+
+
+def is_another_program(mutant: Mutant, source: str) -> bool:
+    """Say whether a mutant still is Python, and another program than its original."""
+    try:
+        return ast.dump(ast.parse(mutant.source)) != ast.dump(ast.parse(source))
+    except SyntaxError:
+        return False
 
 
 def _flat(code: str) -> str:

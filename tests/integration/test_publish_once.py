@@ -13,7 +13,7 @@ from integration.test_worker import CATALOGUE, Crash, Wire, catalogue, data, wir
 from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender
 from noiseledger.custodian import Custody
 from noiseledger.custodian.intent import Intent
-from noiseledger.custodian.publish import publish
+from noiseledger.custodian.publish import find, publish
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput, NotAllowed
@@ -111,3 +111,19 @@ def test_a_spoiled_note_is_not_guessed_at(rpc: Rpc, wire: Wire, catalogue: Catal
     Custody.of(catalogue).intent_file.write_text("{")
     with pytest.raises(InvalidInput, match="look whether"):
         publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
+
+
+def test_a_ledger_is_not_taken_for_that_of_other_data(rpc: Rpc, catalogue: Catalogue, data: Pinned) -> None:
+    """As many people, one of them with another age: the ledger that was published is not theirs."""
+    sender = Sender(rpc, CUSTODIAN)
+    contract = publish(catalogue, data, sender, WORKER.address)
+    found = find(catalogue, data, sender)
+    assert found is not None
+    assert found.address == contract.address
+    people = catalogue.file.with_name("people.csv")
+    people.write_text(people.read_text().replace("61,", "62,", 1))
+    other = Custody.of(catalogue).pin(catalogue)
+    with pytest.raises(DataMismatch, match="other data"):
+        find(catalogue, other, sender)
+    with pytest.raises(DataMismatch):
+        publish(catalogue, other, sender, WORKER.address)

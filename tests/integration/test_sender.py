@@ -89,6 +89,27 @@ def test_a_nonce_that_another_took_is_not_taken_for_success(rpc: Rpc, monkeypatc
         ours.send(NOWHERE, "0x")
 
 
+def test_what_is_in_flight_keeps_its_nonce_though_the_node_does_not_count_it(
+    rpc: Rpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some nodes count blocks only; a second call with the nonce of the first would take its place."""
+    ours = Sender(rpc, ANALYST)
+    mined, _ = ours.counts()
+    rpc.call("evm_setAutomine", False)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(ours, "counts", lambda: (mined, mined))
+            hashes = [ours.send(NOWHERE, "0x"), *ours.send_many(NOWHERE, ["0x", "0x"]), ours.send(NOWHERE, "0x")]
+        rpc.call("evm_mine")
+        assert all(receipt.succeeded for receipt in ours.wait_many(hashes))
+    finally:
+        rpc.call("evm_setAutomine", True)
+    nonces = [int(rpc.call("eth_getTransactionByHash", name)["nonce"], 16) for name in hashes]
+    assert nonces == list(range(mined, mined + 4))
+    # What is in blocks is counted by the chain alone.
+    assert int(rpc.call("eth_getTransactionByHash", ours.send(NOWHERE, "0x"))["nonce"], 16) == mined + 4
+
+
 def test_a_chain_that_forgot_does_not_leave_a_gap(rpc: Rpc) -> None:
     ours = Sender(rpc, ANALYST)
     snapshot = rpc.call("evm_snapshot")
