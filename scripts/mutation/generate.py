@@ -105,12 +105,16 @@ class _Edits(ast.NodeVisitor):
         self._span = 1, 1
 
     def visit(self, node: ast.AST) -> None:
-        """Visit a node, and remember which statement it is in; of a compound one, the head."""
+        """Visit a node, and remember which statement it is in."""
         if isinstance(node, ast.stmt):
-            body = getattr(node, "body", None)
-            last = body[0].lineno - 1 if body else node.end_lineno
-            self._span = node.lineno, max(last or 0, node.lineno)
+            self._enter(node)
         super().visit(node)
+
+    def _enter(self, statement: ast.stmt) -> None:
+        """Remember the lines of a statement; of a compound one, those of its head."""
+        body = getattr(statement, "body", None)
+        last = body[0].lineno - 1 if body else statement.end_lineno
+        self._span = statement.lineno, max(last or 0, statement.lineno)
 
     # Positions.
 
@@ -199,6 +203,7 @@ class _Edits(ast.NodeVisitor):
         # Where all that a condition guards is one way out, a condition that is False is the same without it.
         leave_out = [*node.body, *node.orelse] if node.orelse or len(node.body) > 1 else []
         for statement in [*node.body, *node.orelse]:
+            self._enter(statement)
             if statement in leave_out or not isinstance(statement, ast.Raise | ast.Return | ast.Expr | ast.AugAssign):
                 self.visit(statement)
             elif isinstance(statement, ast.Return):
