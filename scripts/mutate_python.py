@@ -211,6 +211,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--all", action="store_true", help="take every mutant")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="for the draw (default: 0)")
     parser.add_argument("--line", type=int, metavar="L", help="only mutants of this line")
+    parser.add_argument(
+        "--tests", nargs="+", metavar="PLACE", help="only these of the tests (default: all of the package)"
+    )
     parser.add_argument("--list", action="store_true", help="only show the mutants")
     parser.add_argument(
         "--workers", type=int, default=os.cpu_count() or 1, metavar="W", help="at a time (default: all cores)"
@@ -237,7 +240,8 @@ def main() -> int:
         return 0
     count: Counter[str] = Counter()
     with trees(chosen.workers) as copies:
-        baseline = measure(test_files(list(dict.fromkeys(modules.values()))), copies)
+        files = test_files(list(dict.fromkeys(modules.values())))
+        baseline = measure([file for file in files if is_under(file, chosen.tests or ["tests"])], copies)
         for name in baseline.failed:
             print(f"      left out, since it fails without any mutant: {name}")
         ready = time.monotonic()

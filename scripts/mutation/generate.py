@@ -1,7 +1,8 @@
 """Generate mutants of a Python module: copies in which one thing differs, in a way that a test should notice.
 
 Only text between exact positions of the syntax tree is replaced, so everything else, line numbers included, stays. Left alone
-is what no promise rests on: docstrings, types, decorators, imports, text for people (what is raised, f-strings, ``__str__``).
+is what no promise rests on: docstrings, types, decorators, imports, text for people (what is raised, f-strings, ``__str__``),
+and the pace of things (what reads the clock).
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ ARITHMETIC = {
 CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil", "ceil": "floor"}
 #: What these return is for people.
 SHOWN = {"__str__", "__repr__", "_repr_html_"}
+#: They read the clock, or let it go on.
+CLOCKS = {"monotonic", "perf_counter", "sleep"}
 #: ``zip(strict=)`` is an assertion about our own code; ``indent=`` and ``stacklevel=`` are looks.
 UNTOUCHED_KEYWORDS = {"strict", "indent", "stacklevel"}
 
@@ -108,6 +111,9 @@ class _Edits(ast.NodeVisitor):
         """Visit a node, and remember which statement it is in."""
         if isinstance(node, ast.stmt):
             self._enter(node)
+        # A condition may have other halves; a statement with a body is more than its pace.
+        if isinstance(node, ast.expr | ast.Assign | ast.Expr) and not isinstance(node, ast.BoolOp) and _is_pace(node):
+            return
         super().visit(node)
 
     def _enter(self, statement: ast.stmt) -> None:
@@ -130,6 +136,8 @@ class _Edits(ast.NodeVisitor):
         return self._text[self._begin(node) : self._end(node)].decode()
 
     def _edit(self, start: int, end: int, new: str, within: ast.expr | ast.stmt) -> None:
+        if _is_pace(within):
+            return
         shown = self._begin(within), self._end(within)
         self.found.append((".".join(self._scopes), Edit(start, end, new, shown, self._span)))
 
@@ -294,7 +302,8 @@ class _Edits(ast.NodeVisitor):
     def _returned(self, node: ast.Return) -> None:
         if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
             return
-        if not self._is_short[-1]:
+        is_false = isinstance(node.value, ast.Constant) and node.value.value is False  # as good as None
+        if not self._is_short[-1] and not is_false:
             self._replace(node, "return None")
         self.visit(node.value)
 
@@ -319,6 +328,11 @@ def _called(node: ast.expr) -> str:
     if isinstance(node, ast.Call | ast.Subscript):
         return _called(node.func if isinstance(node, ast.Call) else node.value)
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _is_pace(node: ast.expr | ast.stmt) -> bool:
+    """Say whether some code is about when things are done: no test asserts a time, so that a slow machine fails none."""
+    return any(isinstance(part, ast.Call) and _called(part.func) in CLOCKS for part in ast.walk(node))
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -77,6 +77,8 @@ def test_what_is_changed(code: str, change: str) -> None:
         "if TYPE_CHECKING:\n    from a import b",
         "a = zip(b, c, strict=d)",
         "__all__ = ['a']",
+        "time.sleep(1)",
+        "a = time.monotonic() + 1",
     ],
 )
 def test_what_is_left_alone(code: str) -> None:
