@@ -22,13 +22,15 @@ from dataclasses import dataclass
 from itertools import islice
 
 from mutation import LEAST, Verdict
-from mutation.baseline import Baseline, is_under, measure
+from mutation.baseline import Baseline, Case, is_under, measure
 from mutation.generate import Mutant, is_another_program, mutants
 from mutation.tree import ROOT, Tree, each, trees
 
 PACKAGE = ROOT / "src" / "noiseledger"
 EQUIVALENT = ROOT / "scripts" / "equivalent_mutants.toml"
 KILLED_AT_LEAST = 0.98
+#: How many tests are tried before all others, and for how long at most.
+QUICK_TESTS, QUICK_SECONDS = 15, 10.0
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,8 @@ def generated(modules: Sequence[str]) -> tuple[list[Mutant], list[tuple[Mutant, 
     """Return the mutants of some modules, and apart from them the equivalent ones; refuse an entry that is out of date."""
     every = [one for module in modules for one in mutants(module, (PACKAGE / module).read_text(encoding="utf-8"))]
     reasons = {entry.name: entry.why for entry in equivalents()}
-    stale = [name for name in reasons if name[0] in modules and name not in {mutant.name for mutant in every}]
+    known = {name for mutant in every for name in names(mutant)}
+    stale = [name for name in reasons if name[0] in modules and name not in known]
     if stale:
         listed = "\n".join(
             f"  {module}, {function}: {line}\n      {change}" for module, function, line, change in stale
@@ -144,8 +147,13 @@ def generated(modules: Sequence[str]) -> tuple[list[Mutant], list[tuple[Mutant, 
         raise SystemExit(
             f"{EQUIVALENT.relative_to(ROOT)} names what is not there any more; think again, or remove:\n{listed}"
         )
-    apart = [(mutant, reasons[mutant.name]) for mutant in every if mutant.name in reasons]
-    return [mutant for mutant in every if mutant.name not in reasons], apart
+    why = {mutant: reasons[name] for mutant in every for name in names(mutant) if name in reasons}
+    return [mutant for mutant in every if mutant not in why], [*why.items()]
+
+
+def names(mutant: Mutant) -> list[tuple[str, str, str, str]]:
+    """Return what an entry may call a mutant: by its change, or by "any", which means all changes of its line."""
+    return [mutant.name, (*mutant.name[:3], "any")]
 
 
 def test_files(parts: Sequence[Part]) -> list[str]:
@@ -164,28 +172,48 @@ def test_files(parts: Sequence[Part]) -> list[str]:
 
 
 def judge(mutant: Mutant, tree: Tree, baseline: Baseline, places: Sequence[str]) -> Verdict:
-    """Run the tests that execute a mutant's line until one fails."""
+    """Run the tests that execute a mutant's line until one fails: first the likely ones, in few files, then all others."""
     cases = baseline.chosen(mutant.module, mutant.span, places)
     if not cases:
         return Verdict("survived", "no test executes the module")
-    files = dict.fromkeys(case.name.partition("::")[0] for case in cases)
+    likely = likely_killers(mutant, cases)
     with tree.mutated(mutant.module, mutant.source):
-        notes, log = tree.run([*files], {case.name: case.limit for case in cases})
+        verdict = run_until_failure(tree, likely)
+        if verdict.kind == "survived" and len(likely) < len(cases):
+            verdict = run_until_failure(tree, [case for case in cases if case not in likely])
+    return Verdict("survived", f"{len(cases)} tests") if verdict.kind == "survived" else verdict
+
+
+def likely_killers(mutant: Mutant, cases: Sequence[Case]) -> list[Case]:
+    """Return some quick tests, from the file with the module's name if there is one."""
+    stem = mutant.module.rpartition("/")[2].removesuffix(".py").strip("_")
+    named = [case for case in cases if stem in case.name.partition("::")[0]]
+    likely, total = list[Case](), 0.0
+    for case in named or cases[:QUICK_TESTS]:
+        total += case.seconds
+        if likely and total > QUICK_SECONDS:
+            break
+        likely.append(case)
+    return likely
+
+
+def run_until_failure(tree: Tree, cases: Sequence[Case]) -> Verdict:
+    """Run tests on the tree as it is now, until one fails."""
+    files = dict.fromkeys(case.name.partition("::")[0] for case in cases)
+    notes, log = tree.run([*files], {case.name: case.limit for case in cases})
     for note in notes:
         if note.get("outcome") == "failed":
             return Verdict("killed", note["test"].removeprefix("tests/"))
     if not notes or notes[-1]["kind"] != "tree":
-        started = [note["test"] for note in notes if note["kind"] == "start"]
-        if "Timeout (" in log and started:
-            return Verdict("killed", f"time-out in {started[-1].removeprefix('tests/')}")
+        started = [note["test"].removeprefix("tests/") for note in notes if note["kind"] == "start"]
         if not started:
             return Verdict("killed", "the tests cannot be imported")
-        return Verdict("killed", f"the process ended in {started[-1].removeprefix('tests/')}")
+        return Verdict("killed", f"{'time-out' if 'Timeout (' in log else 'the process ended'} in {started[-1]}")
     if not str(notes[-1]["file"]).startswith(str(tree.folder)):
         return Verdict("broken", f"not the mutant was tested, but {notes[-1]['file']}")
     if sum(note["kind"] == "call" for note in notes) < len(cases):
         return Verdict("broken", log[-2000:])
-    return Verdict("survived", f"{len(cases)} tests")
+    return Verdict("survived")
 
 
 def judged(

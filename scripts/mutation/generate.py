@@ -38,7 +38,7 @@ class Mutant:
 
     module: str
     line: int
-    span: tuple[int, int]  #: from the first to the last line of the statement that it is in
+    span: tuple[int, int]  #: first and last line of the statement that it is in; (0, 0) if that runs at import
     function: str
     text: str  #: the whole first line, as it was
     change: str  #: what was replaced, and by what
@@ -106,6 +106,8 @@ class _Edits(ast.NodeVisitor):
         #: Whether all that the function at hand does is to return a value: without it, it is missed at once.
         self._is_short = [False]
         self._span = 1, 1
+        #: In how many functions the visit is.
+        self._inside = 0
 
     def visit(self, node: ast.AST) -> None:
         """Visit a node, and remember which statement it is in."""
@@ -139,7 +141,8 @@ class _Edits(ast.NodeVisitor):
         if _is_pace(within):
             return
         shown = self._begin(within), self._end(within)
-        self.found.append((".".join(self._scopes), Edit(start, end, new, shown, self._span)))
+        span = self._span if self._inside else (0, 0)
+        self.found.append((".".join(self._scopes), Edit(start, end, new, shown, span)))
 
     def _replace(self, node: ast.expr | ast.stmt, new: str, within: ast.expr | ast.stmt | None = None) -> None:
         self._edit(self._begin(node), self._end(node), new, within or node)
@@ -164,12 +167,19 @@ class _Edits(ast.NodeVisitor):
         self._is_short.append(sum(not _is_docstring(statement) for statement in node.body) == 1)
         for default in [*node.args.defaults, *(default for default in node.args.kw_defaults if default)]:
             self.visit(default)
+        self._inside += 1
         self._body(node)
+        self._inside -= 1
         self._is_short.pop()
         self._assigned.pop()
         self._scopes.pop()
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815  # the name that Python calls
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self._inside += 1
+        self.visit(node.body)
+        self._inside -= 1
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         if any(_called(base) in ("Protocol", "TypedDict") for base in node.bases):

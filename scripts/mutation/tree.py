@@ -25,6 +25,7 @@ R = TypeVar("R")
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("src", "tests", "benchmarks", "scripts", "docs", "conftest.py", "pyproject.toml", "README.md", "Makefile")
+PLUGINS = ("_hypothesis_pytestplugin", "anyio.pytest_plugin")
 MEMORY = Path("/dev/shm")
 #: Beyond this a run is stopped whatever its tests say; each test has its own, shorter limit.
 LONGEST_SECONDS = 900
@@ -85,6 +86,7 @@ class Tree:
             "MUTATION_TREE": str(self.folder),
             "MUTATION_REPORT": str(report),
             "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # some take longer to import than most mutants to be judged
             "PYTHONUNBUFFERED": "1",
         }
         if chosen is not None:
@@ -92,7 +94,8 @@ class Tree:
             settings["MUTATION_CHOSEN"] = str(wish)
         if trace is not None:
             settings["MUTATION_TRACE"] = str(trace)
-        command = [sys.executable, "-m", "pytest", "-q", "-psitecustomize", "-pno:cacheprovider", "-n0", "--tb=short"]
+        command = [sys.executable, "-m", "pytest", "-q", "-psitecustomize", "-pno:cacheprovider", "--tb=short"]
+        command += [f"-p{plugin}" for plugin in PLUGINS]
         command += [
             f"--basetemp={self._notes / 'tmp'}",
             "--assert=plain",
