@@ -130,7 +130,9 @@ def equivalents() -> list[Equivalent]:
     """Return the mutants that are known to be equivalent."""
     entries = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get("mutant", [])
     return [
-        Equivalent((each["module"], each["function"], each["line"], each["change"]), each["why"]) for each in entries
+        Equivalent((entry["module"], entry["function"], entry["line"], change), entry["why"])
+        for entry in entries
+        for change in entry["changes"]
     ]
 
 
@@ -138,7 +140,7 @@ def generated(modules: Sequence[str]) -> tuple[list[Mutant], list[tuple[Mutant, 
     """Return the mutants of some modules, and apart from them the equivalent ones; refuse an entry that is out of date."""
     every = [one for module in modules for one in mutants(module, (PACKAGE / module).read_text(encoding="utf-8"))]
     reasons = {entry.name: entry.why for entry in equivalents()}
-    known = {name for mutant in every for name in names(mutant)}
+    known = {mutant.name for mutant in every}
     stale = [name for name in reasons if name[0] in modules and name not in known]
     if stale:
         listed = "\n".join(
@@ -147,13 +149,8 @@ def generated(modules: Sequence[str]) -> tuple[list[Mutant], list[tuple[Mutant, 
         raise SystemExit(
             f"{EQUIVALENT.relative_to(ROOT)} names what is not there any more; think again, or remove:\n{listed}"
         )
-    why = {mutant: reasons[name] for mutant in every for name in names(mutant) if name in reasons}
-    return [mutant for mutant in every if mutant not in why], [*why.items()]
-
-
-def names(mutant: Mutant) -> list[tuple[str, str, str, str]]:
-    """Return what an entry may call a mutant: by its change, or by "any", which means all changes of its line."""
-    return [mutant.name, (*mutant.name[:3], "any")]
+    apart = [(mutant, reasons[mutant.name]) for mutant in every if mutant.name in reasons]
+    return [mutant for mutant in every if mutant.name not in reasons], apart
 
 
 def test_files(parts: Sequence[Part]) -> list[str]:

@@ -19,8 +19,9 @@ from mutation.tree import ROOT, Tree, each
 from mutation.watch import SETUP
 
 KEPT = ROOT / "build" / "mutants"
+FORMAT = "1"  #: of what is kept
 #: A test that takes so much longer than on the tree as it is hangs.
-PATIENCE, LEAST_SECONDS = 10, 20
+PATIENCE, LEAST_SECONDS = 10, 30
 #: Tests are chosen up to this many seconds; a mutant that outlives them has survived.
 MOST_SECONDS = 300
 
@@ -162,7 +163,7 @@ def _helpers() -> str:
     """Return a digest of all that every test file may depend on."""
     package = [file for file in (ROOT / "src").rglob("*") if file.suffix in (".py", ".json", ".toml", ".html")]
     others = [file for file in (ROOT / "tests").rglob("*.py") if not file.name.startswith("test_")]
-    return _digest(sorted([*package, *others, Path(__file__).with_name("watch.py"), ROOT / "conftest.py"]))
+    return _digest([FORMAT, *sorted([*package, *others, ROOT / "conftest.py"])])
 
 
 def _digest(parts: Iterable[Path | str]) -> str:

@@ -118,7 +118,9 @@ class Tree:
                 process.wait(LONGEST_SECONDS)
             _end(process)
         notes = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
-        return notes, log.read_text(encoding="utf-8", errors="replace")
+        hangs = report.with_suffix(".hangs")
+        printed = [file.read_text(encoding="utf-8", errors="replace") for file in (log, hangs) if file.exists()]
+        return notes, "\n".join(printed)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

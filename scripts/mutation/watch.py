@@ -15,6 +15,8 @@ from typing import Any
 TREE = Path(os.environ.get("MUTATION_TREE", "."))
 TRACE = os.environ.get("MUTATION_TRACE")
 SETUP = "(setup)"
+#: How long a test may take of which nobody knows how long it takes.
+UNKNOWN_SECONDS = 120.0
 _coverage: Any = None
 
 
@@ -48,6 +50,8 @@ class Plugin:
 
     def __init__(self) -> None:
         self._report = Path(os.environ["MUTATION_REPORT"])
+        #: pytest takes what goes to the usual place.
+        self._hangs = self._report.with_suffix(".hangs").open("w", encoding="utf-8")
         chosen = os.environ.get("MUTATION_CHOSEN")
         #: The tests to run, in order, each with the seconds after which it hangs.
         self._chosen: dict[str, float] | None = json.loads(Path(chosen).read_text()) if chosen else None
@@ -60,14 +64,17 @@ class Plugin:
         """Keep what was chosen, the quickest first."""
         if self._chosen is not None:
             order = {name: index for index, name in enumerate(self._chosen)}
-            items[:] = sorted((item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid])
-            self._note(kind="chosen", count=len(items))
+            found = [item for item in items if item.nodeid in order]
+            # A mutant may change the names of tests, where these show what it computes: then all of their file are run.
+            kept = found if len(found) == len(order) else items
+            items[:] = sorted(kept, key=lambda item: order.get(item.nodeid, len(order)))
+            self._note(kind="chosen", count=len(found))
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Begin the time of a test."""
         self._note(kind="start", test=nodeid)
         if self._chosen is not None:
-            faulthandler.dump_traceback_later(self._chosen[nodeid], exit=True)
+            faulthandler.dump_traceback_later(self._chosen.get(nodeid, UNKNOWN_SECONDS), exit=True, file=self._hangs)
 
     def pytest_runtest_setup(self, item: Any) -> None:
         """Take what fixtures do apart from what the test does: others may share them."""

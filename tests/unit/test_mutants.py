@@ -134,6 +134,14 @@ def test_the_mutant_is_what_is_tested_and_a_survivor_is_seen(tmp_path: Path) -> 
         assert calls == [(name, outcome)]
 
 
+def test_an_endless_loop_is_seen(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    (tree.folder / "tests" / "test_small.py").write_text("def test_endless():\n    while True: pass\n")
+    notes, log = tree.run(["tests/test_small.py"], {"tests/test_small.py::test_endless": 1})
+    assert [note["kind"] for note in notes] == ["chosen", "start", "setup"]
+    assert "Timeout (" in log
+
+
 def test_tests_that_execute_a_line_are_chosen_the_quickest_first() -> None:
     baseline = Baseline()
     names = ["tests/unit/test_a.py::slow", "tests/unit/test_a.py::quick", "tests/unit/test_a.py::other"]
