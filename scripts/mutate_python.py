@@ -81,7 +81,7 @@ PARTS = (
                 for name in ("worker", "worker_checks", "publish_once", "recover", "service")
             ),
             *("tests/integration/test_end_to_end.py", "tests/faults/test_silence.py", "tests/faults/worker"),
-            *("tests/unit/test_custody.py", "tests/unit/test_restore.py"),
+            *("tests/unit/test_custody.py", "tests/unit/test_worker_parts.py", "tests/unit/test_restore.py"),
         ),
     ),
     Part(("chain/sender.py",), ("tests/integration/test_sender.py", "tests/integration/test_contract.py")),

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES
-from noiseledger.chain.values import Reveal
 from noiseledger.custodian.custody import Custody, sync_folder, write_durably
-from noiseledger.custodian.worker import batches
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.errors import InvalidInput, JournalLost
 
@@ -106,26 +102,6 @@ def test_a_ledger_file_that_is_none_is_said_to_be_none(catalogue: Catalogue) -> 
     custody.ledger_file.write_text("{")
     with pytest.raises(InvalidInput, match="not a ledger file"):
         custody.read_ledger_file()
-
-
-@pytest.mark.parametrize(
-    ("dimensions", "sizes"),
-    [
-        ([], []),
-        ([1], [1]),
-        ([1] * MAX_BATCH, [MAX_BATCH]),
-        ([1] * (MAX_BATCH + 1), [MAX_BATCH, 1]),
-        ([MAX_COORDINATES], [1]),
-        ([MAX_COORDINATES - 1, 1, 1], [2, 1]),
-        ([MAX_COORDINATES, 1], [1, 1]),
-        ([1, MAX_COORDINATES, 1, MAX_COORDINATES - 1], [1, 1, 2]),
-    ],
-)
-def test_a_transaction_is_filled_up_to_what_the_contract_takes(dimensions: list[int], sizes: list[int]) -> None:
-    reveals = [Reveal("aa" * 32, Fraction(0), Fraction(1), (0,) * dimension) for dimension in dimensions]
-    cut = list(batches(reveals))
-    assert [len(batch) for batch in cut] == sizes
-    assert [reveal for batch in cut for reveal in batch] == reveals
 
 
 def _umask() -> int:
