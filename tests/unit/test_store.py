@@ -50,8 +50,7 @@ def test_a_reader_sees_one_state_and_writers_wait_for_each_other(file: Path, mon
 def test_a_transaction_that_fails_leaves_nothing_behind(file: Path) -> None:
     with closing(Store(file)) as opened:
         with pytest.raises(LedgerError, match="UNIQUE"), opened.transaction() as run:
-            for _ in range(2):
-                run.execute("INSERT INTO setting VALUES ('a', 'b')")
+            run.executemany("INSERT INTO setting VALUES (?, 'b')", [("a",), ("a",)])
         with opened.transaction() as run:
             assert run.execute("SELECT count(*) FROM setting").fetchone() == (0,)
 
