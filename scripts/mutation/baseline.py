@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from coverage import CoverageData
+from coverage.exceptions import CoverageException
 
 from mutation.tree import ROOT, Tree, each
 from mutation.watch import SETUP
@@ -99,9 +100,13 @@ def measure(files: Sequence[str], trees: Sequence[Tree]) -> Baseline:
     known = {file: KEPT / f"{_digest([helpers, ROOT / file])}.json" for file in files}
     missing = [file for file in files if not known[file].exists()]
 
+    results = dict[str, Any]()
+
     def run(tree: Tree, file: str) -> str:
-        kept = _measured(tree, file)
-        known[file].write_text(json.dumps(kept))
+        kept = results[file] = _measured(tree, file)
+        # What failed may have been bad luck: it is tried again the next time.
+        if all(outcome != "failed" for _, outcome in kept["tests"].values()):
+            known[file].write_text(json.dumps(kept))
         seconds = sum(seconds for seconds, _ in kept["tests"].values())
         return f"{file}: {len(kept['tests'])} tests, {seconds:.0f} s"
 
@@ -113,7 +118,7 @@ def measure(files: Sequence[str], trees: Sequence[Tree]) -> Baseline:
         print(f"      {line}", flush=True)
     baseline = Baseline()
     for file in files:
-        baseline.take(json.loads(known[file].read_text()))
+        baseline.take(results[file] if file in results else json.loads(known[file].read_text()))
     return baseline
 
 
@@ -132,7 +137,8 @@ def _measured(tree: Tree, file: str) -> dict[str, Any]:
             elif note["kind"] == "collect":
                 tests[note["test"]] = 0.0, "failed"
         if not tests:
-            raise SystemExit(f"{file} has no tests, or they cannot be run:\n{log[-2000:]}")
+            print(f"      {file} has no tests, or they cannot be run:\n{log[-2000:]}", flush=True)
+            tests[file] = 0.0, "failed"
         names = sorted(tests)
         return {"tests": tests, "fixtures": fixtures, "names": names, "lines": _lines(tree, Path(folder), names)}
 
@@ -143,7 +149,10 @@ def _lines(tree: Tree, folder: Path, names: list[str]) -> dict[str, dict[int, tu
     found = dict[str, dict[int, tuple[set[int], bool]]]()
     for part in folder.iterdir():
         data = CoverageData(str(part))
-        data.read()
+        try:
+            data.read()
+        except CoverageException:
+            continue  # of a process that was killed
         for file in data.measured_files():
             if not Path(file).is_relative_to(home):
                 raise SystemExit(f"The tests imported {file}, which is not the copy that mutants are put into.")

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 PARTS = ("src", "tests", "benchmarks", "scripts", "docs", "conftest.py", "pyproject.toml", "README.md", "Makefile")
 PLUGINS = ("_hypothesis_pytestplugin", "anyio.pytest_plugin")
 MEMORY = Path("/dev/shm")
-#: Beyond this a run is stopped whatever its tests say; each test has its own, shorter limit.
+#: Beyond this a mutant's run is stopped whatever its tests say; each test has its own, shorter limit.
 LONGEST_SECONDS = 900
 
 
@@ -115,7 +115,7 @@ class Tree:
             if self._stopped:
                 _end(process)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(LONGEST_SECONDS)
+                process.wait(LONGEST_SECONDS if trace is None else None)
             _end(process)
         notes = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
         hangs = report.with_suffix(".hangs")
