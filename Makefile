@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # chain, a worker or a browser.
 PYTEST := $(BIN)/python -m pytest --dist loadfile
 
-.PHONY: demo test test-network network check bench mutants faults membership audit-power evaluation screenshots setup lock format clean
+.PHONY: demo test test-network network check bench mutants mutants-contract mutants-python faults membership audit-power evaluation screenshots setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
@@ -27,8 +27,13 @@ check: setup ## lint, formatting, types, layers
 bench: setup ## print the benchmarks, ratios side by side
 	@$(BIN)/python -m benchmarks
 
-mutants: setup ## change the contract line by line; every change must fail a test
+mutants: mutants-contract mutants-python ## change the code in small ways, one at a time; a test must fail each time
+
+mutants-contract: setup ## the contract, line by line: every change
 	@$(BIN)/python scripts/mutate_contract.py
+
+mutants-python: setup ## the Python modules that carry the promise: 150 changes; make mutants-python SEED=7 SAMPLE=40 MODULES="core custodian"
+	@$(BIN)/python scripts/mutate_python.py --seed $(or $(SEED),0) --sample $(or $(SAMPLE),150) $(MODULES)
 
 faults: setup ## play 500 random schedules of faults against real workers and a real chain
 	@NOISELEDGER_FAULT_SCHEDULES=500 $(BIN)/python -m pytest -q -n 4 --dist worksteal tests/faults/worker

@@ -27,10 +27,11 @@ import pytest
 import vyper
 from vyper.compiler.phases import generate_bytecode
 
+from mutation import LEAST, Verdict
+
 ROOT = Path(__file__).parents[1]
 CONTRACT = ROOT / "src" / "noiseledger" / "contracts" / "PrivacyLedger.vy"
 TESTS = ROOT / "tests" / "contract"
-LEAST = 30  # fewer mutants would show too little
 CHILDREN = multiprocessing.get_context("fork")  # a child that inherits the imports starts at once
 
 # A side of a comparison, such as 0, terms.budget, starts[i], len(queries) or meter & MAX_PRECISION.
@@ -107,17 +108,6 @@ class Mutant:
 
 
 INTACT = Mutant(0, "", "the contract itself", "unchanged", CONTRACT.read_text(encoding="utf-8"))
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What became of a mutant: killed, survived, or skipped; and by which test, or why."""
-
-    kind: str
-    why: str = ""
-
-    def __str__(self) -> str:
-        return "SURVIVED" if self.kind == "survived" else f"{self.kind}: {self.why}"
 
 
 def mutants(source: str) -> list[Mutant]:

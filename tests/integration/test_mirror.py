@@ -631,6 +631,35 @@ def test_two_histories_are_never_mixed(chain: Rpc, head: Block, monkeypatch: pyt
         assert shown == {0, 1}
 
 
+class Turning:
+    """A node that turns to another history while it answers one exchange for events, after the first few of its calls."""
+
+    def __init__(self, nodes: Sequence[Batch], after: int) -> None:
+        self._nodes, self._after, self.has_turned = nodes, after, False
+
+    def batch(self, calls: Sequence[Call]) -> list[Any]:
+        if self.has_turned or all(method != "eth_getLogs" for method, _ in calls):
+            return self._nodes[0](calls)
+        self.has_turned = True
+        return [*self._nodes[0](calls[: self._after]), *self._nodes[1](calls[self._after :])]
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_two_histories_are_never_mixed_within_an_exchange(
+    chain: Rpc, head: Block, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest block holds a reveal: whoever lags behind has all that was paid, and fewer points."""
+    with node.running() as running, Rpc(running.url) as second:
+        one, _ = two_histories(chain, second)
+        for others, after in product((second.batch, Lagging(chain.batch, 1).batch), range(1, 7)):
+            turning = Turning([chain.batch, others], after)
+            whole = essence(mirror_of(one, head).look())
+            with monkeypatch.context() as patch:
+                patch.setattr(chain, "batch", turning.batch)
+                assert essence(mirror_of(one, head).look()) == whole
+            assert turning.has_turned
+
+
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("way", [cut, reorganise])
 def test_a_chain_that_changes_its_mind_once_is_read_again_at_once(

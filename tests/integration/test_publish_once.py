@@ -14,7 +14,7 @@ from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender
 from noiseledger.core.access import Access
 from noiseledger.custodian import Custody
 from noiseledger.custodian.intent import Intent
-from noiseledger.custodian.publish import publish
+from noiseledger.custodian.publish import find, publish
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput, NotAllowed
@@ -147,3 +147,19 @@ def test_a_crash_never_leads_to_an_open_ledger(
     for address in ledgers(rpc) - before:  # already there, and nobody can ask
         assert PrivacyLedgerContract(rpc, address).terms().invites
     assert publish(silent, data, Sender(rpc, CUSTODIAN), WORKER.address).terms().invites
+
+
+def test_a_ledger_is_not_taken_for_that_of_other_data(rpc: Rpc, catalogue: Catalogue, data: Pinned) -> None:
+    """As many people, one of them with another age: the ledger that was published is not theirs."""
+    sender = Sender(rpc, CUSTODIAN)
+    contract = publish(catalogue, data, sender, WORKER.address)
+    found = find(catalogue, data, sender)
+    assert found is not None
+    assert found.address == contract.address
+    people = catalogue.file.with_name("people.csv")
+    people.write_text(people.read_text().replace("61,", "62,", 1))
+    other = Custody.of(catalogue).pin(catalogue)
+    with pytest.raises(DataMismatch, match="other data"):
+        find(catalogue, other, sender)
+    with pytest.raises(DataMismatch):
+        publish(catalogue, other, sender, WORKER.address)

@@ -138,8 +138,13 @@ def test_an_old_copy_keeps_what_it_knows(
         start().step()
     recovery = recover(catalogue, data, rpc)
     assert recovery.closed == {}
+    old = custody.journal_file.read_bytes()
     recovery.carry_out()
-    assert (custody.folder / "journal.ledger.before-recovery-1").exists()
+    assert (
+        (custody.folder / "journal.ledger.before-recovery-1").read_bytes() == old != custody.journal_file.read_bytes()
+    )
+    assert custody.journal_file.stat().st_mode & 0o777 == 0o600
+    assert not recovery.new_file.exists()
     start().step()
     check_all_answered(published)
     check_promise(wire, published.terms().budget)

@@ -39,6 +39,7 @@ from noiseledger.errors import (
     LedgerRefused,
     NoiseledgerError,
     NotAllowed,
+    QueryClosed,
     TransactionPending,
 )
 from noiseledger.ledger import LocalLedger
@@ -99,6 +100,21 @@ def test_a_ledger_with_other_terms_at_the_address_is_refused(
     rpc.call("anvil_setCode", published.address, rpc.call("eth_getCode", there.address, "latest"))
     with pytest.raises(ChainMismatch, match="not at"):
         worker.step()
+    assert drawn(worker) == 0
+
+
+def test_requests_that_meet_are_one_stretch(published: PrivacyLedgerContract, start: Start) -> None:
+    buy(published, OVER_60, "0.25")
+    buy(published, OVER_60, "0.5")
+    assert start().pending() == [Stretch(OVER_60, Fraction(0), Fraction(1, 2))]
+
+
+def test_a_stretch_whose_beginning_the_journal_does_not_know_is_not_drawn(
+    published: PrivacyLedgerContract, start: Start
+) -> None:
+    worker = start()
+    with pytest.raises(QueryClosed, match="noiseledger recover"):
+        worker._draw(Stretch(OVER_60, Fraction(1, 4), Fraction(1, 2)))
     assert drawn(worker) == 0
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noiseledger.core.path import PATH_UNITS, Case, Path
+from noiseledger.core.path import PATH_UNITS, Case, Path, natural_values
 from noiseledger.errors import InvalidInput
 
 precisions = st.fractions(min_value=Fraction(1, 10**6), max_value=100, max_denominator=10**6)
@@ -24,6 +24,13 @@ class CountedTruth:
     def __call__(self) -> Sequence[Fraction]:
         self.calls += 1
         return self.values
+
+
+def test_points_are_read_in_units_that_never_change() -> None:
+    """Points of published ledgers are on chains, where nobody can change them."""
+    known = Path(1, {Fraction(1, 4): (5 * 10**18,)}).reveal(Fraction(1, 4), CountedTruth())
+    assert known.answer == (20,)
+    assert natural_values((5 * 10**18,), Fraction(3, 2)) == (7.5,)
 
 
 def test_the_paper_s_cases_for_one_type() -> None:

@@ -146,6 +146,15 @@ def test_the_strictest_promise_still_affords_something() -> None:
     assert precision_for("1e-12", "1e-300") > 0
 
 
+def test_the_limits_themselves_are_accepted() -> None:
+    assert precision_for(1000, "0.999999999999") > 0
+    assert delta_for(MAX_PRECISION, 1000) <= 1
+    assert delta_for(0, 1) == 0
+    assert delta_for(1, 0) < 1
+    assert epsilon_for(0, "0.5") == 0
+    assert epsilon_for(MAX_PRECISION, "0.5") > 0
+
+
 def test_units_make_the_paper_s_example_whole() -> None:
     for sigma in ("1", "3", "2", "2.5", "0.5", "1.5", "0.25", "0.75"):
         precision = 1 / Fraction(sigma) ** 2

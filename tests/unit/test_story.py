@@ -436,3 +436,12 @@ def test_the_known_points_are_searched_and_not_gone_through() -> None:
         path = PublicPath(Coins(1, CONTRACT, OVER_60.identifier), track.ends, track.points)
         work[count] = calls_of(partial(track.price, count * STEP / 7)) + calls_of(partial(path.point, ends[count // 3]))
     assert work[10**5] < 3 * work[10**3]
+
+
+def test_a_price_names_the_known_neighbours_only() -> None:
+    track = Track(bought=Fraction(1), ends=[Fraction(1, 4), Fraction(1, 2)], points=[(0,), (0,)])
+    assert track.price(Fraction(1, 8)).sources == (Fraction(1, 4),)
+    assert track.price(Fraction(3, 8)).sources == (Fraction(1, 2), Fraction(1, 4))
+    assert track.price(Fraction(1, 2)).case is Case.KNOWN
+    assert track.price(Fraction(3, 4)).sources == (Fraction(1), Fraction(1, 2))
+    assert track.price(Fraction(2)).cost == 1

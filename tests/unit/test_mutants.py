@@ -1,0 +1,166 @@
+"""The generator of mutants: each differs from its original in one place, and the original comes back."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from pathlib import Path
+
+import pytest
+
+from mutation.baseline import Baseline
+from mutation.generate import Mutant, is_another_program, mutants
+from mutation.tree import Tree
+
+PACKAGE = Path(__file__).parents[2] / "src" / "noiseledger"
+BUDGET = (PACKAGE / "core" / "budget.py").read_text(encoding="utf-8")
+
+
+def changes(source: str) -> set[str]:
+    return {mutant.change for mutant in mutants("core/example.py", source)}
+
+
+@pytest.mark.parametrize("module", ["core/path.py", "core/noise.py", "custodian/custody.py", "ledger/mirror.py"])
+def test_a_mutant_differs_in_one_place_and_is_a_program(module: str) -> None:
+    source = (PACKAGE / module).read_text(encoding="utf-8")
+    found = mutants(module, source)
+    assert len(found) > 30
+    assert len({mutant.source for mutant in found}) == len(found)
+    lines = source.split("\n")
+    for mutant in found[::5]:
+        assert is_another_program(mutant, source)
+        blocks = difflib.SequenceMatcher(None, lines, mutant.source.split("\n"), autojunk=False).get_opcodes()
+        (changed,) = (block for block in blocks if block[0] != "equal")
+        assert changed[1] <= mutant.line - 1 < changed[2]
+        assert mutant.span == (0, 0) or mutant.span[0] <= mutant.line <= mutant.span[1]
+        assert lines[mutant.line - 1].strip() == mutant.text
+
+
+@pytest.mark.parametrize(
+    ("code", "change"),
+    [
+        ("a = b < c", "b < c → b <= c"),
+        ("a = b not in c", "b not in c → b in c"),
+        ("a = (b) is (c)", "(b) is (c) → (b) is not (c)"),
+        ("a = b and c", "b and c → b or c"),
+        ("a = b or c", "b or c → b or False"),
+        ("a = not b", "not b → b"),
+        ("if a:\n    b()", "a → False"),
+        ("if a:\n    b()\n    raise C('no')", "raise C('no') → pass"),
+        ("a = é if b > 0 else c", "b > 0 → b >= 0"),
+        ("a = [b for b in c if b]", "b → True"),
+        ("sync(a)", "sync(a) → pass"),
+        ("a.b = c", "a.b = c → pass"),
+        ("a += 1", "a += 1 → a -= 1"),
+        ("a = b << 7", "7 → 8"),
+        ("a = b << 7", "b << 7 → b >> 7"),
+        ("a = min(b, c)", "min(b, c) → max(b, c)"),
+        ("a = m.floor(b)", "m.floor(b) → m.ceil(b)"),
+        ("a(exist_ok=True)", "True → False"),
+        ("def a():\n    b = 1\n    return b", "return b → return None"),
+        ("a.chmod(0o600)", "0o600 → 0o601"),
+    ],
+)
+def test_what_is_changed(code: str, change: str) -> None:
+    assert change in changes(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '"""1 < 2."""',
+        "from a import b",
+        "def a(b: Literal[1]) -> Literal[2]: ...",
+        "@dataclass(frozen=True)\nclass A:\n    b: Literal[1]",
+        "class A:\n    def __str__(self):\n        return b(1)",
+        'a = f"{b + 1}"',
+        "if TYPE_CHECKING:\n    from a import b",
+        "a = zip(b, c, strict=d)",
+        "__all__ = ['a']",
+        "time.sleep(1)",
+        "a = time.monotonic() + 1",
+    ],
+)
+def test_what_is_left_alone(code: str) -> None:
+    assert changes(code) == set()
+
+
+def test_what_is_raised_is_left_alone_but_for_that_it_is() -> None:
+    assert changes("raise A(1 + 2, not b)") == {"raise A(1 + 2, not b) → pass"}
+
+
+def test_what_is_no_program_or_the_same_one_is_no_mutant() -> None:
+    def changed(source: str) -> Mutant:
+        return Mutant("core/budget.py", 1, (1, 1), "", "", "", source)
+
+    assert not is_another_program(changed(BUDGET + "\n("), BUDGET)
+    assert not is_another_program(changed(BUDGET + "\n# a comment\n"), BUDGET)
+    assert is_another_program(changed(BUDGET + "\nfoo()\n"), BUDGET)
+
+
+def test_a_module_is_put_back_as_it_was(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    file = tree.folder / "src" / "noiseledger" / "core" / "budget.py"
+    before, times = file.read_bytes(), set[float]()
+    for mutant in mutants("core/budget.py", BUDGET)[:3]:
+        with tree.mutated(mutant.module, mutant.source):
+            assert file.read_text(encoding="utf-8") == mutant.source
+            times.add(file.stat().st_mtime)
+        assert file.read_bytes() == before
+    # Python takes a compiled module for its source by the time in seconds.
+    assert len({int(time) for time in times} | {int(file.stat().st_mtime)}) == 4
+
+
+def test_the_mutant_is_what_is_tested_and_a_survivor_is_seen(tmp_path: Path) -> None:
+    """Two mutants of one line against two tests, one of them in a child process: one test sees the one, none the other."""
+    tree = Tree(tmp_path)
+    (tree.folder / "tests" / "test_small.py").write_text(
+        "import subprocess, sys\n"
+        "PROGRAM = 'from noiseledger.core.budget import Budget; print(Budget.of(1, \"1e-5\").spent)'\n"
+        "def test_child():\n"
+        "    assert subprocess.run([sys.executable, '-c', PROGRAM], stdout=-1, text=True).stdout == '0\\n'\n"
+        "def test_never_chosen():\n"
+        "    raise AssertionError\n"
+    )
+    name, source = (
+        "tests/test_small.py::test_child",
+        BUDGET.replace("spent: Fraction = Fraction(0)", "spent: Fraction = Fraction(3)"),
+    )
+    assert ast.dump(ast.parse(source)) != ast.dump(ast.parse(BUDGET))
+    for text, outcome in ((BUDGET, "passed"), (source, "failed"), (BUDGET, "passed")):
+        with tree.mutated("core/budget.py", text):
+            notes, _ = tree.run(["tests/test_small.py"], {name: 60})
+        calls = [(note["test"], note["outcome"]) for note in notes if note["kind"] == "call"]
+        assert calls == [(name, outcome)]
+
+
+def test_an_endless_loop_is_seen(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    (tree.folder / "tests" / "test_small.py").write_text("def test_endless():\n    while True: pass\n")
+    notes, log = tree.run(["tests/test_small.py"], {"tests/test_small.py::test_endless": 1})
+    assert [note["kind"] for note in notes] == ["chosen", "start", "setup"]
+    assert "Timeout (" in log
+
+
+def test_tests_that_execute_a_line_are_chosen_the_quickest_first() -> None:
+    baseline = Baseline()
+    names = ["tests/unit/test_a.py::slow", "tests/unit/test_a.py::quick", "tests/unit/test_a.py::other"]
+    baseline.take(
+        {
+            "tests": {names[0]: (5.0, "passed"), names[1]: (1.0, "passed"), names[2]: (0.1, "passed")},
+            "fixtures": 1.0,
+            "names": names,
+            "lines": {"core/a.py": {"7": ([0, 1], False), "8": ([2], False), "9": ([2], True)}},
+        }
+    )
+    baseline.take({"tests": {"tests/faults/test_b.py::x": (0.0, "failed")}, "fixtures": 0, "names": [], "lines": {}})
+
+    def chosen(line: int, *places: str) -> list[str]:
+        return [case.name.partition("::")[2] for case in baseline.chosen("core/a.py", (line, line), places)]
+
+    assert chosen(7, "tests/unit") == ["quick", "slow"]
+    assert chosen(8, "tests/unit/test_a.py") == ["other"]
+    assert chosen(9, "tests/unit") == ["other", "quick", "slow"]  # a fixture does it, perhaps for all
+    assert chosen(99, "tests/unit") == ["other", "quick", "slow"]  # nobody knows: whoever executes the module
+    assert chosen(7, "tests/faults") == []
+    assert baseline.failed == ["tests/faults/test_b.py::x"]
