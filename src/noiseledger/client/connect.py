@@ -35,7 +35,7 @@ class LedgerFile:
     chain_id: int | None = None
     block: int = 0
     queries: Mapping[str, Query] = field(default_factory=dict)
-    #: Of the catalogue that was published, so that whoever is shown one can tell.
+    #: Of the public parts of the catalogue that was published, so that whoever is shown one can tell.
     catalogue_sha256: str = ""
 
     @classmethod
