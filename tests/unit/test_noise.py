@@ -172,8 +172,8 @@ def exactly(mean: Fraction, variance: Fraction, words: Iterator[int]) -> int:
     with decimal.localcontext(prec=2000):
         root = (decimal.Decimal(variance.numerator) / variance.denominator).sqrt()
         z = Fraction((k << 64 * x.length) | x.digits, 1 << 64 * x.length + CELL_BITS)
-        value = mean + (-1) ** negative * Fraction(root) * z
-    return int(floor(value + Fraction(1, 2)))
+        drawn = Fraction(root) * z
+    return floor(mean - drawn + Fraction(1, 2)) if negative else floor(mean + drawn + Fraction(1, 2))
 
 
 @pytest.mark.parametrize("variance", VARIANCES)

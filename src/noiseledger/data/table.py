@@ -12,6 +12,7 @@ from pathlib import Path
 from noiseledger.core.condition import Row
 from noiseledger.core.query import Query
 from noiseledger.data.cells import Value, exact_value, kind_of, text_values
+from noiseledger.data.fingerprint import fingerprint_of
 from noiseledger.data.source import Profile
 from noiseledger.errors import DataUnavailable
 
@@ -68,6 +69,10 @@ class Table:
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
         return totals(query, ((record, 1) for record in self._records))
+
+    def fingerprint(self, key: bytes) -> bytes:
+        """Return a keyed digest of the records, whatever their order."""
+        return fingerprint_of(self.records(), key)
 
     def close(self) -> None:
         """Do nothing: memory is all there is."""

@@ -25,6 +25,7 @@ from pymongo.errors import PyMongoError
 from noiseledger.core.condition import Row
 from noiseledger.core.query import Query
 from noiseledger.data.cells import exact_value, kind_of
+from noiseledger.data.fingerprint import fingerprint_of
 from noiseledger.data.record import Record
 from noiseledger.data.source import Content, Profile
 from noiseledger.data.table import totals
@@ -109,6 +110,10 @@ class Documents:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
         names = _needed(query)
         return totals(query, self._counted(names) if self._groups_well(names) else self._listed(names))
+
+    def fingerprint(self, key: bytes) -> bytes:
+        """Return a keyed digest of the records, whatever their order."""
+        return fingerprint_of(self.records(), key)
 
     def close(self) -> None:
         """Let go of the server."""
