@@ -29,7 +29,7 @@ def main() -> None:
             for _ in source.records():
                 pass
         else:
-            Commitment(source.records(), bytes(SECRET_BYTES))
+            _ = Commitment(source.records(), bytes(SECRET_BYTES)).root
         seconds = perf_counter() - clock, process_time() - processor
     print(json.dumps([*seconds, before, peak()]))
 

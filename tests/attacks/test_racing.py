@@ -25,6 +25,7 @@ from noiseledger import Answer, BudgetExceeded, LocalLedger, NoiseledgerError, P
 from noiseledger.core.request import Wish
 from noiseledger.errors import LedgerError
 from noiseledger.ledger import book
+from noiseledger.ledger.bound import Bound
 
 RACERS = 4
 QUERIES = [Query.count(f"cell = {number}") for number in range(RACERS)]
@@ -44,18 +45,18 @@ class Barrier(Protocol):
     def wait(self, timeout: float | None = None) -> int: ...
 
 
-class MeetingPoint(Table):
-    """Real data, handed out only when everyone who could be between check and charge is there."""
+class MeetingPoint:
+    """Real totals, handed out only when everyone who could be between check and charge is there."""
 
-    def __init__(self, barrier: Barrier, patience: float) -> None:
-        super().__init__(RECORDS, {"cell": "number"})
-        self._barrier, self._patience = barrier, patience
+    def __init__(self, data: Bound | None, barrier: Barrier, patience: float) -> None:
+        assert data is not None
+        self._data, self._barrier, self._patience = data, barrier, patience
 
     def totals(self, query: Query) -> Sequence[int]:
         # If nobody else comes, that is as it should be.
         with suppress(threading.BrokenBarrierError):
             self._barrier.wait(self._patience)
-        return super().totals(query)
+        return self._data.totals(query)
 
 
 class LooksTooEarly(LocalLedger):
@@ -75,10 +76,17 @@ class LooksTooEarly(LocalLedger):
 _ledger: LocalLedger
 
 
+def open_to_meet(kind: type[LocalLedger], file: Path, meeting: Barrier, patience: float) -> LocalLedger:
+    """Open a ledger that hands out its totals when everyone is there."""
+    ledger = kind.open(file, Table(RECORDS, {"cell": "number"}))
+    ledger._data = MeetingPoint(ledger._data, meeting, patience)  # type: ignore[assignment]
+    return ledger
+
+
 def get_ready(kind: type[LocalLedger], file: Path, start: Barrier, meeting: Barrier, patience: float) -> None:
     """Open the ledger in this process and wait for the others."""
     global _ledger  # noqa: PLW0603 - this is how a process pool hands something to its workers
-    _ledger = kind.open(file, MeetingPoint(meeting, patience))
+    _ledger = open_to_meet(kind, file, meeting, patience)
     start.wait(FOR_SURE)
 
 
@@ -107,7 +115,7 @@ def race_processes(kind: type[LocalLedger], file: Path, plans: Sequence[Plan], p
 def race_threads(kind: type[LocalLedger], file: Path, plans: Sequence[Plan], patience: float) -> list[Outcome]:
     """Let one thread follow each plan, all on one ledger object."""
     start, meeting = threading.Barrier(len(plans)), threading.Barrier(len(plans))
-    with closing(kind.open(file, MeetingPoint(meeting, patience))) as ledger, ThreadPoolExecutor(len(plans)) as pool:
+    with closing(open_to_meet(kind, file, meeting, patience)) as ledger, ThreadPoolExecutor(len(plans)) as pool:
 
         def run_here(plan: Plan) -> list[Outcome]:
             start.wait(FOR_SURE)

@@ -186,7 +186,8 @@ def test_a_person_finds_their_record(run: Run, stage: Stage, tmp_path: Path) -> 
     assert stat.S_IMODE(proof.stat().st_mode) == 0o600
     done = run("included", proof, stage.ledger_file)
     assert done.code == 0
-    assert "one of the 2,000" in done.out
+    assert "one of those that the ledger was published for" in done.out
+    assert set(json.loads(proof.read_text())) == {"form", "record", "salt", "place", "siblings", "journal"}
     header, *rows = (stage.folder / "acs12.csv").read_text().splitlines()
     mine = dict(zip(header.split(","), rows[16].split(","), strict=True))
     found = run("included", proof, stage.ledger_file, "--json").json
@@ -198,7 +199,7 @@ def test_a_person_finds_their_record(run: Run, stage: Stage, tmp_path: Path) -> 
 
 def test_a_changed_record_is_not_included(run: Run, stage: Stage, tmp_path: Path) -> None:
     found = run("prove", "17", stage.folder / "acs12.toml", "--json").json
-    for change in ({"record": found["record"].replace("age", "Age")}, {"rows": 1999}, {"journal": "00" * 32}):
+    for change in ({"record": found["record"].replace("age", "Age")}, {"place": "00000000"}, {"journal": "00" * 32}):
         proof = tmp_path / "changed.json"
         proof.write_text(json.dumps(found | change))
         done = run("included", proof, stage.ledger_file)
@@ -229,4 +230,6 @@ def test_proofs_that_are_none(run: Run, stage: Stage, tmp_path: Path) -> None:
     for content in ("", "[]", "{}", '{"record": "x"}'):
         wrong.write_text(content)
         assert run("included", wrong, stage.ledger_file, "--json").error == "InvalidInput"
+    wrong.write_text(json.dumps({"record": "x", "salt": "00" * 32, "rows": 1, "steps": [], "journal": "00" * 32}))
+    assert "earlier version" in run("included", wrong, stage.ledger_file).err
     assert run("included", tmp_path / "none", stage.ledger_file, "--json").error == "InvalidInput"

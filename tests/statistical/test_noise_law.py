@@ -63,6 +63,17 @@ def test_acceptance_has_its_probability_also_where_it_takes_several_factors(k: i
     check_probability(accepted, trials, float(np.exp(-x * (2 * k + x) / SPREAD)))
 
 
+@pytest.mark.parametrize("width", [1, 2, 32])
+@pytest.mark.parametrize(("doubled_k", "scale"), [(0, 1), (0, 2), (2, 3), (2, 4)])
+def test_a_factor_of_the_acceptance_has_its_probability(doubled_k: int, scale: int, width: int) -> None:
+    """In units of so few that the square of x matters as much as x itself; in the sampler it is one part in a thousand."""
+    trials = 20_000
+    sampler = Sampler(narrow_words(width), width)
+    accepted = sum(sampler._accept_factor(doubled_k, scale, Uniform(sampler._word())) for _ in range(trials))
+    expected = mpmath.quad(lambda x: mpmath.exp(-x * (doubled_k + x) / scale), [0, 1])
+    check_probability(accepted, trials, float(expected))
+
+
 def test_an_independent_sampler_agrees() -> None:
     """Inversion of a 160-bit uniform at 50 digits: another method, another library."""
     with mpmath.workdps(50):

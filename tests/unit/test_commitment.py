@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from noiseledger.data import commitment
 from noiseledger.data.commitment import Commitment, Proof, bind, new_secret, read_secret
 from noiseledger.data.record import Record, record_text
 from noiseledger.errors import DataMismatch, InvalidInput
@@ -78,26 +79,22 @@ def test_a_forged_proof_leads_elsewhere(rows: list[Record], data: st.DataObject)
     proof = tree.proof(data.draw(st.sampled_from(rows)))
     other = record_text(data.draw(rows_of))
     bit = 1 << data.draw(st.integers(0, 255))
+    at = data.draw(st.integers(0, len(proof.siblings) - 1))
+    before, three, after = proof.siblings[:at], proof.siblings[at], proof.siblings[at + 1 :]
     forgeries = [
         replace(proof, salt=flip(proof.salt, bit)),
-        replace(proof, rows=proof.rows + 1),
-        replace(proof, steps=(*proof.steps, (bytes(32), False))),
+        replace(proof, place=proof.place ^ 1 << data.draw(st.integers(0, 31))),
+        replace(proof, siblings=(*proof.siblings, bytes(96))),
+        replace(proof, siblings=(*before, *after)),
+        replace(proof, siblings=(*before, flip(three, bit), *after)),
     ]
     if other != proof.record:
         forgeries.append(replace(proof, record=other))
-    if proof.steps:
-        at = data.draw(st.integers(0, len(proof.steps) - 1))
-        before, (neighbour, left), after = proof.steps[:at], proof.steps[at], proof.steps[at + 1 :]
-        forgeries += [
-            replace(proof, steps=(*before, *after)),
-            replace(proof, steps=(*before, (neighbour, not left), *after)),
-            replace(proof, steps=(*before, (flip(neighbour, bit), left), *after)),
-        ]
     assert all(forgery.root() != tree.root for forgery in forgeries)
 
 
 def flip(digest: bytes, bit: int) -> bytes:
-    return (int.from_bytes(digest, "big") ^ bit).to_bytes(32, "big")
+    return (int.from_bytes(digest, "big") ^ bit).to_bytes(len(digest), "big")
 
 
 def test_guesses_cannot_be_tested_without_the_salt() -> None:
@@ -105,9 +102,12 @@ def test_guesses_cannot_be_tested_without_the_salt() -> None:
     rows: list[Record] = [{"a": n} for n in range(9)]
     one, other = Commitment(rows, SECRET), Commitment(rows, bytes(32))
     assert one.root != other.root
-    shared = {step for step, _ in one.proof(rows[3]).steps} & {step for step, _ in other.proof(rows[3]).steps}
-    assert shared == set()
+    assert hashes_in(one.proof(rows[3])) & hashes_in(other.proof(rows[3])) == set()
     assert one.proof(rows[3]).salt not in (one.proof(rows[4]).salt, other.proof(rows[3]).salt)
+
+
+def hashes_in(proof: Proof) -> set[bytes]:
+    return {three[at : at + 32] for three in proof.siblings for at in (0, 32, 64)}
 
 
 def test_a_salt_opens_no_other_leaf_not_even_that_of_an_equal_record() -> None:
@@ -134,9 +134,10 @@ def test_the_secret_is_kept_for_its_owner_only(tmp_path: Path) -> None:
     assert read_secret(file) == secret
     with pytest.raises(InvalidInput, match="exists already"):
         new_secret(file)
-    file.chmod(0o644)
-    with pytest.raises(InvalidInput, match="chmod 600"):
-        read_secret(file)
+    for others in (0o040, 0o020, 0o010, 0o004, 0o002, 0o001):
+        file.chmod(0o600 | others)
+        with pytest.raises(InvalidInput, match="chmod 600"):
+            read_secret(file)
 
 
 @pytest.mark.parametrize("content", ["", "zz", "00" * 31, "00" * 33])
@@ -154,7 +155,14 @@ def test_what_is_no_secret_is_refused_and_not_quoted(tmp_path: Path, content: st
         Commitment([], b"short")
 
 
-GOOD = {"record": "x", "salt": "00" * 32, "rows": 1, "steps": [{"hash": "11" * 32, "left": True}]}
+GOOD = {
+    "form": "noiseledger/proof/2",
+    "record": "x",
+    "salt": "00" * 32,
+    "place": "0000002a",
+    "siblings": ["11" * 96] * 16,
+}
+OLD = {"record": "x", "salt": "00" * 32, "rows": 1, "steps": [{"hash": "11" * 32, "left": True}]}
 
 
 @pytest.mark.parametrize(
@@ -162,12 +170,13 @@ GOOD = {"record": "x", "salt": "00" * 32, "rows": 1, "steps": [{"hash": "11" * 3
     [
         {"salt": "zz"},
         {"salt": "00" * 31},
-        {"rows": 0},
-        {"rows": 2**64},
-        {"rows": "many"},
-        {"steps": 3},
-        {"steps": [{"hash": "11" * 33, "left": True}]},
-        {"steps": [{"hash": "11" * 32}]},
+        {"form": "noiseledger/proof/3"},
+        {"place": "2a"},
+        {"place": 42},
+        {"siblings": 3},
+        {"siblings": ["11" * 96] * 15},
+        {"siblings": ["11" * 96] * 17},
+        {"siblings": ["11" * 95] * 16},
     ],
 )
 def test_a_broken_proof_is_refused(wrong: dict[str, object]) -> None:
@@ -178,7 +187,38 @@ def test_a_broken_proof_is_refused(wrong: dict[str, object]) -> None:
         Proof.load({})
 
 
+def test_a_proof_of_the_old_form_is_called_that() -> None:
+    with pytest.raises(InvalidInput, match="earlier version"):
+        Proof.load(OLD)
+
+
+def test_leaves_that_meet_get_places_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With places drawn among sixteen, twelve records meet all the time."""
+    rows: list[Record] = [{"a": n // 2} for n in range(12)]
+    first, again = Commitment._leaf, Commitment._move
+    monkeypatch.setattr(Commitment, "_leaf", lambda *given: (*first(*given)[:2], first(*given)[2] % 16))
+    monkeypatch.setattr(Commitment, "_move", lambda *given: again(*given) % 16)
+    tree = Commitment(rows, SECRET)
+    proofs = [tree.proof({"a": n // 2}, n % 2) for n in range(12)]
+    assert len({proof.place for proof in proofs}) == 12
+    assert max(proof.place for proof in proofs) < 16
+    assert all(proof.root() == tree.root for proof in proofs)
+    assert Commitment(rows[::-1], SECRET).root == tree.root
+    with pytest.raises(DataMismatch, match="no such record"):
+        tree.proof({"a": 6})
+
+
+def test_more_records_than_there_may_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commitment, "MOST_RECORDS", 2)
+    Commitment([{}, {}], SECRET)
+    with pytest.raises(InvalidInput, match="2 records at most"):
+        Commitment([{}, {}, {}], SECRET)
+
+
 def test_what_is_published_never_changes_its_form() -> None:
     # Written out: a ledger that is published today must be found again by every later version.
-    expected = sha256(b"noiseledger/commitment/1" + bytes(range(32)) + bytes(32)).digest()
+    expected = sha256(b"noiseledger/commitment/2" + bytes(range(32)) + bytes(32)).digest()
     assert bind(bytes(range(32)), bytes(32)) == expected
+    # Likewise the root of three records, so that no change of the code, of NumPy or of the machine goes unseen.
+    root = Commitment([{"age": 61}, {"age": 34}, {"age": 61}], SECRET).root
+    assert root.hex() == "de23f2328250e8729392cba97957903a3acca0ee0759022ee79e7ab8876c7088"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +15,6 @@ from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Population
 from noiseledger.data import Table
 from noiseledger.errors import (
-    BudgetExceeded,
     DataMismatch,
     DataUnavailable,
     InvalidInput,
@@ -139,25 +137,6 @@ def test_rows_are_private_when_records_are_added_or_removed(file: Path) -> None:
     # As a whole value: the journal's random name may well have these digits somewhere.
     assert settings
     assert "50" not in map(str, settings.values())
-
-
-def test_the_truth_is_asked_for_only_when_paying(file: Path) -> None:
-    class Counted(Table):
-        calls = 0
-
-        def totals(self, query: Query) -> Sequence[int]:
-            self.calls += 1
-            return super().totals(query)
-
-    people = Counted(({"age": n} for n in range(50)), KINDS)
-    create(file).close()
-    ledger = LocalLedger.open(file, people)
-    for precision in ("1", "0.5", "1", "2", "1.5"):
-        ledger.ask(OVER_20, precision=precision)
-    ledger.quote(OVER_20, precision=3)
-    with pytest.raises(BudgetExceeded):
-        ledger.ask(OVER_20, precision=4)
-    assert people.calls == 2
 
 
 def test_a_process_that_waits_too_long_is_told_so(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,50 +1,77 @@
 from __future__ import annotations
 
-from hashlib import sha256
+from hashlib import blake2b
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noiseledger.data.merkle import Packed, Tree, climb
+from noiseledger.data import merkle
+from noiseledger.data.merkle import CHILDREN, LEVELS, PLACES, Fillers, Tree, climb
 
-# Zeros in all places, above all at the end, where NumPy takes them for padding.
+# Zeros in all places, above all at the end, where NumPy may take them for padding.
 digests = st.lists(st.sampled_from([0, 0, 1, 255]), min_size=32, max_size=32).map(bytes)
-lists = st.lists(digests, max_size=20)
+# Crowded and scattered ones.
+places = st.one_of(st.integers(0, 20), st.integers(PLACES - 20, PLACES - 1), st.integers(0, PLACES - 1))
+occupied = st.dictionaries(places, digests, max_size=20)
 
 
-def packed(values: list[bytes]) -> Packed:
-    result = Packed()
-    for value in values:
-        result.append(value)
-    return result
+def fillers(level: int, piece: int, number: int) -> bytes:
+    return blake2b(bytes([level]) + piece.to_bytes(8, "big"), digest_size=32).digest() * number
 
 
-def top_of(level: list[bytes]) -> bytes:
-    """Build the tree in the plainest way."""
-    if len(level) < 2:
-        return b"".join(level)
-    pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
-    return top_of([sha256(b"\x02" + b"".join(pair)).digest() if len(pair) == 2 else pair[0] for pair in pairs])
+def one_for_each_level(level: int, _: int, number: int) -> bytes:
+    return bytes([level]) * 32 * number
 
 
-@given(lists)
-def test_packed_values_are_a_list(values: list[bytes]) -> None:
-    values_packed = packed(values)
-    assert list(values_packed) == [values_packed[i] for i in range(len(values_packed))] == values
-    values_packed.sort()
-    assert list(values_packed) == sorted(values)
+def planted(leaves: dict[int, bytes], fillers: Fillers = fillers) -> Tree:
+    taken = sorted(leaves)
+    values = np.frombuffer(b"".join(leaves[place] for place in taken), dtype="V32")
+    return Tree(np.array(taken, dtype=np.uint32), values, fillers)
 
 
-@given(lists)
-def test_the_top_is_that_of_the_sorted_leaves(leaves: list[bytes]) -> None:
-    assert Tree(packed(leaves)).top == top_of(sorted(leaves))
+def top_of(leaves: dict[int, bytes], level: int = 0) -> bytes:
+    """Hash the tree in the plainest way; with few leaves a level is one piece."""
+    if level == LEVELS:
+        return leaves.get(0, fillers(LEVELS, 0, 1))
+    filler = fillers(level, 0, 1)
+    above = {
+        parent: blake2b(
+            b"".join(leaves.get(CHILDREN * parent + child, filler) for child in range(CHILDREN)),
+            digest_size=32,
+            person=b"noiseledger node",
+        ).digest()
+        for parent in {place // CHILDREN for place in leaves}
+    }
+    return top_of(above, level + 1)
 
 
-@given(lists, digests)
-def test_all_leaves_and_no_others_lead_to_the_top(leaves: list[bytes], other: bytes) -> None:
-    tree = Tree(packed(leaves))
-    for leaf in leaves:
-        steps = tree.steps(leaf)
-        assert steps is not None
-        assert climb(leaf, steps) == tree.top
-    assert (tree.steps(other) is None) == (other not in leaves)
+@given(occupied)
+def test_the_top_is_that_of_the_whole_tree(leaves: dict[int, bytes]) -> None:
+    assert planted(leaves).top() == top_of(leaves)
+
+
+@given(occupied, places, digests)
+def test_all_leaves_and_no_others_lead_to_the_top(leaves: dict[int, bytes], place: int, other: bytes) -> None:
+    tree = planted(leaves)
+    for taken, leaf in leaves.items():
+        (siblings,) = tree.siblings([taken])
+        assert [len(three) for three in siblings] == [96] * LEVELS
+        assert climb(leaf, taken, siblings) == tree.top()
+        assert climb(bytes([leaf[0] ^ 1]) + leaf[1:], taken, siblings) != tree.top()
+        assert climb(leaf, (taken + 1) % PLACES, siblings) != tree.top() or len(set(leaves.values())) < len(leaves)
+    assert tree.has(place, other) == (leaves.get(place) == other)
+
+
+@given(st.dictionaries(st.integers(0, 400), digests, min_size=1, max_size=60))
+def test_the_size_of_the_pieces_matters_to_the_fillers_only(leaves: dict[int, bytes]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merkle, "_PIECE", 3)
+        small = planted(leaves, one_for_each_level)
+        small_top = small.top()
+        found = zip(leaves.items(), small.siblings(list(leaves)), strict=True)
+        ways = [climb(leaf, place, siblings) for (place, leaf), siblings in found]
+        patch.setattr(merkle, "_PIECE", 2**14)
+        assert planted(leaves, one_for_each_level).top() == small_top
+    assert set(ways) == {small_top}

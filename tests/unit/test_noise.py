@@ -9,13 +9,15 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import count, repeat
+from math import floor
 from pathlib import Path
+from random import Random
 
 import flint
 import pytest
 
 from noiseledger.core import noise
-from noiseledger.core.noise import Sampler, Uniform, rounded_gaussian, rounded_gaussians
+from noiseledger.core.noise import CELL_BITS, Sampler, Uniform, rounded_gaussian, rounded_gaussians
 from noiseledger.errors import InvalidInput
 
 
@@ -87,6 +89,98 @@ def test_the_same_words_give_the_same_noise() -> None:
     assert Sampler(words()).rounded(means, Fraction(10**12)) == first
     shifted = Sampler(words()).rounded([mean + 5 for mean in means], Fraction(10**12))
     assert shifted == [sample + 5 for sample in first]
+
+
+class Recorded:
+    """Words drawn from a seed, which are counted."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        self.read = 0
+
+    def __iter__(self) -> Iterator[int]:
+        return self
+
+    def __next__(self) -> int:
+        self.read += 1
+        return self._random.getrandbits(64)
+
+
+TRUTHS = [
+    Fraction(0),
+    Fraction(1, 3),
+    10**30 + Fraction(1, 7),
+    Fraction(1, 2**61 - 1),
+    Fraction(-1, 2**521 - 1),
+    -(10**300) + Fraction(5, 3**400),
+    Fraction(1, 2),
+    Fraction(-1, 2),
+    Fraction(3, 2**64),
+    Fraction(10**40),
+]
+VARIANCES = [
+    Fraction(1),
+    Fraction(10**12),
+    Fraction(1, 10**30),
+    Fraction(7 * 10**24, 3),
+    Fraction(2**128),
+    Fraction(4, 9),
+]
+
+
+@pytest.mark.parametrize("variance", VARIANCES)
+def test_how_many_words_are_read_does_not_depend_on_the_truth(variance: Fraction) -> None:
+    for seed in range(100):
+        counts = set()
+        for truth in TRUTHS:
+            words = Recorded(seed)
+            Sampler(words).rounded([truth, truth / 3], variance)
+            counts.add(words.read)
+        assert len(counts) == 1
+
+
+@pytest.mark.parametrize("variance", VARIANCES)
+def test_a_truth_with_a_long_denominator_changes_nothing_for_its_neighbours(variance: Fraction) -> None:
+    """Coordinates of a vector are rounded one by one."""
+    for seed in range(20):
+        alone, beside = Recorded(seed), Recorded(seed)
+        first = Sampler(alone).rounded([0, 5], variance)
+        assert Sampler(beside).rounded([0, 5, Fraction(1, 2**521 - 1)], variance)[:2] == first
+
+
+@pytest.mark.parametrize(
+    ("variance", "words"), [(Fraction(1, 9), 1), (Fraction(4), 2), (Fraction(4**63), 2), (Fraction(4**65), 3)]
+)
+def test_a_word_more_is_read_than_the_integers_need(variance: Fraction, words: int) -> None:
+    """Or what the mean is would decide, now and then, whether it is."""
+    for seed in range(50):
+        together, apart = Recorded(seed), Recorded(seed)
+        Sampler(together).rounded([0], variance)
+        sampler = Sampler(apart)
+        next(apart)  # the sign
+        _, x = sampler.half_normal()
+        assert together.read - apart.read == max(words - x.length, 0)
+
+
+def exactly(mean: Fraction, variance: Fraction, words: Iterator[int]) -> int:
+    """Round with 2,000 digits of a root, from the same words."""
+    negative = next(words) & 1
+    sampler = Sampler(words)
+    k, x = sampler.half_normal()
+    for _ in range(12):
+        sampler._extend(x)
+    with decimal.localcontext(prec=2000):
+        root = (decimal.Decimal(variance.numerator) / variance.denominator).sqrt()
+        z = Fraction((k << 64 * x.length) | x.digits, 1 << 64 * x.length + CELL_BITS)
+        drawn = Fraction(root) * z
+    return floor(mean - drawn + Fraction(1, 2)) if negative else floor(mean + drawn + Fraction(1, 2))
+
+
+@pytest.mark.parametrize("variance", VARIANCES)
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_the_rounding_is_that_of_exact_arithmetic(truth: Fraction, variance: Fraction) -> None:
+    for seed in range(10):
+        assert Sampler(Recorded(seed)).rounded([truth], variance) == [exactly(truth, variance, Recorded(seed))]
 
 
 def test_narrow_words_reach_every_branch(tmp_path: Path) -> None:

@@ -35,6 +35,16 @@ def create(file: Path, identity: str | None = None) -> LocalLedger:
     )
 
 
+def test_a_closed_query_stays_closed_when_nothing_more_is_restored(journal: LocalLedger) -> None:
+    journal.restore({}, {OVER_20: ONE})
+    closed = journal.closed()
+    assert closed == {OVER_20.identifier: ONE}
+    journal.restore({}, {})
+    assert journal.closed() == closed
+    with pytest.raises(QueryClosed):
+        journal.ask(OVER_20, precision=2)
+
+
 def test_restored_points_are_repeated_and_counted(journal: LocalLedger) -> None:
     journal.restore({OVER_20: {HALF: (7,), ONE: (9,)}}, {OVER_20: ONE})
     assert journal.budget().spent == ONE

@@ -1,7 +1,7 @@
 """Let somebody in the data check that they are in it: their record and its salt lead to what the ledger has published.
 
 Why the promise holds: a proof holds one person's record and salt and is for them alone; the hashes beside it look random to
-everyone (see :mod:`noiseledger.data.commitment`).
+everyone, and their number is the same whatever else is in the data (see :mod:`noiseledger.data.commitment`).
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ class Inclusion:
         """Read the file that the custodian handed out."""
         try:
             content = json.loads(Path(file).read_text(encoding="utf-8"))
-            return cls(Proof.load(content), bytes.fromhex(content["journal"]))
+            journal = bytes.fromhex(content["journal"])
         except OSError as error:
             raise InvalidInput(f"The proof {file} cannot be read: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError):
             raise InvalidInput(f"{file} is not a proof of inclusion: expected what the custodian handed out.") from None
+        return cls(Proof.load(content), journal)
 
 
 def is_included(inclusion: Inclusion, ledger: str | os.PathLike[str], *, rpc: str) -> bool:

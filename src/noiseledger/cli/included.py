@@ -26,11 +26,9 @@ def included(
     place = find_ledger(ledger)
     found = is_included(inclusion, place, rpc=find_rpc(rpc))
     if json:
-        print_json({"included": found, "record": inclusion.proof.record, "rows": inclusion.proof.rows})
+        print_json({"included": found, "record": inclusion.proof.record})
     elif found:
-        console.print(
-            f"Included: this record is one of the {inclusion.proof.rows:,} that the ledger was published for."
-        )
+        console.print("Included: this record is one of those that the ledger was published for.")
         for name, (_, value) in json_text.loads(inclusion.proof.record).items():
             console.print(f"  {plain(name)}: {plain(value)}", soft_wrap=True)
     else:

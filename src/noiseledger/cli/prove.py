@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 def prove(
     row: Annotated[str, typer.Argument(help="The number of the record, from 1, or the record as a JSON object.")],
     catalogue: Annotated[Path, typer.Argument(help="The catalogue, a TOML file.", metavar="CATALOGUE")],
-    out: Annotated[Path | None, typer.Option(help="Write the proof here; default: proof-ROW.json.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the proof here; default: proof-PLACE.json, a random name.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Write the proof that a record is in the data, for the person whose record it is, and nobody else."""
@@ -34,8 +36,8 @@ def prove(
     if json:
         print_json(found.dump())
         return
-    name = row if row.isdigit() else "record"
-    file = out or Path(f"proof-{name}.json")
+    # Not the number of the record: it is at most that of all records, which nobody outside may learn anything of.
+    file = out or Path(f"proof-{found.dump()['place']}.json")
     _write(file, json_text.dumps(found.dump(), indent=1) + "\n")
     print(f"Written to {file}. It holds one person's record: hand it to them, and to nobody else.")
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from math import isqrt, lcm
+from math import isqrt
 
 from noiseledger.errors import InvalidInput
 
@@ -79,24 +79,25 @@ class Sampler:
 
     def rounded(self, means: Sequence[Fraction | int], variance: Fraction) -> list[int]:
         """Return the rounding of ``Normal(mean, variance)`` for each mean."""
-        # Over one common denominator d: mean = M / d and deviation = sqrt(V) / d with whole numbers M and V.
-        d = lcm(variance.denominator, *{mean.denominator for mean in means})
-        deviation = _Root(variance.numerator * (d // variance.denominator) * d)
-        return [self._round(mean.numerator * (d // mean.denominator), d, deviation) for mean in means]
+        deviation = _Root(variance)
+        return [self._round(mean.numerator, mean.denominator, deviation) for mean in means]
 
     def _round(self, m: int, d: int, deviation: _Root) -> int:
+        """Return one rounding, for the mean ``m / d``; how many words it reads does not depend on the mean."""
         # Exact halves have probability 0, so the rounding is symmetric: treat a negative sign by mirroring the mean.
         negative = self._word() & 1
         k, x = self.half_normal()
-        # A word more than the grid needs: that this is not enough, which alone could depend on the mean, has
-        # probability 2^-64 or so, and the time it takes tells nothing.
+        # A word more than the integers need: that this is not enough, which alone depends on the mean, has probability
+        # below 2^-66, whatever the mean and its denominator are (mathematics page, Theorem 7.3).
         while self._width * (x.length - 1) < deviation.whole_bits:
             self._extend(x)
-        doubled = 2 * (-m if negative else m) + d
+        # Round down mean + 1/2 + noise, in units of 1 / 2d.
+        unit = 2 * d
+        start = d - 2 * m if negative else d + 2 * m
         while True:
             bits = self._width * x.length
-            low, high = deviation.times((k << bits) | x.digits, bits + CELL_BITS)
-            below, above = (doubled + low) // (2 * d), (doubled + high) // (2 * d)
+            low, high, scale = deviation.times((k << bits) | x.digits, bits + CELL_BITS)
+            below, above = (start + (unit * low >> scale)) // unit, (start + (unit * high >> scale)) // unit
             if below == above:
                 return -below if negative else below
             self._extend(x)
@@ -171,19 +172,30 @@ class Sampler:
 
 
 class _Root:
-    """``2 sqrt(square)`` to as many binary digits as are asked for."""
+    """The square root of a variance, to as many binary digits as are asked for."""
 
-    def __init__(self, square: int) -> None:
-        self._square = square
-        self.whole_bits = (square.bit_length() + 1) // 2
-        self._bounds: dict[int, int] = {}
+    #: The root is known this much better than what it is multiplied by: 6 bits would do for numbers below 64.
+    _SPARE_BITS = 12
 
-    def times(self, digits: int, bits: int) -> tuple[int, int]:
-        """Return whole bounds below and above ``2 sqrt(square) * z`` for ``digits <= z * 2^bits <= digits + 1``."""
-        root = self._bounds.get(bits)
-        if root is None:
-            root = self._bounds[bits] = isqrt(self._square << 2 * bits + 2)
-        return root * digits >> 2 * bits, (root + 1) * (digits + 1) >> 2 * bits
+    def __init__(self, variance: Fraction) -> None:
+        self._variance = variance
+        #: The root is below 2^whole_bits.
+        self.whole_bits = ((variance.numerator // variance.denominator).bit_length() + 1) // 2
+        # The root is 2^-small_bits at least.
+        self._small_bits = (variance.denominator.bit_length() - variance.numerator.bit_length() + 2) // 2
+        self._bounds: dict[int, tuple[int, int]] = {}
+
+    def times(self, digits: int, bits: int) -> tuple[int, int, int]:
+        """Return ``low, high, scale``: the root times ``z`` is between ``low`` and ``high``, both over ``2^scale``.
+
+        What is known of z is ``digits <= z * 2^bits <= digits + 1``.
+        """
+        if bits not in self._bounds:
+            shift = max(bits + self._SPARE_BITS + self._small_bits, 0)
+            square = (self._variance.numerator << 2 * shift) // self._variance.denominator
+            self._bounds[bits] = isqrt(square), shift
+        root, shift = self._bounds[bits]
+        return root * digits, (root + 1) * (digits + 1), shift + bits
 
 
 @lru_cache(maxsize=64)

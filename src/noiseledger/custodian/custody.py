@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from noiseledger.data.catalogue import Catalogue
-from noiseledger.data.commitment import bind, new_secret, read_secret
+from noiseledger.data.commitment import PUBLISHED, bind, new_secret, read_secret
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import DataMismatch, InvalidInput, JournalLost
 from noiseledger.ledger.local import LocalLedger
@@ -108,9 +108,19 @@ class Custody:
     def check(self, published: bytes, data: Pinned, journal: LocalLedger) -> None:
         """Refuse data or a journal that the ledger was not published with."""
         if commitment(data, journal) != published:
+            self.check_form()
             raise DataMismatch(
                 "The ledger was published with other data, another journal or another secret: nothing is answered, "
                 "since two journals could give two answers to one question."
+            )
+
+    def check_form(self) -> None:
+        """Say so if the ledger was published with a commitment of another form: then it could not but differ."""
+        known = self.read_ledger_file()
+        if known is not None and known.get("commitment") != PUBLISHED:
+            raise DataMismatch(
+                "The ledger was published by an earlier version of noiseledger, whose commitment to the data this one cannot "
+                "open: go on with that version, or publish the catalogue anew under another name."
             )
 
     def write_ledger_file(self, content: dict[str, Any]) -> None:

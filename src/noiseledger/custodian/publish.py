@@ -5,7 +5,6 @@ Running it again finds the ledger and finishes what was not done.
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import closing
 
 from noiseledger.chain.contract import MAX_COORDINATES, PrivacyLedgerContract
@@ -17,7 +16,9 @@ from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian.custody import Custody, commitment
 from noiseledger.custodian.intent import deploy_once
 from noiseledger.data.catalogue import Catalogue
+from noiseledger.data.commitment import PUBLISHED
 from noiseledger.data.pinned import Pinned
+from noiseledger.data.public_parts import public_hash
 from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput
 
 #: How far back a reorganisation may move the block that a ledger was published in.
@@ -97,7 +98,8 @@ def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract, fi
             "address": contract.address,
             "chain_id": contract.rpc.chain_id,
             "block": first_block,
-            "catalogue_sha256": hashlib.sha256(catalogue.file.read_bytes()).hexdigest(),
+            "commitment": PUBLISHED,
+            "catalogue_sha256": public_hash(catalogue),
             "access": catalogue.access.value,
             "contact": catalogue.contact,
             "queries": {entry.name: entry.query.canonical for entry in catalogue.entries},

@@ -81,6 +81,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: Block = "latest"
     newest = Anchor(int(heads.newest["number"], 16), heads.newest["hash"])
     terms = contract.terms(newest.hash)
     if bind(data.root, journal_digest(identity)) != terms.commitment:
+        custody.check_form()
         raise DataMismatch(
             f"The ledger was published with other data, another secret or another name than in {custody.identity_file}."
         )

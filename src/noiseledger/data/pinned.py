@@ -42,5 +42,9 @@ class Pinned:
         """Refuse: the records are not held."""
         raise DataUnavailable("The records are read once and not held.")
 
+    def fingerprint(self, key: bytes) -> bytes:
+        """Refuse: what is pinned is known by its root, which is keyed already."""
+        raise DataUnavailable("The records are read once and not held.")
+
     def close(self) -> None:
         """Do nothing: nothing is open."""

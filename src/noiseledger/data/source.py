@@ -29,6 +29,9 @@ class Source(Protocol):
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
 
+    def fingerprint(self, key: bytes) -> bytes:
+        """Return a keyed digest of the records, whatever their order: see :mod:`noiseledger.data.fingerprint`."""
+
     def close(self) -> None:
         """Let go of the data."""
 

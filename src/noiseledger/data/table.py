@@ -10,6 +10,7 @@ from pathlib import Path
 from noiseledger.core.condition import Kind, Row
 from noiseledger.core.query import Query
 from noiseledger.data.delimited import Dialect, columns_of, records_of
+from noiseledger.data.fingerprint import fingerprint_of
 from noiseledger.data.hints import did_you_mean
 from noiseledger.data.reading import Reading
 from noiseledger.errors import DataMismatch
@@ -66,6 +67,10 @@ class Table:
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
         return totals(query, self._records)
+
+    def fingerprint(self, key: bytes) -> bytes:
+        """Return a keyed digest of the records, whatever their order."""
+        return fingerprint_of(self.records(), key)
 
     def close(self) -> None:
         """Do nothing: memory is all there is."""

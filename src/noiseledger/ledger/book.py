@@ -40,6 +40,11 @@ def read_settings(run: sqlite3.Connection) -> dict[str, str]:
     return dict(run.execute("SELECT name, value FROM setting"))
 
 
+def write_binding(run: sqlite3.Connection, binding: str) -> None:
+    """Write which data the ledger belongs to, once and for all."""
+    run.execute("INSERT OR IGNORE INTO setting VALUES ('binding', ?)", (binding,))
+
+
 def read_budget(run: sqlite3.Connection, epsilon: Fraction, delta: Fraction) -> Budget:
     """Return the budget as it stands."""
     total, spent = run.execute("SELECT total, spent FROM budget").fetchone()

@@ -2,7 +2,8 @@
 
 Why the promise holds: from the first look at the budget to the durable commit of charge and answer, one transaction keeps
 everyone else out; a refusal, an error or a kill before the commit leaves the file as it was and no answer has been seen,
-and noise that was drawn but not committed is never released.
+and noise that was drawn but not committed is never released. All that is drawn comes from the data that the ledger is bound to,
+whose totals are taken before anything is asked (:mod:`noiseledger.ledger.bound`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
 from noiseledger.data.source import Source, check_query
 from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, LedgerError, QueryClosed
 from noiseledger.ledger import book
+from noiseledger.ledger.bound import Bound
 from noiseledger.ledger.interface import Ledger, Quote, Record
 from noiseledger.ledger.store import Store
 
@@ -50,7 +52,7 @@ class LocalLedger(Ledger):
         self._source = source
         #: A random name that no other ledger file has; a copy shares it.
         self.identity = settings["identity"]
-        _check_source(source, self._population, self.queries() if source is not None else ())
+        self._data = None if source is None else self._bind(source, settings.get("binding", ""))
 
     @classmethod
     def create(
@@ -87,6 +89,18 @@ class LocalLedger(Ledger):
         """Open a ledger; without a source, only free requests can be answered."""
         return cls(Store(FilePath(file)), source)
 
+    def _bind(self, source: Source, binding: str) -> Bound:
+        """Check that this is the ledger's data, or make it that if nothing was drawn yet; read all that will be needed."""
+        queries = self.queries()
+        _check_source(source, self._population, queries)
+        if binding:
+            return Bound(source, self._store.file, binding, queries)
+        with self._store.transaction() as run:
+            # Nobody else can bind it meanwhile; somebody may have done so just before.
+            data = Bound(source, self._store.file, book.read_settings(run).get("binding", ""), queries)
+            book.write_binding(run, data.binding)
+        return data
+
     def close(self) -> None:
         """Let go of the file."""
         self._store.close()
@@ -106,6 +120,8 @@ class LocalLedger(Ledger):
     def add(self, *queries: Query) -> None:
         catalogue = [(query, sensitivity(query, self._population)) for query in queries]
         _check_source(self._source, self._population, queries)
+        if self._data is not None:
+            self._data.take(queries)
         with self._store.transaction() as run:
             book.add_queries(run, catalogue)
 
@@ -220,9 +236,9 @@ class LocalLedger(Ledger):
 
     def _truth(self, entry: book.Entry) -> list[Fraction]:
         """Return the true answer in units of the query's sensitivity."""
-        if self._source is None:
+        if self._data is None:
             raise DataUnavailable("This answer must be bought, and the ledger was opened without its data.")
-        totals = self._source.totals(entry.query)
+        totals = self._data.totals(entry.query)
         return [value / entry.sensitivity for value in entry.query.value(totals, self._population.rows)]
 
     def _path(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> Path:

@@ -21,7 +21,7 @@ from noiseledger.core.privacy import UNITS
 from noiseledger.errors import LedgerBusy, LedgerError, LedgerExists, LedgerFull, LedgerNotFound
 
 APPLICATION_ID = 0x4E4C4447  # "NLDG"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 BUSY_SECONDS = 60
 
 # Precisions are whole units, written with 39 digits (enough for 128 bits) so that text sorts as numbers do.
@@ -114,7 +114,10 @@ class Store:
         if application != APPLICATION_ID:
             raise LedgerNotFound(f"{self.file} is not a noiseledger file.")
         if version != SCHEMA_VERSION:
-            raise LedgerError(f"{self.file} has format {version}, this version of noiseledger reads {SCHEMA_VERSION}.")
+            raise LedgerError(
+                f"{self.file} has format {version}, this version of noiseledger reads {SCHEMA_VERSION}. Formats up to 2 do not "
+                "say which data they belong to: go on with the version that made it, or make a new ledger."
+            )
 
     @contextmanager
     def initialising(self, total: Fraction, *, one_value_per_point: bool) -> Iterator[sqlite3.Connection]:

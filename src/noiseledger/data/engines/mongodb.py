@@ -23,6 +23,7 @@ from pymongo.errors import PyMongoError
 
 from noiseledger.core.condition import Kind, Row
 from noiseledger.core.query import Query
+from noiseledger.data.fingerprint import fingerprint_of
 from noiseledger.data.reading import Reading
 from noiseledger.data.record import Record
 from noiseledger.data.table import totals
@@ -90,6 +91,10 @@ class Documents:
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
         return totals(query, self._rows_with(list(query.kinds)))
+
+    def fingerprint(self, key: bytes) -> bytes:
+        """Return a keyed digest of the records, whatever their order."""
+        return fingerprint_of(self.records(), key)
 
     def close(self) -> None:
         """Let go of the server."""

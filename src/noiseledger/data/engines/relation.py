@@ -32,6 +32,7 @@ from noiseledger.core.condition import (
 )
 from noiseledger.core.groups import Bins, Groups, Key
 from noiseledger.core.query import Column, Query
+from noiseledger.data.fingerprint import fingerprint_of
 from noiseledger.data.reading import Value
 from noiseledger.data.record import Record
 from noiseledger.errors import DataUnavailable
@@ -93,6 +94,10 @@ class Relation:
             if position is not None:
                 totals[position] += _whole(found, query.column)
         return totals
+
+    def fingerprint(self, key: bytes) -> bytes:
+        """Return a keyed digest of the records, whatever their order."""
+        return fingerprint_of(self.records(), key)
 
     def close(self) -> None:
         """Let go of the engine."""

@@ -1,0 +1,59 @@
+"""What of a catalogue is public, and its hash: whoever is shown a catalogue can tell whether it is the published one.
+
+Why the promise holds: the hash is computed from what everyone may know and from nothing else, so no guess about anything
+private can be tested against it. Where the data is, and how to get in, is private; so is the file as a whole, with its
+comments.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from noiseledger.data.catalogue import Catalogue
+
+#: Each field of a catalogue is in one of these. What nobody decided on is not hashed, and a test fails.
+PUBLIC = ("budget", "neighbours", "reading", "columns", "entries", "access", "contact")
+PRIVATE = ("file", "source", "source_line")
+
+
+def public_hash(catalogue: Catalogue) -> str:
+    """Return the SHA-256 of a catalogue's public parts, written as JSON with sorted keys and without spaces."""
+    return hashlib.sha256(_text(public_parts(catalogue)).encode()).hexdigest()
+
+
+def public_parts(catalogue: Catalogue) -> dict[str, Any]:
+    """Return the promise, who may ask, how values are read, the columns, and the queries with their names and ceilings."""
+    budget, reading = catalogue.budget, catalogue.reading
+    return {
+        "privacy": {"epsilon": str(budget.epsilon), "delta": str(budget.delta)},
+        "neighbours": catalogue.neighbours.value,
+        "access": catalogue.access.value,
+        "contact": catalogue.contact,
+        "kinds": dict(reading.kinds),
+        "decimal": reading.decimal,
+        "missing": sorted(reading.missing),
+        "columns": {
+            column.name: {field.name: _plain(getattr(column, field.name)) for field in fields(column)}
+            for column in catalogue.columns
+        },
+        "queries": {
+            entry.name: {"definition": entry.query.canonical, "ceiling": str(entry.ceiling)}
+            for entry in catalogue.entries
+        },
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Write a number exactly; leave texts, flags and nothing as they are."""
+    if isinstance(value, Enum):
+        return value.value
+    return str(value) if isinstance(value, Fraction) else value
+
+
+def _text(parts: dict[str, Any]) -> str:
+    return json.dumps(parts, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,21 @@
+"""A ledger that was published with another form of commitment is told so: its data is not to blame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from noiseledger.custodian.custody import Custody
+from noiseledger.data.commitment import PUBLISHED
+from noiseledger.errors import DataMismatch
+
+
+def test_a_ledger_of_an_earlier_version_is_called_that(tmp_path: Path) -> None:
+    custody = Custody(tmp_path)
+    custody.check_form()
+    custody.write_ledger_file({"commitment": PUBLISHED})
+    custody.check_form()
+    custody.write_ledger_file({"address": "0x"})
+    with pytest.raises(DataMismatch, match="earlier version"):
+        custody.check_form()
