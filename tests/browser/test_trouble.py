@@ -15,12 +15,20 @@ from browser.wallet import Wallet
 from noiseledger.chain import Key, Rpc, abi, node
 from noiseledger.chain.values import Request
 from noiseledger.client import connect
+from noiseledger.core.access import Access
 from noiseledger.core.budget import Budget
 from noiseledger.core.privacy import whole_units
-from noiseledger.experiments.stage import Stage, web_pages
+from noiseledger.experiments.stage import Stage, census_stage, web_pages
 
 HIGH_FEE = {"maxFeePerGas": hex(10**12), "maxPriorityFeePerGas": hex(10**11)}
 BEN = Key.from_hex(node.PLAY_ANALYSTS[1])
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Stage]:
+    """A ledger that anyone may ask: here some take more than a fair share, and are quicker than others."""
+    with census_stage(access=Access.OPEN) as running:
+        yield running
 
 
 @pytest.fixture
