@@ -268,6 +268,8 @@ def main() -> int:
         for number, (mutant, verdict, seconds) in enumerate(judged(drawn, modules, baseline, copies), 1):
             count[verdict.kind] += 1
             print(f"{number:4}  {mutant}\n      {verdict} ({seconds:.0f} s)", flush=True)
+            if verdict.kind == "survived":
+                print(f"      function {mutant.function!r}, line {mutant.text!r}", flush=True)
     for mutant, why in apart:
         print(f"      equivalent: {mutant}  ({why})")
     rate = count["killed"] / max(len(drawn), 1)

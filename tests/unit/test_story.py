@@ -226,6 +226,7 @@ def test_totals_points_and_places() -> None:
     story = told(writer.events)
     assert (story.spent, story.naive) == (Fraction(3, 4), 1)
     track = story.track(BY_STATE.identifier)
+    assert (story.track(OVER_60.identifier).entries, track.entries) == ([0, 2], [1])
     assert track.points == [(7000, 7001, 7002), (15000, 15002, 15004)]
     # Analysts have their checksums by now.
     assert {analyst.lower(): places for analyst, places in story.analysts.items()} == {
