@@ -96,8 +96,7 @@ def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Readin
         )
         chosen = {name: text[f"c{names.index(name)}"] for name in reading.kinds}
         data = _kept(engine, text.select(**chosen) if chosen else text, reading)
-        if lines.quotes and engine.con.execute("SELECT count(*) FROM data").fetchone() != (lines.records,):
-            engine.con.execute("DROP TABLE data")
+        if (lines.quotes or len(names) == 1) and engine.con.execute("SELECT count(*) FROM data").fetchone() != (lines.records,):
             return None
     except duckdb.Error:
         return None
@@ -121,6 +120,7 @@ def _read_line_by_line(engine: Any, file: Path, names: Sequence[str], reading: R
 
 def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
     """Read the fields once, into memory: to read a text file again for every query would take its time."""
+    engine.con.execute("DROP TABLE IF EXISTS data")  # what is left of an attempt that failed
     table: ir.Table = engine.create_table("data", read_by_rule(text, reading), temp=True)
     return table
 

@@ -18,7 +18,7 @@ from noiseledger.data.engines.kinds import read_by_rule
 from noiseledger.data.engines.relation import Relation
 from noiseledger.data.reading import NUMBER_LENGTH, Reading
 from noiseledger.data.table import check_columns
-from noiseledger.errors import DataUnavailable
+from noiseledger.errors import DataUnavailable, NoiseledgerError
 
 _CONNECT_SECONDS = 10
 #: So that values read the same on every server.
@@ -85,6 +85,9 @@ def open_postgres(url: str, table: str, reading: Reading) -> Relation:
             f"The table {table} cannot be read ({_kind(error)}): check its name, with its schema if it needs one, and "
             "that the account may read it."
         ) from None
+    except NoiseledgerError:
+        connection.close()
+        raise
 
 
 def _relation(connection: Connection, table: str, reading: Reading) -> Relation:

@@ -87,7 +87,7 @@ def open_spark(path: Path, form: Format, reading: Reading, dialect: Dialect | No
         frame = _read_csv(path, dialect or Dialect(), reading) if form == "csv" else _read_parquet(path)
         frame.createOrReplaceTempView(name := f"noiseledger_{uuid4().hex}")
         # To Java, $ is also before a line break at the end.
-        return _Relation(engine, read_by_rule(engine.table(name), reading, end=r"\\z"), reading.kinds, _FAILURES)
+        return _Relation(engine, read_by_rule(engine.table(name), reading, end=r"\z"), reading.kinds, _FAILURES)
     except _FAILURES as error:
         # What the engine says may quote a value, so only the kind of failure is passed on.
         raise DataUnavailable(f"{path} cannot be read as {form} by Spark ({type(error).__name__}).") from None
