@@ -189,7 +189,12 @@ class EngineConformance:
         whole = [2**63 - 1, -(2**63), 2**53 + 1, 0, 7]
         double = [1.7976931348623157e308, -1e308, 5e-324, -0.0, 1e22]
         data = Dataset({"n": "whole", "x": "double"}, list(zip(whole, double, strict=True)))
-        columns = [Column.of(name, low, 100, grid, missing=100) for name in "nx" for low in (-100, 10) for grid in (1, 10, "0.1")]
+        columns = [
+            Column.of(name, low, 100, grid, missing=100)
+            for name in "nx"
+            for low in (-100, 10)
+            for grid in (1, 10, "0.1")
+        ]
         filters = ["n > 1000", "n < -1000", "n = 9007199254740992", "x > 1e300", "x < 0", "x = 0", "x > 0", "n = 7"]
         with closing(load(data)) as source:
             _assert_same(source, data, [Query.sum(column) for column in columns])
@@ -277,7 +282,6 @@ class EngineConformance:
                 _assert_same_records(source, data)
 
         agree()
-
 
     def test_true_is_not_one(self, load: Load) -> None:
         data = Dataset({"b": "boolean", "n": "whole"}, [(True, 1), (False, 0), (None, 1), (True, None)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import date
 from decimal import Decimal
@@ -13,6 +13,7 @@ import pytest
 from psycopg import Connection, sql
 
 from engines.dataset import Dataset
+from engines.law import READING, Law, RawRecord, Store
 from engines.servers import PASSWORD
 from engines.suite import EngineConformance, Load, same_records
 from noiseledger.core.condition import Kind
@@ -60,6 +61,30 @@ class TestPostgres(EngineConformance):
         return load
 
 
+class TestLaw(Law):
+    pairs = 8
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def store(cls, postgres: str, owner: Connection) -> Store:
+        numbers = count()
+
+        def store(records: Sequence[RawRecord]) -> Source:
+            name = f"law{next(numbers)}"
+            owner.execute(
+                sql.SQL("CREATE TABLE {} (n text, x text, t text, b text, d text)").format(sql.Identifier(name))
+            )
+            with (
+                owner.cursor() as cursor,
+                cursor.copy(sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(name))) as copy,
+            ):
+                for record in records:
+                    copy.write_row(list(record.values()))
+            return open_postgres(postgres, name, READING)
+
+        return store
+
+
 NUMBERS = [
     "0.1",
     "NaN",
@@ -98,7 +123,9 @@ def test_decimals_are_read_as_by_the_rule(postgres: str, owner: Connection, kind
 
 def test_a_number_reads_alike_whatever_the_type_of_its_column(postgres: str, owner: Connection) -> None:
     owner.execute("CREATE TABLE alike (a text, b numeric, c numeric(20, 3), d double precision, e real, f char(9))")
-    owner.execute("INSERT INTO alike SELECT s, s::numeric, s::numeric, s::float8, s::real, s FROM unnest(ARRAY['0.5', '-0', '0016', '4.125']) AS s")
+    owner.execute(
+        "INSERT INTO alike SELECT s, s::numeric, s::numeric, s::float8, s::real, s FROM unnest(ARRAY['0.5', '-0', '0016', '4.125']) AS s"
+    )
     for name in "abcdef":
         with closing(open_postgres(postgres, "alike", Reading({name: "number"}))) as source:
             assert [record[name] for record in source.records()] == [0.5, 0, 16, 4.125]
@@ -138,7 +165,9 @@ def test_dates_and_digits_do_not_depend_on_the_accounts_settings(postgres: str, 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_no_value_of_ours_is_missing(postgres: str, owner: Connection, kind: Kind) -> None:
-    owner.execute("CREATE TABLE IF NOT EXISTS others (at timestamptz, tags text[], sum money, raw bytea, doc jsonb, t time)")
+    owner.execute(
+        "CREATE TABLE IF NOT EXISTS others (at timestamptz, tags text[], sum money, raw bytea, doc jsonb, t time)"
+    )
     owner.execute("TRUNCATE others")
     owner.execute("INSERT INTO others VALUES (now(), '{1}', 1, '1', '1', '10:00')")
     reading = Reading(dict.fromkeys(("at", "tags", "sum", "raw", "doc", "t"), kind))
@@ -157,7 +186,9 @@ def test_dates_without_an_end_and_before_christ_are_missing(postgres: str, owner
 
 def test_a_view_that_fails_at_one_record_is_refused_when_it_is_opened(postgres: str, owner: Connection) -> None:
     owner.execute("CREATE VIEW fails AS SELECT n, 1 / (n - 3) AS x FROM generate_series(1, 5) AS n")
-    with pytest.raises(DataUnavailable, match=r"The column x has a value that the engine cannot read \(DivisionByZero\)"):
+    with pytest.raises(
+        DataUnavailable, match=r"The column x has a value that the engine cannot read \(DivisionByZero\)"
+    ):
         open_postgres(postgres, "fails", Reading({"n": "number", "x": "number"}))
     open_postgres(postgres, "fails", Reading({"n": "number"})).close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import count
 from pathlib import Path
@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from engines.dataset import Dataset, write_csv, write_parquet
+from engines.law import READING, Law, RawRecord, Store
 from engines.suite import EngineConformance, Load
-from noiseledger.data import Source
+from engines.test_law import write_lines, write_text_parquet
+from noiseledger.core.query import Query
+from noiseledger.data import Source, Table
 from noiseledger.data.engines import spark
 from noiseledger.data.engines.spark import open_spark
 from noiseledger.data.reading import Reading
@@ -63,6 +66,50 @@ class TestSparkParquet(EngineConformance):
             return open_spark(place, "parquet", data.reading)
 
         return load
+
+
+class TestLawCsv(Law):
+    pairs = 2
+
+    def reference(self, records: Sequence[RawRecord]) -> Table | None:
+        return None
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def store(cls, tmp_path_factory: pytest.TempPathFactory) -> Store:
+        folder, numbers = tmp_path_factory.mktemp("law"), count()
+        return lambda records: open_spark(write_lines(records, folder / f"{next(numbers)}.csv"), "csv", READING)
+
+
+class TestLawParquet(Law):
+    pairs = 2
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def store(cls, tmp_path_factory: pytest.TempPathFactory) -> Store:
+        folder, numbers = tmp_path_factory.mktemp("law"), count()
+
+        def store(records: Sequence[RawRecord]) -> Source:
+            file = write_text_parquet(records, folder / f"{next(numbers)}.parquet")
+            return open_spark(file, "parquet", READING)
+
+        return store
+
+
+def test_text_written_with_a_collation_is_its_letters(tmp_path: Path) -> None:
+    towns = ["Ulm"] * 100 + ["ULM"]
+    frame = spark._session().createDataFrame([(town,) for town in towns], "t STRING COLLATE UTF8_LCASE")
+    frame.write.parquet(str(tmp_path / "people"))
+    with closing(open_spark(tmp_path / "people", "parquet", Reading({"t": "text"}))) as source:
+        assert source.totals(Query.counts_by("t", ["Ulm", "ULM", "ulm"])) == [1, 100, 0]
+
+
+def test_the_names_of_folders_are_text(tmp_path: Path) -> None:
+    for zone in ("zip=01067", "zip=X"):
+        (tmp_path / "people" / zone).mkdir(parents=True)
+        write_parquet(Dataset({"n": "whole"}, [[1], [2]]), tmp_path / "people" / zone / "a.parquet")
+    with closing(open_spark(tmp_path / "people", "parquet", Reading({"zip": "text"}))) as source:
+        assert source.totals(Query.counts_by("zip", ["01067", "1067", "X"])) == [2, 0, 2]
 
 
 def test_integers_beside_missing_values_keep_every_digit(tmp_path: Path) -> None:

@@ -96,7 +96,9 @@ def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Readin
         )
         chosen = {name: text[f"c{names.index(name)}"] for name in reading.kinds}
         data = _kept(engine, text.select(**chosen) if chosen else text, reading)
-        if (lines.quotes or len(names) == 1) and engine.con.execute("SELECT count(*) FROM data").fetchone() != (lines.records,):
+        if (lines.quotes or len(names) == 1) and engine.con.execute("SELECT count(*) FROM data").fetchone() != (
+            lines.records,
+        ):
             return None
     except duckdb.Error:
         return None
