@@ -16,9 +16,12 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from noiseledger.core.condition import Kind
 from noiseledger.data import Table
+from noiseledger.data.reading import Reading
 
-#: "mixed" is text where types are declared, and whatever each value is where they are not.
+#: How values are stored. "mixed" is text where an engine has one type for a column, and whatever each value is elsewhere;
+#: it is declared as a number.
 Type: TypeAlias = Literal["whole", "double", "text", "boolean", "date", "mixed"]
 Cell: TypeAlias = int | float | str | bool | date | None
 
@@ -29,6 +32,16 @@ _ARROW = {
     "boolean": pa.bool_(),
     "date": pa.date32(),
     "mixed": pa.string(),
+}
+
+
+_KINDS: dict[Type, Kind] = {
+    "whole": "number",
+    "double": "number",
+    "text": "text",
+    "boolean": "flag",
+    "date": "date",
+    "mixed": "number",
 }
 
 
@@ -43,9 +56,14 @@ class Dataset:
     def records(self) -> list[dict[str, Any]]:
         return [dict(zip(self.types, row, strict=True)) for row in self.rows]
 
+    @property
+    def reading(self) -> Reading:
+        """What is declared: the kind of each column."""
+        return Reading({name: _KINDS[kind] for name, kind in self.types.items()})
+
     def reference(self) -> Table:
         """Return the same data in memory, where each query's meaning is defined."""
-        return Table(self.records)
+        return Table(self.records, self.reading)
 
     def only(self, *types: Type) -> Dataset:
         """Return the columns of these types."""

@@ -22,8 +22,9 @@ from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.data import Source
 from noiseledger.data.commitment import Commitment
+from noiseledger.data.record import record_text
 from noiseledger.data.source import check_query
-from noiseledger.errors import DataMismatch
+from noiseledger.errors import DataMismatch, DataUnavailable
 
 Load = Callable[[Dataset], Source]
 
@@ -38,13 +39,14 @@ def _person(n: int) -> tuple[Any, ...]:
         None if n % 11 == 0 else n * 7 % 97 - 2,
         None if n % 13 == 0 else (n * n - 700) * 31 / 64,
         None if n % 7 == 0 else TOWNS[n % len(TOWNS)],
-        [*CODES, LINES][n % (len(CODES) + 1)],
+        CODES[n % len(CODES)],
         date(1950 + n, 1 + n % 12, 28) if n % 5 else None,
+        None if n % 3 == 0 else n % 2 == 0,
     )
 
 
 PEOPLE = Dataset(
-    {"age": "whole", "income": "double", "town": "text", "code": "text", "born": "date"},
+    {"age": "whole", "income": "double", "town": "text", "code": "text", "born": "date", "member": "boolean"},
     [_person(n) for n in range(90)],
 )
 
@@ -69,7 +71,16 @@ FILTERS = [
     "town IS NULL",
     "town IS NOT NULL",
     "age IS NULL OR income IS NULL",
-    "born = '1951-02-28'",
+    "born = DATE '1951-02-28'",
+    "born <> DATE '1951-02-28'",
+    "born < DATE '1951-02-28'",
+    "born BETWEEN DATE '1960-01-01' AND DATE '1970-12-31'",
+    "born NOT IN (DATE '1951-02-28', DATE '1952-03-28')",
+    "born IS NULL AND age > 35",
+    "member = TRUE",
+    "member <> TRUE",
+    "member IS NULL",
+    "NOT (member = FALSE OR born > DATE '1999-12-31')",
     "NOT (age > 60)",
     "NOT (age > 60 AND town = 'Ulm')",
     "NOT (age > 60 OR town = 'Ulm')",
@@ -87,8 +98,10 @@ class EngineConformance:
     examples = 25
     #: The types of columns that an engine can hold.
     types: Sequence[Type] = ("whole", "double", "text", "boolean", "date")
-    #: Whether whole numbers of 19 digits are exact; text files read them as doubles.
-    holds_64_bits = True
+    #: Whether doubles may be NaN and infinite.
+    not_finite = True
+    #: Whether text may have line breaks.
+    line_breaks = True
     #: Names of columns that it can hold.
     odd_names: Sequence[str] = (
         "select",
@@ -121,7 +134,7 @@ class EngineConformance:
     def test_it_knows_rows_and_columns(self, people: Source) -> None:
         reference = PEOPLE.reference()
         assert people.rows == reference.rows
-        assert dict(people.columns) == dict(reference.columns)
+        assert dict(people.kinds) == dict(reference.kinds)
 
     def test_filters_mean_the_same(self, people: Source) -> None:
         _assert_same(people, PEOPLE, [Query.share(where) for where in FILTERS])
@@ -130,18 +143,31 @@ class EngineConformance:
     def test_every_measure_means_the_same(self, people: Source) -> None:
         towns = Keys.of("town", ["Ulm", "Jena", "nowhere"])
         ages = Bins.of("age", [-2, 0, 18, 30.5, 60, 1000])
+        ages_by_income = Bins.of("income", [-1e6, 0, 1e6])
         queries = [Query.mean(AGE), Query.mean(INCOME), Query.count(), Query.share("town = 'Ulm'")]
         queries += [Query.histogram("age", [0, 20, 40, 60]), Query.histogram("income", [-1e6, -10.5, 0, "0.1", 1e6])]
         queries += [Query.counts_by("town", TOWNS), Query.counts_by("age", [5, 12, 33]), Query.share(by=towns)]
-        queries += [Query.counts_by("born", ["1951-02-28", "1952-03-28"]), Query.sum(AGE, by=towns)]
+        queries += [Query.counts_by("born", [date(1951, 2, 28), date(1952, 3, 28)]), Query.sum(AGE, by=towns)]
+        queries += [Query.count(by=Bins.of("born", [date(1950, 1, 1), date(1980, 5, 28), date(2030, 1, 1)]))]
+        queries += [Query.counts_by("member", [True, False]), Query.sum(AGE, "member = TRUE", by=ages_by_income)]
         queries += [Query.sum(INCOME, "age > 30", by=towns), Query.sum(INCOME, "town <> 'Ulm'", by=ages)]
         queries += [Query(Measure.MEAN, INCOME, by, groups) for by in [None] for groups in (towns, ages)]
         _assert_same(people, PEOPLE, queries)
 
     def test_literals_that_look_like_code_are_text(self, people: Source) -> None:
         queries = [Query.count(f"code = '{code.replace(chr(39), chr(39) * 2)}'") for code in CODES]
-        _assert_same(people, PEOPLE, [*queries, Query.counts_by("code", [*CODES, LINES])])
+        _assert_same(people, PEOPLE, [*queries, Query.counts_by("code", CODES)])
         assert people.rows == 90
+
+    def test_line_breaks_are_letters_where_a_record_may_have_them(self, load: Load) -> None:
+        data = Dataset({"t": "text", "n": "whole"}, [(LINES, 1), ("Ulm", 2), ("Ulm\n", 3), ("\nUlm", 4)])
+        if not self.line_breaks:
+            with pytest.raises(DataUnavailable, match=r"line 2: .*line break"):
+                load(data)
+            return
+        with closing(load(data)) as source:
+            _assert_same(source, data, [Query.counts_by("t", [LINES, "Ulm", "Ulm\n"])])
+            _assert_same_records(source, data)
 
     def test_every_grid_rounds_halves_up(self, load: Load) -> None:
         grids = [Fraction(grid) for grid in ("1", "10", "0.1", "0.01", "1/3", "0.7")]
@@ -151,7 +177,7 @@ class EngineConformance:
         types: dict[str, Type] = {f"x{i}": "double" for i in range(len(grids))}
         data = Dataset({**types, "n": "whole"}, rows)
         queries = [
-            Query.sum(Column.of(name, low * grid, high * grid, grid))
+            Query.sum(Column.of(name, low * grid, high * grid, grid, missing=low * grid))
             for i, grid in enumerate(grids)
             for name in (f"x{i}", "n")
             for low, high in ((-10, 10), (-9, -3))
@@ -163,12 +189,17 @@ class EngineConformance:
         whole = [2**63 - 1, -(2**63), 2**53 + 1, 0, 7]
         double = [1.7976931348623157e308, -1e308, 5e-324, -0.0, 1e22]
         data = Dataset({"n": "whole", "x": "double"}, list(zip(whole, double, strict=True)))
-        columns = [Column.of(name, low, 100, grid) for name in "nx" for low in (-100, 10) for grid in (1, 10, "0.1")]
+        columns = [
+            Column.of(name, low, 100, grid, missing=100)
+            for name in "nx"
+            for low in (-100, 10)
+            for grid in (1, 10, "0.1")
+        ]
         filters = ["n > 1000", "n < -1000", "n = 9007199254740992", "x > 1e300", "x < 0", "x = 0", "x > 0", "n = 7"]
         with closing(load(data)) as source:
             _assert_same(source, data, [Query.sum(column) for column in columns])
-            if self.holds_64_bits:
-                _assert_same(source, data, [Query.count(where) for where in filters])
+            _assert_same(source, data, [Query.count(where) for where in filters])
+            _assert_same_records(source, data)
 
     def test_a_missing_value_counts_as_the_rule_says(self, load: Load) -> None:
         data = Dataset({"n": "whole", "x": "double"}, [(5, None), (None, 2.5), (None, None), (200, -7.0)])
@@ -178,14 +209,15 @@ class EngineConformance:
         with closing(load(data)) as source:
             _assert_same(source, data, queries)
             assert source.totals(Query.sum(Column.of("n", -3, 100, missing=7))) == [5 + 7 + 7 + 100]
-            with pytest.raises(DataMismatch, match=r"column n has missing values"):
-                check_query(Query.sum(Column.of("n", 0, 100)), source.columns)
+            with pytest.raises(DataMismatch, match=r"column n has no value for missing ones"):
+                check_query(Query.sum(Column.of("n", 0, 100)), source.kinds)
 
     def test_a_sum_may_be_larger_than_64_bits(self, load: Load) -> None:
         rows = 10_001
         data = Dataset({"n": "whole", "x": "double"}, [(2**50 - k, 2.0**49 - k / 2) for k in range(rows)])
-        top, low = Column.of("n", 0, 2**50), Column.of("n", -(2**50), -(2**50) + 1)
-        queries = [Query.sum(top), Query.sum(low), Query.sum(Column.of("x", 0, 2**49, "0.5"))]
+        top = Column.of("n", 0, 2**50, missing=0)
+        low = Column.of("n", -(2**50), -(2**50) + 1, missing=-(2**50))
+        queries = [Query.sum(top), Query.sum(low), Query.sum(Column.of("x", 0, 2**49, "0.5", missing=0))]
         queries += [
             Query.sum(top, "n > 1125899906840000"),
             Query.sum(top, by=Bins.of("x", [0, 2**48, 2**49 - 9, 2**50])),
@@ -210,25 +242,24 @@ class EngineConformance:
         with closing(load(data)) as source:
             _assert_same(source, data, queries)
 
-    def test_text_in_a_number_column_is_refused_by_the_columns_name(self, load: Load) -> None:
-        data = Dataset({"n": "mixed", "m": "whole"}, [(1, 1), ("secret", 2), (3, 3)])
-        queries = [Query.sum(Column.of("n", 0, 1)), Query.count("n > 2"), Query.histogram("n", [0, 1, 2])]
+    def test_a_word_among_numbers_is_that_records_missing_value(self, load: Load) -> None:
+        data = Dataset({"n": "mixed", "m": "whole"}, [(1, 1), ("secret", 2), (3, 3), (" 2.5 ", 4), ("1_000", 5)])
+        queries = [Query.sum(Column.of("n", 0, 9, missing=7)), Query.count("n > 2"), Query.histogram("n", [0, 1, 2, 3])]
         with closing(load(data)) as source:
-            for query in queries:
-                with pytest.raises(DataMismatch, match=r"column n has values that are not numbers") as caught:
-                    check_query(query, source.columns)
-                assert "secret" not in str(caught.value)
+            _assert_same(source, data, [*queries, Query.count("n IS NULL")])
+            assert source.totals(queries[0]) == [1 + 7 + 3 + 3 + 7]
+            assert "secret" not in str(list(source.records()))
 
     def test_any_name_of_a_column_is_only_a_name(self, load: Load) -> None:
         rows = [[i * k % 7 for k in range(len(self.odd_names))] for i in range(1, 20)]
         data = Dataset(dict.fromkeys(self.odd_names, "whole"), rows)
         with closing(load(data)) as source:
-            assert list(source.columns) == list(self.odd_names)
+            assert list(source.kinds) == list(self.odd_names)
             for name in self.odd_names:
                 where = f'"{name.replace(chr(34), chr(34) * 2)}" > 3'
                 by = Keys.of(name, [1, 2, 3])
-                _assert_same(source, data, [Query.count(where), Query.sum(Column.of(name, 1, 5), where)])
-                _assert_same(source, data, [Query.count(by=by), Query.sum(Column.of(name, 1, 5), by=by)])
+                _assert_same(source, data, [Query.count(where), Query.sum(Column.of(name, 1, 5, missing=1), where)])
+                _assert_same(source, data, [Query.count(by=by), Query.sum(Column.of(name, 1, 5, missing=1), by=by)])
 
     def test_the_commitment_is_that_of_the_same_records_in_any_order(self, load: Load) -> None:
         data = PEOPLE.only(*self.types)
@@ -248,14 +279,9 @@ class EngineConformance:
             with closing(load(data)) as source:
                 assert source.rows == len(data.rows)
                 _assert_same(source, data, queries)
-                expected = Commitment(data.reference().records(), SECRET).root
-                assert Commitment(source.records(), SECRET).root == expected
+                _assert_same_records(source, data)
 
         agree()
-
-
-class BooleanConformance:
-    """True of engines that know true and false."""
 
     def test_true_is_not_one(self, load: Load) -> None:
         data = Dataset({"b": "boolean", "n": "whole"}, [(True, 1), (False, 0), (None, 1), (True, None)])
@@ -264,33 +290,37 @@ class BooleanConformance:
         queries += [Query.count("b IN (FALSE)"), Query.count("b IS NULL")]
         with closing(load(data)) as source:
             _assert_same(source, data, queries)
-            for query in (Query.count("b = 1"), Query.sum(Column.of("b", 0, 1)), Query.counts_by("b", [0, 1])):
-                with pytest.raises(DataMismatch, match=r"column b has values that are not numbers"):
-                    check_query(query, source.columns)
+            for query in (Query.count("b = 1"), Query.counts_by("b", [0, 1])):
+                with pytest.raises(DataMismatch, match=r"column b is declared as flag"):
+                    check_query(query, source.kinds)
             assert {record.get("b") for record in source.records()} == {True, False, None}
             assert all(isinstance(record.get("b"), bool | None) for record in source.records())
 
-
-class NotFiniteConformance:
-    """True of engines that hold doubles which are no numbers."""
-
     def test_nan_and_infinity_are_missing(self, load: Load) -> None:
+        if not self.not_finite:
+            pytest.skip("This engine cannot hold them.")
         data = Dataset({"x": "double"}, [[1.5], [nan], [inf], [-inf], [None], [-2.0]])
         queries = [Query.sum(Column.of("x", -1, 100, "0.5", missing=50)), Query.count("x > 0"), Query.count("x <= 0")]
         queries += [Query.count("x IS NULL"), Query.count("x <> 1.5"), Query.histogram("x", [-10, 0, 10])]
         with closing(load(data)) as source:
-            assert source.columns["x"].has_missing
             _assert_same(source, data, queries)
             assert source.totals(queries[0]) == [3 + 4 * 100 - 2]
-            expected = Commitment(data.reference().records(), SECRET).root
-            assert Commitment(source.records(), SECRET).root == expected
+            _assert_same_records(source, data)
 
 
 def _assert_same(source: Source, data: Dataset, queries: Sequence[Query]) -> None:
     reference = data.reference()
     for query in queries:
-        if data.rows:
-            check_query(query, source.columns)
+        check_query(query, source.kinds)
         found = list(source.totals(query))
         assert found == list(reference.totals(query)), query.canonical
         assert all(type(total) is int for total in found)
+
+
+def _assert_same_records(source: Source, data: Dataset) -> None:
+    assert same_records(source, data.reference())
+
+
+def same_records(one: Source, other: Source) -> bool:
+    """Say whether two sources have the same records, in any order, to the last bit."""
+    return sorted(map(record_text, one.records())) == sorted(map(record_text, other.records()))

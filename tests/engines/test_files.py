@@ -15,31 +15,32 @@ import pyarrow.parquet as pq
 import pytest
 
 from engines.dataset import Dataset, write_csv, write_duckdb, write_parquet, write_sqlite
-from engines.suite import SECRET, BooleanConformance, EngineConformance, Load, NotFiniteConformance
+from engines.suite import SECRET, EngineConformance, Load
 from noiseledger.core.query import Column, Query
 from noiseledger.data import Source, Table
 from noiseledger.data.commitment import Commitment
 from noiseledger.data.engines.files import open_file
+from noiseledger.data.formats import Format
+from noiseledger.data.reading import Reading
 from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput
 
 
-def _loading(write: Callable[[Dataset, Path], Path], folder: Path) -> Load:
+def _loading(write: Callable[[Dataset, Path], Path], folder: Path, form: Format) -> Load:
     numbers = count()
 
     def load(data: Dataset) -> Source:
-        return open_file(write(data, folder / f"people{next(numbers)}"))
+        return open_file(write(data, folder / f"people{next(numbers)}"), form, data.reading)
 
     return load
 
 
-class TestCsv(EngineConformance, NotFiniteConformance):
-    types = ("whole", "double", "text", "date")
-    holds_64_bits = False
+class TestCsv(EngineConformance):
+    line_breaks = False
 
     @pytest.fixture(scope="class")
     @classmethod
     def load(cls, tmp_path_factory: pytest.TempPathFactory) -> Load:
-        return _loading(write_csv, tmp_path_factory.mktemp("csv"))
+        return _loading(write_csv, tmp_path_factory.mktemp("csv"), "csv")
 
 
 CENSUS = resources.files("noiseledger.data") / "acs12.csv"
@@ -114,27 +115,25 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
         assert list(source.columns) == ["n", "t"]
 
 
-class TestParquet(EngineConformance, BooleanConformance, NotFiniteConformance):
+class TestParquet(EngineConformance):
     @pytest.fixture(scope="class")
     @classmethod
     def load(cls, tmp_path_factory: pytest.TempPathFactory) -> Load:
-        return _loading(write_parquet, tmp_path_factory.mktemp("parquet"))
+        return _loading(write_parquet, tmp_path_factory.mktemp("parquet"), "parquet")
 
 
-class TestDuckDb(EngineConformance, BooleanConformance, NotFiniteConformance):
+class TestDuckDb(EngineConformance):
     @pytest.fixture(scope="class")
     @classmethod
     def load(cls, tmp_path_factory: pytest.TempPathFactory) -> Load:
-        return _loading(write_duckdb, tmp_path_factory.mktemp("duckdb"))
+        return _loading(write_duckdb, tmp_path_factory.mktemp("duckdb"), "duckdb")
 
 
-class TestSqlite(EngineConformance, NotFiniteConformance):
-    types = ("whole", "double", "text", "date")
-
+class TestSqlite(EngineConformance):
     @pytest.fixture(scope="class")
     @classmethod
     def load(cls, tmp_path_factory: pytest.TempPathFactory) -> Load:
-        return _loading(write_sqlite, tmp_path_factory.mktemp("sqlite"))
+        return _loading(write_sqlite, tmp_path_factory.mktemp("sqlite"), "sqlite")
 
 
 def test_sqlite_integers_among_reals_are_doubles(tmp_path: Path) -> None:

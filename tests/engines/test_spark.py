@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import count
 from pathlib import Path
@@ -12,10 +12,14 @@ from pathlib import Path
 import pytest
 
 from engines.dataset import Dataset, write_csv, write_parquet
-from engines.suite import BooleanConformance, EngineConformance, Load, NotFiniteConformance
-from noiseledger.data import Source
+from engines.law import READING, Law, RawRecord, Store
+from engines.suite import EngineConformance, Load
+from engines.test_law import write_lines, write_text_parquet
+from noiseledger.core.query import Query
+from noiseledger.data import Source, Table
 from noiseledger.data.engines import spark
 from noiseledger.data.engines.spark import open_spark
+from noiseledger.data.reading import Reading
 from noiseledger.errors import DataUnavailable
 
 
@@ -27,9 +31,8 @@ def quick_java() -> Iterator[None]:
         yield
 
 
-class TestSparkCsv(EngineConformance, NotFiniteConformance):
-    types = ("whole", "double", "text", "date")
-    holds_64_bits = False
+class TestSparkCsv(EngineConformance):
+    line_breaks = False
     examples = 3
 
     @pytest.fixture(scope="class")
@@ -40,13 +43,12 @@ class TestSparkCsv(EngineConformance, NotFiniteConformance):
         spark._session().conf.set("spark.sql.codegen.wholeStage", "false")
 
         def load(data: Dataset) -> Source:
-            # Where lines end in two characters, Spark takes these two for one in a field as well.
-            return open_spark(write_csv(data, folder / f"people {next(numbers)}.csv", line_end="\n"))
+            return open_spark(write_csv(data, folder / f"people {next(numbers)}.csv"), "csv", data.reading)
 
         return load
 
 
-class TestSparkParquet(EngineConformance, BooleanConformance, NotFiniteConformance):
+class TestSparkParquet(EngineConformance):
     examples = 3
 
     @pytest.fixture(scope="class")
@@ -61,40 +63,87 @@ class TestSparkParquet(EngineConformance, BooleanConformance, NotFiniteConforman
             place.mkdir()
             write_parquet(Dataset(data.types, data.rows[::2]), place / "even.parquet")
             write_parquet(Dataset(data.types, data.rows[1::2]), place / "odd.parquet")
-            return open_spark(place)
+            return open_spark(place, "parquet", data.reading)
 
         return load
 
 
+class TestLawCsv(Law):
+    pairs = 2
+
+    def reference(self, records: Sequence[RawRecord]) -> Table | None:
+        return None
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def store(cls, tmp_path_factory: pytest.TempPathFactory) -> Store:
+        folder, numbers = tmp_path_factory.mktemp("law"), count()
+        return lambda records: open_spark(write_lines(records, folder / f"{next(numbers)}.csv"), "csv", READING)
+
+
+class TestLawParquet(Law):
+    pairs = 2
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def store(cls, tmp_path_factory: pytest.TempPathFactory) -> Store:
+        folder, numbers = tmp_path_factory.mktemp("law"), count()
+
+        def store(records: Sequence[RawRecord]) -> Source:
+            file = write_text_parquet(records, folder / f"{next(numbers)}.parquet")
+            return open_spark(file, "parquet", READING)
+
+        return store
+
+
+def test_text_written_with_a_collation_is_its_letters(tmp_path: Path) -> None:
+    towns = ["Ulm"] * 100 + ["ULM"]
+    frame = spark._session().createDataFrame([(town,) for town in towns], "t STRING COLLATE UTF8_LCASE")
+    frame.write.parquet(str(tmp_path / "people"))
+    with closing(open_spark(tmp_path / "people", "parquet", Reading({"t": "text"}))) as source:
+        assert source.totals(Query.counts_by("t", ["Ulm", "ULM", "ulm"])) == [1, 100, 0]
+
+
+def test_the_names_of_folders_are_text(tmp_path: Path) -> None:
+    for zone in ("zip=01067", "zip=X"):
+        (tmp_path / "people" / zone).mkdir(parents=True)
+        write_parquet(Dataset({"n": "whole"}, [[1], [2]]), tmp_path / "people" / zone / "a.parquet")
+    with closing(open_spark(tmp_path / "people", "parquet", Reading({"zip": "text"}))) as source:
+        assert source.totals(Query.counts_by("zip", ["01067", "1067", "X"])) == [2, 0, 2]
+
+
 def test_integers_beside_missing_values_keep_every_digit(tmp_path: Path) -> None:
     file = write_parquet(Dataset({"n": "whole"}, [[2**53 + 1], [None], [-(2**63)]]), tmp_path / "people.parquet")
-    with closing(open_spark(file)) as source:
+    with closing(open_spark(file, "parquet", Reading({"n": "number"}))) as source:
         assert [record["n"] for record in source.records()] == [2**53 + 1, None, -(2**63)]
 
 
 @pytest.mark.parametrize(
     ("content", "hint"),
     [
-        (b"n,x\n1,secret,3\n", "as many fields in every line"),
-        (b"n,n\n1,2\n", "a name of its own"),
-        (b"n,N\n1,2\n", "a name of its own"),
-        (b"SQLite format 3\0 and so on", "database file: leave out engine"),
+        (b"n,x\n1,secret,3\n", "line 2: expected 2 fields"),
+        (b'n,x\n1,2\n1,"secret\n', "line 3: a quote is not closed"),
+        (b"n,x\n1,2\nn,x\n", "line 3: it repeats the names"),
+        (b"n,n\n1,2\n", "have the same name"),
+        (b"n,N\n1,2\n", "have the same name"),
     ],
 )
 def test_what_cannot_be_read_is_said_without_a_value(tmp_path: Path, content: bytes, hint: str) -> None:
     file = tmp_path / "people.csv"
     file.write_bytes(content)
     with pytest.raises(DataUnavailable, match=hint) as caught:
-        list(open_spark(file).records())
+        open_spark(file, "csv", Reading({"n": "number"}))
     assert "secret" not in str(caught.value)
 
 
 def test_a_place_that_is_not_there_or_not_one_place_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataUnavailable, match="no such file"):
-        open_spark(tmp_path / "absent.csv")
+        open_spark(tmp_path / "absent.csv", "csv", Reading())
     pattern = write_csv(Dataset({"n": "whole"}, [[1]]), tmp_path / "people*.csv")
     with pytest.raises(DataUnavailable, match="for a pattern: rename it"):
-        open_spark(pattern)
+        open_spark(pattern, "csv", Reading())
+    with pytest.raises(DataUnavailable, match="database file: leave out engine"):
+        open_spark(pattern, "sqlite", Reading())
 
 
 def test_without_java_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,13 +159,15 @@ def test_it_prints_nothing_and_listens_on_loopback_only(tmp_path: Path) -> None:
 from pathlib import Path
 from noiseledger.core.query import Column, Query
 from noiseledger.data.engines.spark import open_spark
+from noiseledger.data.reading import Reading
 
 def listening():
     lines = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/net", name).read_text().splitlines()[1:]]
     return {{line[1] for line in lines if line[3] == "0A"}}
 
 before = listening()
-print(open_spark(Path({str(file)!r})).totals(Query.sum(Column.of("n", 0, 5))))
+people = open_spark(Path({str(file)!r}), "csv", Reading({{"n": "number"}}))
+print(people.totals(Query.sum(Column.of("n", 0, 5, missing=0))))
 new = listening() - before
 assert new, "Spark listens nowhere, so this test tests nothing"
 print({{address.partition(":")[0] for address in new}})

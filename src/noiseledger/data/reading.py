@@ -35,8 +35,8 @@ KINDS: tuple[Kind, ...] = ("number", "text", "flag", "date")
 NUMBER = r" *[+-]?([0-9]+({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]{{1,3}})? *"
 #: Longer texts are no numbers: every engine reads any number of this length.
 NUMBER_LENGTH = 255
-TRUE = r" *([tT][rR][uU][eE]|[tT]|[yY][eE][sS]|[yY]|1) *"
-FALSE = r" *([fF][aA][lL][sS][eE]|[fF]|[nN][oO]|[nN]|0) *"
+TRUE = r" *([tT][rR][uU][eE]|[tT]|[yY][eE][sS]|[yY]|1([.]0+)?) *"
+FALSE = r" *([fF][aA][lL][sS][eE]|[fF]|[nN][oO]|[nN]|0([.]0+)?) *"
 _YEAR = r"([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
 _LEAP = r"([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)"
 _DAY = (
@@ -49,8 +49,8 @@ DATE_LENGTH = 10
 
 #: Up to here a double without a fraction stands for one whole number, and its digits are its text.
 WHOLE_DOUBLES = 2**53
-#: Larger decimals have no text.
-LARGE_DECIMAL = Decimal("1e38")
+#: A whole number of more digits has no text: it is more than engines hold.
+WHOLE_DIGITS = 38
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,13 @@ def _text(reading: Reading, value: object) -> str | None:
         return None
     if isinstance(value, float):
         return str(int(value)) if isfinite(value) and value.is_integer() and abs(value) <= WHOLE_DOUBLES else None
-    if isinstance(value, Decimal):
-        large = not value.is_finite() or abs(value) >= LARGE_DECIMAL
+    if isinstance(value, int | Decimal | Fraction):
+        if isinstance(value, Decimal) and not value.is_finite():
+            return None
+        # Not abs, which would round a Decimal.
+        large = not -(10**WHOLE_DIGITS) < value < 10**WHOLE_DIGITS
         return str(int(value)) if not large and value == int(value) else None
-    if isinstance(value, Fraction):
-        return str(value) if value.denominator == 1 else None
-    if isinstance(value, int | UUID) or type(value) is date:
+    if isinstance(value, UUID) or type(value) is date:
         return str(value)
     return None
 

@@ -47,7 +47,7 @@ def open_file(
             return _open_csv(file, reading, dialect or Dialect())
         if form == "parquet":
             engine = ibis.duckdb.connect(**_SETTINGS)
-            return _relation(engine, engine.read_parquet(_literal(file)), reading)
+            return _relation(engine, engine.read_parquet(_literal(file), hive_partitioning=False), reading)
         return _open_duckdb(file, table, reading) if form == "duckdb" else _open_sqlite(file, table, reading)
     except (duckdb.Error, sqlite3.Error) as error:
         # What the engine says may quote a value, so only the kind of failure is passed on.
@@ -91,11 +91,14 @@ def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Readin
             nullstr=_NO_NULL,
             allow_quoted_nulls=False,
             strict_mode=True,
+            compression="none",
+            hive_partitioning=False,
         )
         chosen = {name: text[f"c{names.index(name)}"] for name in reading.kinds}
         data = _kept(engine, text.select(**chosen) if chosen else text, reading)
-        if lines.quotes and engine.con.execute("SELECT count(*) FROM data").fetchone() != (lines.records,):
-            engine.con.execute("DROP TABLE data")
+        if (lines.quotes or len(names) == 1) and engine.con.execute("SELECT count(*) FROM data").fetchone() != (
+            lines.records,
+        ):
             return None
     except duckdb.Error:
         return None
@@ -105,25 +108,21 @@ def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Readin
 def _read_line_by_line(engine: Any, file: Path, names: Sequence[str], reading: Reading, dialect: Dialect) -> ir.Table:
     """Read as the rule is written: for other encodings, and where a line is in doubt, which is named."""
     places = [names.index(name) for name in reading.kinds] or [0]
-    schema = pa.schema([(names[place], pa.string()) for place in places])
+    schema = pa.schema([(names[place], pa.large_string()) for place in places])
     records = records_of(file, dialect)
 
     def batches() -> Iterator[pa.RecordBatch]:
         while batch := list(islice(records, _BATCH_ROWS)):
-            columns = [pa.array([_encodable(fields[place]) for fields in batch], pa.string()) for place in places]
+            columns = [pa.array([fields[place] for fields in batch], pa.large_string()) for place in places]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     engine.con.register("lines", pa.Table.from_batches(batches(), schema))
     return _kept(engine, engine.table("lines"), reading)
 
 
-def _encodable(field: str) -> str:
-    """Return text that other programs take: UTF-16 may have halves of characters."""
-    return field.encode("utf-8", "replace").decode() if not field.isascii() else field
-
-
 def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
     """Read the fields once, into memory: to read a text file again for every query would take its time."""
+    engine.con.execute("DROP TABLE IF EXISTS data")  # what is left of an attempt that failed
     table: ir.Table = engine.create_table("data", read_by_rule(text, reading), temp=True)
     return table
 
@@ -147,8 +146,10 @@ def _without_collation(engine: Any, data: ir.Table, reading: Reading) -> ir.Tabl
         else _quoted(name)
         for name in reading.kinds
     ]
+    schema = {name: data[name].type() for name in reading.kinds} or {"one": "int32"}
     # The names are quoted, and the table's own.
-    return engine.sql(f"SELECT {', '.join(parts) or '1 AS one'} FROM {_quoted(data.get_name())}")  # noqa: S608
+    select = f"SELECT {', '.join(parts) or '1 AS one'} FROM {_quoted(data.get_name())}"  # noqa: S608
+    return engine.sql(select, schema=ibis.schema(schema))
 
 
 def _open_sqlite(file: Path, table: str | None, reading: Reading) -> Relation:
@@ -160,7 +161,7 @@ def _open_sqlite(file: Path, table: str | None, reading: Reading) -> Relation:
         run.execute("BEGIN")  # one state of the file throughout
         names = run.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
         source = _quoted(_choose(file, table, [name for (name,) in names if not name.startswith("sqlite_")]))
-        check_columns(reading.kinds, [name for (_, name, *_) in run.execute(f"PRAGMA table_info({source})")])
+        check_columns(reading.kinds, [name for (_, name, *_) in run.execute(f"PRAGMA table_xinfo({source})")])
         schema = pa.schema([(name, _ARROW[kind]) for name, kind in reading.kinds.items()] or [("one", pa.int64())])
         content = pa.Table.from_batches(_sqlite_batches(run, source, reading, schema), schema)
     engine.con.register("data", content)
@@ -192,7 +193,7 @@ def _sqlite_value(reading: Reading, name: str, value: object) -> Any:
 
 _ARROW: dict[Kind, pa.DataType] = {
     "number": pa.float64(),
-    "text": pa.string(),
+    "text": pa.large_string(),
     "flag": pa.bool_(),
     "date": pa.date32(),
 }

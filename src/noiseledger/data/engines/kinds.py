@@ -13,7 +13,16 @@ import ibis
 import ibis.expr.types as ir
 
 from noiseledger.core.condition import Kind
-from noiseledger.data.reading import DATE, DATE_LENGTH, FALSE, NUMBER_LENGTH, TRUE, WHOLE_DOUBLES, Reading
+from noiseledger.data.reading import (
+    DATE,
+    DATE_LENGTH,
+    FALSE,
+    NUMBER_LENGTH,
+    TRUE,
+    WHOLE_DIGITS,
+    WHOLE_DOUBLES,
+    Reading,
+)
 from noiseledger.data.table import check_columns
 
 _LARGEST_DOUBLE = 1.7976931348623157e308
@@ -60,17 +69,21 @@ class _Rule:
 
     def _parsed_number(self, column: ir.Column) -> ir.Column:
         # Whether it is a number is decided before it is converted: engines accept more than the rule does.
-        decimal = self._reading.decimal
-        digits = column if decimal == "." else column.replace(decimal, ".")
-        is_number = self._matches(column, self._reading.number) & (column.length() <= NUMBER_LENGTH)
+        given, decimal = self._without_missing(column), self._reading.decimal
+        digits = given if decimal == "." else given.replace(decimal, ".")
+        is_number = self._matches(given, self._reading.number) & (given.length() <= NUMBER_LENGTH)
         return _finite(ibis.ifelse(is_number, digits, ibis.null("string")).try_cast("float64"))
 
     def _text(self, column: ir.Column) -> ir.Column:
         kind = column.type()
         if kind.is_string():
             return ibis.ifelse(column == "", ibis.null("string"), self._without_missing(column))
-        if _is_whole(kind) or kind.is_uuid() or (kind.is_decimal() and kind.scale == 0):
+        if kind.is_integer() or kind.is_uuid():
             return column.cast("string")
+        if kind.is_decimal():
+            digits = column.cast("string")
+            is_whole_number = self._matches(digits, rf"-?[0-9]{{1,{WHOLE_DIGITS}}}([.]0+)?")
+            return ibis.ifelse(is_whole_number, digits.split(".")[0], ibis.null("string"))
         if kind.is_date():
             return self._date(column)
         if not kind.is_numeric() or kind.is_boolean():
@@ -91,12 +104,13 @@ class _Rule:
     def _date(self, column: ir.Column) -> ir.Column:
         kind = column.type()
         if kind.is_timestamp() and kind.timezone is None:
-            column = column.date().cast("string")
+            given = column.date().cast("string")
         elif kind.is_date():
-            column = column.cast("string")
-        elif not kind.is_string():
+            given = column.cast("string")
+        elif kind.is_string():
+            given = self._without_missing(column)
+        else:
             return ibis.null("string")
-        given = self._without_missing(column)
         return ibis.ifelse(self._matches(given, DATE), _stripped(given).left(DATE_LENGTH), ibis.null("string"))
 
     def _without_missing(self, column: ir.Column) -> ir.Column:

@@ -38,7 +38,10 @@ def open_mongodb(url: str, collection: str, reading: Reading) -> Documents:
     try:
         client = MongoClient(_with_timeout(url), appname="noiseledger")
         # Dates that Python cannot hold are handed out as numbers of milliseconds instead of failing.
-        codec = CodecOptions[dict[str, Any]](datetime_conversion=DatetimeConversion.DATETIME_AUTO)
+        # Bytes that are no text become the character U+FFFD, in that value alone.
+        codec = CodecOptions[dict[str, Any]](
+            datetime_conversion=DatetimeConversion.DATETIME_AUTO, unicode_decode_error_handler="replace"
+        )
         database = client.get_default_database(codec_options=codec)
         found = collection in database.list_collection_names()
     except (PyMongoError, BSONError, ValueError) as error:
@@ -52,7 +55,13 @@ def open_mongodb(url: str, collection: str, reading: Reading) -> Documents:
     if not found:
         client.close()
         raise DataUnavailable(f"The database has no collection {collection}: check its name.")
-    return Documents(client, database[collection], reading)
+    documents = Documents(client, database[collection], reading)
+    try:
+        documents.rows  # noqa: B018 - whatever cannot be read fails now, and not when somebody asks
+    except DataUnavailable:
+        client.close()
+        raise
+    return documents
 
 
 def _with_timeout(url: str) -> str:
@@ -68,7 +77,7 @@ class Documents:
     def __init__(
         self, client: MongoClient[dict[str, Any]], collection: Collection[dict[str, Any]], reading: Reading
     ) -> None:
-        """Keep the connection; nothing is read yet."""
+        """Keep the connection."""
         self._client = client
         self._collection = collection
         self._reading = reading
@@ -76,7 +85,7 @@ class Documents:
     @cached_property
     def rows(self) -> int:
         """The number of records."""
-        return sum(1 for _ in self._documents(()))
+        return sum(1 for _ in self.records())
 
     @property
     def kinds(self) -> Mapping[str, Kind]:

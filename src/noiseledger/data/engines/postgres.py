@@ -18,7 +18,7 @@ from noiseledger.data.engines.kinds import read_by_rule
 from noiseledger.data.engines.relation import Relation
 from noiseledger.data.reading import NUMBER_LENGTH, Reading
 from noiseledger.data.table import check_columns
-from noiseledger.errors import DataUnavailable
+from noiseledger.errors import DataUnavailable, NoiseledgerError
 
 _CONNECT_SECONDS = 10
 #: So that values read the same on every server.
@@ -28,6 +28,8 @@ _SETTINGS: tuple[LiteralString, ...] = (
     "SET extra_float_digits = 1",
     "SET standard_conforming_strings = on",
     "SET client_encoding = 'UTF8'",
+    # How long a query takes must not decide whether it is answered.
+    "SET statement_timeout = 0",
 )
 # Half the least double, and what rounds to infinity: beyond them the server would fail rather than round.
 _VANISHES = "0." + str(5**1075).zfill(1075)
@@ -45,6 +47,8 @@ _DOUBLE = ("CAST({} AS double precision)", "float64")
 _DECIMAL = (_NEAREST, "float64")
 # Of a decimal, the digits of a whole number, as for every other type.
 _DIGITS = ("CASE WHEN {0} = trunc({0}) AND abs({0}) < 1e38 THEN CAST(trunc({0}) AS text) END", "string")
+# Exactly, since what is nearly one is no flag.
+_ONE_OR_ZERO = ("CASE WHEN {0} = 1 THEN TRUE WHEN {0} = 0 THEN FALSE END", "boolean")
 _BOOLEAN = ("{}", "boolean")
 _TEXT = ('CAST({} AS text) COLLATE "C"', "string")
 _OTHER = ("CAST(NULL AS text)", "string")
@@ -81,6 +85,9 @@ def open_postgres(url: str, table: str, reading: Reading) -> Relation:
             f"The table {table} cannot be read ({_kind(error)}): check its name, with its schema if it needs one, and "
             "that the account may read it."
         ) from None
+    except NoiseledgerError:
+        connection.close()
+        raise
 
 
 def _relation(connection: Connection, table: str, reading: Reading) -> Relation:
@@ -117,6 +124,8 @@ def _types(connection: Connection, source: sql.Identifier) -> dict[str, str]:
 def _read(type: str, kind: Kind, reading: Reading) -> tuple[str, str]:
     if type == "numeric" and kind == "text":
         return _DIGITS
+    if type == "numeric" and kind == "flag":
+        return _ONE_OR_ZERO
     if type == "text" and kind == "number":
         return _parsed(reading), "float64"
     return _TEXT if type == "text" else _READ.get(type, _OTHER)

@@ -2,7 +2,8 @@
 
 Why the promise holds: each record's contribution is clamped and put on its grid inside the engine, by the same
 arithmetic as :meth:`noiseledger.core.query.Column.on_grid`, before anything is added up; values are read one by one
-(:mod:`noiseledger.data.engines.kinds`); sums are of integers that cannot overflow. Names and literals enter as expressions, never as text pasted into a statement.
+(:mod:`noiseledger.data.engines.kinds`); sums are of integers that cannot overflow. Names and literals enter as
+expressions, never as text pasted into a statement.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 from operator import and_, or_
 from typing import Any
 
@@ -57,16 +58,35 @@ class Relation:
         kinds: Mapping[str, Kind],
         failures: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Keep the table; nothing is read yet. The engine's ``failures`` are turned into ours: what it says may quote a value."""
+        """Keep the table, and read every value once: whatever cannot be read fails now, and not when somebody asks.
+
+        The engine's ``failures`` are turned into ours: what it says may quote a value.
+        """
         self._engine = engine
         self._failures = failures
         self._table = table
         self.kinds = dict(kinds)
+        #: The number of records.
+        self.rows = self._read_once()
 
-    @cached_property
-    def rows(self) -> int:
-        """The number of records."""
-        return int(self._run(self._table.aggregate(rows=self._table.count()))[0]["rows"])
+    def _read_once(self) -> int:
+        try:
+            return self._read(list(self.kinds))
+        except self._failures as error:
+            for name in self.kinds:
+                try:
+                    self._read([name])
+                except self._failures:
+                    raise DataUnavailable(
+                        f"The column {name} has a value that the engine cannot read ({type(error).__name__}): correct it "
+                        "in the data, or leave the column out."
+                    ) from None
+            raise
+
+    def _read(self, names: Sequence[str]) -> int:
+        read = {f"column_{place}": self._table[name].count() for place, name in enumerate(names)}
+        (found,) = self._stream(self._table.aggregate(rows=self._table.count(), **read))
+        return int(found["rows"])
 
     def records(self) -> Iterator[Record]:
         """Yield the records."""

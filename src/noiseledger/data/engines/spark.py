@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import warnings
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -86,7 +87,7 @@ def open_spark(path: Path, form: Format, reading: Reading, dialect: Dialect | No
         frame = _read_csv(path, dialect or Dialect(), reading) if form == "csv" else _read_parquet(path)
         frame.createOrReplaceTempView(name := f"noiseledger_{uuid4().hex}")
         # To Java, $ is also before a line break at the end.
-        return _Relation(engine, read_by_rule(engine.table(name), reading, end=r"\\z"), reading.kinds, _FAILURES)
+        return _Relation(engine, read_by_rule(engine.table(name), reading, end=r"\z"), reading.kinds, _FAILURES)
     except _FAILURES as error:
         # What the engine says may quote a value, so only the kind of failure is passed on.
         raise DataUnavailable(f"{path} cannot be read as {form} by Spark ({type(error).__name__}).") from None
@@ -118,7 +119,7 @@ def _read_csv(file: Path, dialect: Dialect, reading: Reading) -> DataFrame:
     lines = _session().read.text(_literal(file), lineSep="\n").select(make_valid_utf8("value").alias("line"))
     lines = lines.select(regexp_replace("line", r"\r\z", "").alias("line"))
     if header is not None:
-        lines = lines.where(regexp_replace("line", r"\A\x{FEFF}", "") != lit(header))
+        lines = lines.where(col("line") != lit(header))
     if len(names) > 1:
         lines = lines.where(length("line") > 0)
     fields = lines.select(_cut(dialect).alias("fields"))
@@ -134,8 +135,14 @@ def _check_lines(file: Path, dialect: Dialect) -> str | None:
     """
     for _ in records_of(file, dialect):  # raises at a line that is no record
         pass
+    with file.open("rb") as stream:
+        mark = stream.read(len(BOM_UTF8)) == BOM_UTF8
+    if mark and not dialect.header:
+        raise DataUnavailable(f"{file}, line 1: it begins with a byte order mark, which Spark cannot tell from text.")
+    if not dialect.header:
+        return None
     lines = lines_of(file, dialect)
-    header = next(lines)[1] if dialect.header else None
+    header = ("\N{BYTE ORDER MARK}" if mark else "") + next(lines)[1]
     for number, line in lines:
         if line == header:
             raise DataUnavailable(f"{file}, line {number}: it repeats the names of the columns: remove it.")
@@ -149,9 +156,9 @@ def _cut(dialect: Dialect) -> Column:
     if not quote:
         return plain
     # One after the other, from where a field begins to where it ends; quotes within are doubled.
-    token = (
-        rf"(?<=^|{delimiter})(?: *{quote}(?:[^{quote}]|{quote}{quote})*+{quote} *|[^{delimiter}]*+)(?={delimiter}|\z)"
-    )
+    # Possessive throughout: what Java can go back to, it keeps on a stack that a long field overflows.
+    quoted = rf" *+{quote}(?:[^{quote}]++|{quote}{quote})*+{quote} *+"
+    token = rf"(?<=^|{delimiter})(?:{quoted}|[^{delimiter}]*+)(?={delimiter}|\z)"
     tokens = regexp_extract_all(line, lit(token), lit(0))
 
     def unquoted(field: Column) -> Column:

@@ -1,0 +1,255 @@
+"""The law behind the promise: datasets that differ in one record have totals no further apart than the published sensitivity.
+
+An engine's test module inherits :class:`Law` and provides ``store``, a function that puts records where the engine finds them,
+as they are, and opens them there. A store may refuse records when it is opened, by the line; never later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engines.random_cases import queries
+from noiseledger.core.groups import Bins, Keys
+from noiseledger.core.query import Column, Query
+from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
+from noiseledger.data import Source, Table
+from noiseledger.data.reading import Reading
+from noiseledger.data.source import check_query
+from noiseledger.errors import DataUnavailable, SensitivityUnknown
+
+RawRecord: TypeAlias = Mapping[str, Any]
+Store = Callable[[Sequence[RawRecord]], Source]
+
+READING = Reading({"n": "number", "x": "number", "t": "text", "b": "flag", "d": "date"})
+
+#: Fields as people and programs write them.
+TEXTS = [
+    *("", " ", "nan", "NaN", "inf", "-inf", "Infinity", "NULL", "null", "None", "NA", "N/A", "\\N", "hemolysed"),
+    *(
+        "0",
+        "1",
+        "61",
+        " 61 ",
+        "+5",
+        "-0",
+        "-0.0",
+        "007",
+        "01067",
+        "1_000",
+        "1,000",
+        "1.000,5",
+        "1.5",
+        "5.",
+        ".5",
+        "1e5",
+    ),
+    *("1e400", "-1e400", "1e-400", "2.4701e-324", "0x10", "\N{FULLWIDTH DIGIT ONE}", "\N{ARABIC-INDIC DIGIT THREE}"),
+    *(str(2**53 - 1), str(2**53), str(2**53 + 1), str(2**60), str(2**63), str(10**30), "1" * 300, "x" * 5000),
+    *("t", "T", "true", "TRUE", "yes", "no", "f", "False", "ja", "1.0", "2024-02-29", "2023-02-29", "2024-02-30"),
+    *(
+        "0000-01-01",
+        "9999-12-31",
+        "2024-1-1",
+        "29.02.2024",
+        "2024-02-29T10:00:00",
+        "2024-02-29 24:00:00",
+        "2024-02-29Z",
+    ),
+    *(
+        '" a"',
+        'a"b',
+        '"open',
+        '"',
+        "'",
+        '"closed"',
+        "a,b",
+        "#",
+        "\\",
+        "a\nb",
+        "a\r\nb",
+        "\r",
+        "a\r",
+        "\t",
+        "\f",
+        "\N{NO-BREAK SPACE}1",
+    ),
+    *(
+        "Ulm",
+        "ULM",
+        "ulm",
+        "\N{LATIN SMALL LETTER U WITH DIAERESIS}lm",
+        "u\N{COMBINING DIAERESIS}lm",
+        "\N{BYTE ORDER MARK}",
+    ),
+]
+#: What a store holds whose columns have no type.
+VALUES: list[Any] = [
+    *TEXTS,
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        61,
+        -(2**63),
+        2**53 + 1,
+        2**60,
+        2**63 - 1,
+        0.0,
+        -0.0,
+        0.5,
+        1.0,
+        2.0**53,
+        2.0**60,
+        1e300,
+        5e-324,
+    ),
+    *(
+        b"1",
+        Decimal("1.0"),
+        Decimal("0.1"),
+        Decimal(2**60),
+        [1],
+        {"a": 1},
+        date(2024, 2, 29),
+        datetime(2024, 2, 29, 10),
+    ),
+]
+
+NUMBER = Column.of("n", -10, 100, "0.5", missing=100)
+QUERIES = [
+    *(Query.count(f"{name} IS NULL") for name in "nxtbd"),
+    *(Query.share(f"{name} IS NOT NULL") for name in "ntbd"),
+    *(
+        Query.sum(NUMBER),
+        Query.mean(NUMBER),
+        Query.sum(NUMBER, "t IS NULL"),
+        Query.sum(NUMBER, "b = TRUE OR t = 'Ulm'"),
+    ),
+    *(Query.count("n = 9007199254740992"), Query.count("n < 1e19"), Query.count("x = 0"), Query.count("NOT (n > 60)")),
+    *(Query.count("t = 'NULL'"), Query.count("t <> 'Ulm' AND n IS NULL"), Query.count("t IN ('nan', '01067', '1')")),
+    *(Query.count("b = TRUE"), Query.count("b <> TRUE"), Query.share("d = DATE '2024-02-29'")),
+    *(Query.count("d > DATE '1999-12-31' AND b IS NULL"), Query.histogram("n", [-1, 0, 1, 1e5, 1e16, 1e19, 1e300])),
+    *(Query.counts_by("t", ["Ulm", "ULM", "ulm", "1", "nan"]), Query.counts_by("b", [True, False])),
+    *(Query.counts_by("n", [0, 1, 61, 5]), Query.counts_by("d", [date(2024, 2, 29), date(9999, 12, 31)])),
+    *(Query.share(by=Bins.of("d", [date(1, 1, 1), date(2024, 2, 29), date(2024, 3, 1), date(9999, 12, 31)])),),
+    *(
+        Query.sum(NUMBER, by=Keys.of("t", ["Ulm", "ULM", "1"])),
+        Query.sum(NUMBER, "x IS NULL", Bins.of("n", [-9, 0, 60, 99])),
+    ),
+]
+
+
+def neighbours(values: Sequence[Any]) -> st.SearchStrategy[tuple[list[RawRecord], list[RawRecord]]]:
+    """Return datasets that differ in one record: replaced, added or removed."""
+    record = st.fixed_dictionaries({name: st.sampled_from(values) for name in READING.kinds})
+    # Few different records, many times: what one does to the others shows.
+    crowd = st.lists(st.tuples(record, st.integers(1, 9)), min_size=1, max_size=4)
+
+    @st.composite
+    def pair(draw: st.DrawFn) -> tuple[list[RawRecord], list[RawRecord]]:
+        one = [record for record, times in draw(crowd) for _ in range(times)]
+        place, other = draw(st.integers(0, len(one) - 1)), draw(record)
+        # An honest change: one field of the record, or all of it.
+        changed = draw(st.sampled_from([other, {**one[place], "n": other["n"]}, {**one[place], "t": other["t"]}]))
+        instead = draw(st.sampled_from([[changed], [], [one[place], changed]]))
+        return one, [*one[:place], *instead, *one[place + 1 :]]
+
+    return pair()
+
+
+def assert_law(one: Source, other: Source, asked: Sequence[Query]) -> None:
+    """Compare the totals of neighbours with the sensitivity that would be published."""
+    for query in asked:
+        check_query(query, one.kinds)
+        replaced = one.rows == other.rows
+        population = Population(*((Neighbours.REPLACE, one.rows) if replaced else (Neighbours.ADD_REMOVE, None)))
+        try:
+            bound = sensitivity(query, population)
+        except SensitivityUnknown:
+            continue
+        a, b = (query.value(source.totals(query), source.rows) for source in (one, other))
+        distance = sum((Fraction(left - right) ** 2 for left, right in zip(a, b, strict=True)), Fraction(0))
+        assert distance <= bound**2, f"{query}: {a} and {b}, sensitivity {bound}"
+
+
+class Law:
+    """True of every engine, and of the reference."""
+
+    #: How many pairs of datasets are tried; an engine that takes a second for a table tries fewer.
+    pairs = 12
+    #: What its columns can hold.
+    values: Sequence[Any] = TEXTS
+
+    def reference(self, records: Sequence[RawRecord]) -> Table | None:
+        """Return the same records in memory, if they mean the same there."""
+        return Table(records, READING)
+
+    def test_one_record_moves_totals_by_no_more_than_the_sensitivity(self, store: Store) -> None:
+        @settings(max_examples=self.pairs, suppress_health_check=list(HealthCheck))
+        @given(
+            neighbours(self.values),
+            st.lists(st.sampled_from(QUERIES), min_size=4, max_size=8),
+            st.lists(queries(("whole", "double", "text", "boolean", "date")), max_size=3),
+        )
+        def law(pair: tuple[list[RawRecord], list[RawRecord]], some: list[Query], more: list[Query]) -> None:
+            self._check(store, *pair, [*some, *more])
+
+        law()
+
+    @pytest.mark.parametrize(
+        ("field", "many", "one", "other"),
+        [
+            ("n", "nan", "61", "hemolysed"),
+            ("n", "9007199254740993", "61", "0.5"),
+            ("n", "1152921504606846976", "1", "1.5"),
+            ("n", "1_000", "1", "x"),
+            ("n", "2.4701e-324", "1", "1e999"),
+            ("n", "1", "1", "\N{FULLWIDTH DIGIT ONE}"),
+            ("t", "Ulm", "Ulm", "ULM"),
+            ("t", "nan", "1", "hemolysed"),
+            ("t", "1", "2", "x"),
+            ("t", "Ulm", "Ulm", '"open'),
+            ("t", "", "", "Ulm"),
+            ("b", "t", "f", "1"),
+            ("b", "1", "0", "2"),
+            ("d", "2024-02-29", "2024-02-29", "soon"),
+            ("d", "2024-02-29", "2024-02-29", "29.02.2024"),
+        ],
+    )
+    def test_pairs_that_once_broke_it(self, store: Store, field: str, many: str, one: str, other: str) -> None:
+        usual = {"n": "1", "x": "2", "t": "Ulm", "b": "true", "d": "2024-02-29"}
+        crowd = [{**usual, field: many}] * 40
+        asked = [query for query in QUERIES if field in query.kinds]
+        self._check(store, [*crowd, {**usual, field: one}], [{**usual, field: other}, *crowd], asked)
+
+    def _check(
+        self, store: Store, one: Sequence[RawRecord], other: Sequence[RawRecord], asked: Sequence[Query]
+    ) -> None:
+        try:
+            first = store(one)
+        except DataUnavailable as refused:
+            assert "line " in str(refused)
+            return
+        with closing(first):
+            try:
+                second = store(other)
+            except DataUnavailable as refused:
+                assert "line " in str(refused)
+                return
+            with closing(second):
+                assert (first.rows, second.rows) == (len(one), len(other))
+                assert_law(first, second, asked)
+                if (reference := self.reference(one)) is not None:
+                    for query in asked:
+                        assert list(first.totals(query)) == list(reference.totals(query)), query.canonical
