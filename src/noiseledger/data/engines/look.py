@@ -50,13 +50,13 @@ def _duckdb_sample(file: Path, table: str | None) -> pa.Table:
             "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
         ).fetchall()
         chosen = quoted(choose_table(file, table, [name for (name,) in names]))
-        return database.execute(f"SELECT * FROM {chosen} LIMIT {RECORDS}").fetch_arrow_table()  # noqa: S608 - quoted, DuckDB's own
+        return database.sql(f"SELECT * FROM {chosen} LIMIT {RECORDS}").to_arrow_table()  # noqa: S608 - quoted, DuckDB's own
 
 
 def _is_text(given: pa.DataType) -> bool:
     if pa.types.is_dictionary(given):
         given = given.value_type
-    return bool(pa.types.is_string(given) or pa.types.is_large_string(given) or pa.types.is_string_view(given))
+    return str(given) in ("string", "large_string", "string_view")
 
 
 _ARROW_KINDS: tuple[tuple[Kind, Callable[[pa.DataType], bool]], ...] = (
