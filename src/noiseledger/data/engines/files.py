@@ -28,7 +28,7 @@ from noiseledger.data.table import check_columns
 from noiseledger.errors import DataUnavailable, InvalidInput
 
 #: No network, no extensions, and no private data spilled to disk.
-SETTINGS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False, "temp_directory": ""}
+_SETTINGS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False, "temp_directory": ""}
 _BATCH_ROWS = 50_000
 _FAILURES = (duckdb.Error,)
 #: No field has this text, so none is taken for null by its looks.
@@ -46,7 +46,7 @@ def open_file(
         if form == "csv":
             return _open_csv(file, reading, dialect or Dialect())
         if form == "parquet":
-            engine = ibis.duckdb.connect(**SETTINGS)
+            engine = ibis.duckdb.connect(**_SETTINGS)
             return _relation(engine, engine.read_parquet(_literal(file)), reading)
         return _open_duckdb(file, table, reading) if form == "duckdb" else _open_sqlite(file, table, reading)
     except (duckdb.Error, sqlite3.Error) as error:
@@ -57,7 +57,7 @@ def open_file(
 def _open_csv(file: Path, reading: Reading, dialect: Dialect) -> Relation:
     names = columns_of(file, dialect)
     check_columns(reading.kinds, names)
-    engine = ibis.duckdb.connect(**SETTINGS)
+    engine = ibis.duckdb.connect(**_SETTINGS)
     data = _read_quickly(engine, file, names, reading, dialect)
     if data is None:
         data = _read_line_by_line(engine, file, names, reading, dialect)
@@ -94,9 +94,7 @@ def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Readin
         )
         chosen = {name: text[f"c{names.index(name)}"] for name in reading.kinds}
         data = _kept(engine, text.select(**chosen) if chosen else text, reading)
-        # It also leaves out empty lines, which are records where there is one column.
-        in_doubt = lines.quotes or len(names) == 1
-        if in_doubt and engine.con.execute("SELECT count(*) FROM data").fetchone() != (lines.records,):
+        if lines.quotes and engine.con.execute("SELECT count(*) FROM data").fetchone() != (lines.records,):
             engine.con.execute("DROP TABLE data")
             return None
     except duckdb.Error:
@@ -131,12 +129,12 @@ def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
 
 
 def _open_duckdb(file: Path, table: str | None, reading: Reading) -> Relation:
-    engine = ibis.duckdb.connect(file, read_only=True, **SETTINGS)
+    engine = ibis.duckdb.connect(file, read_only=True, **_SETTINGS)
     # Ibis' own list comes through what DuckDB is about to remove.
     names = engine.con.execute(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
     ).fetchall()
-    data = engine.table(choose_table(file, table, [name for (name,) in names]))
+    data = engine.table(_choose(file, table, [name for (name,) in names]))
     return _relation(engine, _without_collation(engine, data, reading), reading)
 
 
@@ -144,22 +142,24 @@ def _without_collation(engine: Any, data: ir.Table, reading: Reading) -> ir.Tabl
     """Return text as its letters: a collation, of a column or a view, would merge texts that are not the same."""
     check_columns(reading.kinds, data.columns)
     parts = [
-        f"decode(encode({quoted(name)}::VARCHAR)) AS {quoted(name)}" if data[name].type().is_string() else quoted(name)
+        f"decode(encode({_quoted(name)}::VARCHAR)) AS {_quoted(name)}"
+        if data[name].type().is_string()
+        else _quoted(name)
         for name in reading.kinds
     ]
     # The names are quoted, and the table's own.
-    return engine.sql(f"SELECT {', '.join(parts) or '1 AS one'} FROM {quoted(data.get_name())}")  # noqa: S608
+    return engine.sql(f"SELECT {', '.join(parts) or '1 AS one'} FROM {_quoted(data.get_name())}")  # noqa: S608
 
 
 def _open_sqlite(file: Path, table: str | None, reading: Reading) -> Relation:
     """Read a table of SQLite, whose columns hold values of any type, value by value."""
-    engine = ibis.duckdb.connect(**SETTINGS)
+    engine = ibis.duckdb.connect(**_SETTINGS)
     with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as run:
         # Bytes that are no text become the character U+FFFD, in that value alone.
         run.text_factory = lambda given: given.decode("utf-8", "replace")
         run.execute("BEGIN")  # one state of the file throughout
         names = run.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
-        source = quoted(choose_table(file, table, [name for (name,) in names if not name.startswith("sqlite_")]))
+        source = _quoted(_choose(file, table, [name for (name,) in names if not name.startswith("sqlite_")]))
         check_columns(reading.kinds, [name for (_, name, *_) in run.execute(f"PRAGMA table_info({source})")])
         schema = pa.schema([(name, _ARROW[kind]) for name, kind in reading.kinds.items()] or [("one", pa.int64())])
         content = pa.Table.from_batches(_sqlite_batches(run, source, reading, schema), schema)
@@ -171,7 +171,7 @@ def _sqlite_batches(
     run: sqlite3.Connection, source: str, reading: Reading, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     names = list(reading.kinds)
-    cursor = run.execute(f"SELECT {', '.join(map(quoted, names)) or '1'} FROM {source}")  # noqa: S608 - quoted, and SQLite's own
+    cursor = run.execute(f"SELECT {', '.join(map(_quoted, names)) or '1'} FROM {source}")  # noqa: S608 - quoted, and SQLite's own
     while rows := cursor.fetchmany(_BATCH_ROWS):
         columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
         arrays = (
@@ -198,8 +198,7 @@ _ARROW: dict[Kind, pa.DataType] = {
 }
 
 
-def choose_table(file: Path, table: str | None, names: list[str]) -> str:
-    """Return the table that was named, or the only one."""
+def _choose(file: Path, table: str | None, names: list[str]) -> str:
     if table is None and len(names) == 1:
         return names[0]
     if table not in names or table is None:
@@ -208,8 +207,7 @@ def choose_table(file: Path, table: str | None, names: list[str]) -> str:
     return table
 
 
-def quoted(name: str) -> str:
-    """Return a name as SQL takes it."""
+def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
