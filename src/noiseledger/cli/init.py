@@ -76,14 +76,14 @@ def init(
     draft = _HEAD.format(name=_in_comment(name), catalogue=_in_comment(str(catalogue)), source=_lines(source))
     draft += "".join(_columns(found.columns, ask=not json and sys.stdin.isatty()))
     catalogue.write_text(draft, encoding="utf-8")
-    columns = [{"name": name, "kind": guess.kind, "notes": list(guess.notes)} for name, guess in found.columns.items()]
     if json:
+        columns = [{"name": name, "kind": guess.kind, "notes": guess.notes} for name, guess in found.columns.items()]
         print_json({"catalogue": str(catalogue), "source": source, "columns": columns})
         return
-    for column in columns:
-        for note in column["notes"]:
-            left_out = "" if column["kind"] else " (left out)"
-            console.print(f"Look at {column['name']}{left_out}: {note}.", markup=False, highlight=False)
+    for column, guess in found.columns.items():
+        for note in guess.notes:
+            left_out = "" if guess.kind else " (left out)"
+            console.print(f"Look at {column}{left_out}: {note}.", markup=False, highlight=False)
     console.print(f"Drafted {catalogue}. Fill in what is marked, then: noiseledger check {catalogue}", markup=False)
 
 
