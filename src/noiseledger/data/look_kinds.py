@@ -19,7 +19,7 @@ _MOSTLY = 0.9
 _EXACT_DIGITS = 15
 
 # Digits in threes, with something between them.
-_GROUPED = r" *[+-]?[0-9]{1,3}(?:([,.'\u2019 \u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*([.,][0-9]+)? *"
+_GROUPED = r" *[+-]?[0-9]{1,3}(?P<apart>[,.'\u2019 \u00a0\u202f])[0-9]{3}((?P=apart)[0-9]{3})*(?P<rest>[.,][0-9]+)? *"
 _OTHER_DATE = r" *([0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4}|[0-9]{2})|[0-9]{4}[./][0-9]{1,2}[./][0-9]{1,2})([ T].*)?"
 _ZONED = rf"(?:{DATE.removesuffix(' *')})(Z|[+-][0-9]{{2}}:?[0-9]{{2}}) *"
 _CODE = rf" *(0[0-9]+|[+-]?[0-9]{{{_EXACT_DIGITS + 1},}}) *"
@@ -38,7 +38,7 @@ def decimal_mark(fields: Iterable[str]) -> str:
     >>> decimal_mark(["1,5", "12"]), decimal_mark(["1,500", "12"]), decimal_mark(["1,5", "1.5"])
     (',', '.', '.')
     """
-    marks = {mark for field in fields if (mark := _mark(field))}
+    marks = {mark for field in fields if ("," in field or "." in field) and (mark := _mark(field))}
     return "," if marks == {","} else "."
 
 
@@ -46,7 +46,7 @@ def _mark(field: str) -> str:
     """Return the decimal mark of a number that has one for sure."""
     grouped = re.fullmatch(_GROUPED, field)
     if grouped:
-        return (grouped[2] or "")[:1]  # 1.234 can be either, and 1.234,50 cannot
+        return (grouped["rest"] or "")[:1]  # 1.234 can be either, and 1.234,50 cannot
     return next((mark for mark in ",." if mark in field and re.fullmatch(NUMBER.format(mark=f"[{mark}]"), field)), "")
 
 

@@ -85,7 +85,7 @@ def _arrow_guess(column: pa.ChunkedArray) -> Guess:
 
 def _is_large(column: pa.ChunkedArray) -> bool:
     size = pc.abs(column.cast(pa.float64(), safe=False))
-    return bool(pc.any(pc.greater(size, WHOLE_DOUBLES)).as_py())
+    return bool(pc.any(pc.greater_equal(size, WHOLE_DOUBLES)).as_py())
 
 
 def _look_at_sqlite(file: Path, table: str | None) -> Look:
@@ -109,7 +109,7 @@ def _sqlite_guess(declared: str, values: Sequence[Any]) -> Guess:
     if "BOOL" in declared:
         return Guess("flag")
     if any(word in declared for word in ("INT", "REAL", "FLOA", "DOUB", "NUM", "DEC")):
-        return _LARGE if any(isinstance(v, int) and abs(v) > WHOLE_DOUBLES for v in values) else Guess("number")
+        return _LARGE if any(isinstance(v, int) and abs(v) >= WHOLE_DOUBLES for v in values) else Guess("number")
     if any(word in declared for word in ("CHAR", "CLOB", "TEXT")):
         return Guess("text")
     present = [value for value in values if value is not None]
