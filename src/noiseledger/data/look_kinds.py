@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import islice
+from math import floor
 
 from noiseledger.data.look import Guess
 from noiseledger.data.reading import DATE, FALSE, NUMBER, TRUE
@@ -14,7 +17,7 @@ MISSING_TEXTS = (
     *(".", "-", "--", "?", "#NV", "#DIV/0!", "#VALUE!", "#WERT!", "k. A.", "k.A."),
 )
 #: A column is proposed as number or date if so many of its values are.
-_MOSTLY = 0.9
+_MOSTLY = Fraction(9, 10)
 #: Whole numbers with more digits are no longer told apart by doubles.
 _EXACT_DIGITS = 15
 
@@ -103,4 +106,6 @@ def _all(pattern: str, values: Sequence[str]) -> bool:
 
 def _mostly(pattern: str, values: Sequence[str]) -> bool:
     compiled = re.compile(pattern)
-    return sum(compiled.fullmatch(value) is not None for value in values) >= _MOSTLY * len(values)
+    too_many = floor((1 - _MOSTLY) * len(values)) + 1
+    others = (value for value in values if not compiled.fullmatch(value))
+    return len(list(islice(others, too_many))) < too_many
