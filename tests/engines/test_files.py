@@ -21,7 +21,6 @@ from noiseledger.data import Source, Table
 from noiseledger.data.commitment import Commitment
 from noiseledger.data.engines.files import open_file
 from noiseledger.data.formats import Format
-from noiseledger.data.reading import Reading
 from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput
 
 

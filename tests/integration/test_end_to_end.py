@@ -47,7 +47,7 @@ def run_json(folder: Path, url: str, *arguments: str) -> Any:
 def write_catalogue(folder: Path) -> None:
     """Do what a custodian does: fill in the bounds, choose the promise, add a question."""
     file = folder / "census.toml"
-    text = file.read_text().replace("# missing", "missing").replace('lower = "?"', "lower = 0")
+    text = file.read_text().replace('missing = "?"', "missing = 0").replace('lower = "?"', "lower = 0")
     text = (
         text.replace('upper = "?"', "upper = 1_000_000").replace("epsilon = 1 ", "epsilon = 8 ").replace("1e-6", "1e-4")
     )

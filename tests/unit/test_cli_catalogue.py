@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import tomllib
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from command import Runner
 from unit.test_cli import run
 
 DATA = 'name,"hours worked",income\nAda,37.5,424242\nBen,,31337\n'
@@ -32,26 +34,47 @@ def test_a_draft_copies_names_and_types_but_no_value(data: Path) -> None:
         assert private not in draft + done.stdout + done.stderr
 
 
-def test_a_draft_is_not_ready_until_the_bounds_are_chosen(data: Path) -> None:
+def test_a_draft_is_not_ready_until_what_is_marked_is_chosen(data: Path) -> None:
     run("init", str(data))
     catalogue = data.with_suffix(".toml")
+    draft = catalogue.read_text()
     checked = run("check", str(catalogue))
     assert checked.returncode == 2
-    assert f"{catalogue}:20: The lower bound of hours worked" in checked.stderr
+    line = draft.splitlines().index('[columns."hours worked"]') + 1
+    marked = f"{catalogue}:{line}: Column hours worked: fill in lower, upper, missing, without looking at the data."
+    assert marked in checked.stderr
     assert "Traceback" not in checked.stderr
-    filled = catalogue.read_text().replace('lower = "?"', "lower = 0").replace('upper = "?"', "upper = 1_000_000")
-    catalogue.write_text(filled)
-    missing = run("check", str(catalogue))
-    line = filled.splitlines().index("[queries.mean_hours_worked]") + 1
-    where = f"{catalogue}:{line}: Query mean_hours_worked"
-    assert f"{where}: The column hours worked has missing values" in missing.stderr
-    catalogue.write_text(filled.replace("# missing", "missing"))
+    bounded = draft.replace('lower = "?"', "lower = 0").replace('upper = "?"', "upper = 1_000_000")
+    catalogue.write_text(bounded.replace('missing = "?"', ""))
+    assert f"{catalogue}:{line}: column hours worked needs missing" in run("check", str(catalogue)).stderr
+    catalogue.write_text(bounded.replace('missing = "?"', "missing = 0"))
     facts = json.loads(run("check", str(catalogue), "--json").stdout)
     assert facts["rows"] == 2
+    assert facts["doubts"] == []
     assert [query["name"] for query in facts["queries"]] == ["mean_hours_worked", "mean_income"]
     assert facts["queries"][0]["sensitivity"] == 500_000
     assert [item["epsilon"] for item in facts["affords"]] == [0.1, 0.5, 1]
     assert "no problems" in run("check", str(catalogue)).stdout
+
+
+def test_a_draft_declares_everything(data: Path) -> None:
+    run("init", str(data))
+    draft = tomllib.loads(data.with_suffix(".toml").read_text())
+    assert draft["source"] == {
+        "file": "people.csv",
+        "format": "csv",
+        "delimiter": ",",
+        "quote": '"',
+        "encoding": "utf-8",
+        "header": True,
+        "decimal": ".",
+        "missing": [],
+    }
+    assert {name: column["kind"] for name, column in draft["columns"].items()} == {
+        "name": "text",
+        "hours worked": "number",
+        "income": "number",
+    }
 
 
 def test_nothing_is_overwritten(data: Path) -> None:
@@ -60,10 +83,83 @@ def test_nothing_is_overwritten(data: Path) -> None:
     assert again.returncode == 2
     assert "kept as it is" in again.stderr
     elsewhere = data.with_name("other.toml")
-    assert json.loads(run("init", str(data), "--out", str(elsewhere), "--json").stdout) == {
-        "catalogue": str(elsewhere),
-        "columns": ["name", "hours worked", "income"],
-    }
+    drafted = json.loads(run("init", str(data), "--out", str(elsewhere), "--json").stdout)
+    assert drafted["catalogue"] == str(elsewhere)
+    assert drafted["source"]["delimiter"] == ","
+    assert drafted["columns"] == [
+        {"name": "name", "kind": "text", "notes": []},
+        {"name": "hours worked", "kind": "number", "notes": ['some have fractions: choose a grid such as "0.1"']},
+        {"name": "income", "kind": "number", "notes": []},
+    ]
+
+
+def test_names_that_look_alike_make_different_queries_and_any_letters_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "odd.csv"
+    file.write_text('größe,gr ße,"say ""hi"" \\ 😀\x7f"\n1,2,3\n', encoding="utf-8")
+    assert run("init", str(file)).returncode == 0
+    draft = tomllib.loads(file.with_suffix(".toml").read_text(encoding="utf-8"))
+    assert list(draft["columns"]) == ["größe", "gr ße", 'say "hi" \\ 😀\x7f']
+    assert list(draft["queries"]) == ["mean_gr_e", "mean_gr_e_2", "mean_say_hi_"]
+
+
+def test_bounds_are_asked_for_at_a_terminal(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at_terminal = Runner(monkeypatch, capsys)
+    done = at_terminal("init", data, typed="0\nmany\n80\n0\n\n\n\n")
+    assert done.code == 0
+    draft = tomllib.loads(data.with_suffix(".toml").read_text())
+    hours = draft["columns"]["hours worked"]
+    assert [hours[key] for key in ("lower", "upper", "missing")] == ["0", "80", "0"]
+    assert draft["columns"]["income"]["lower"] == "?"
+
+
+@pytest.mark.parametrize(
+    ("option", "columns"), [("--no-header", ["column_1", "column_2"]), ("--header", ["61", "Ulm"])]
+)
+def test_whether_there_is_a_header_can_be_said(option: str, columns: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("61,Ulm\n34,Bonn\n5,Ulm\n")
+    drafted = json.loads(run("init", str(file), option, "--json").stdout)
+    assert [column["name"] for column in drafted["columns"]] == columns
+    assert drafted["source"]["header"] is (option == "--header")
+
+
+def test_a_catalogue_from_before_is_told_what_to_add(tmp_path: Path) -> None:
+    catalogue = tmp_path / "census.toml"
+    catalogue.write_text(
+        '[source]\nfile = "acs12.csv"\n[privacy]\nepsilon = 8\ndelta = "1e-4"\nneighbours = "replace"\n'
+        "[columns.income]\nlower = -10000\nupper = 1000000\ngrid = 1\n"
+        '[queries.mean_income]\nmeasure = "mean"\ncolumn = "income"\n'
+        '[queries.citizens]\nmeasure = "share"\nwhere = "citizen = \'yes\'"\n'
+        '[queries.ages]\nmeasure = "count"\nby = "age"\nedges = [0, 20, 40]\n'
+        '[queries.long_hours]\nmeasure = "count"\nwhere = "\\"hours worked\\" IS NULL"\n'
+    )
+    assert run("check", str(catalogue)).stderr.removeprefix("noiseledger: ").splitlines() == [
+        f'{catalogue}:7: column income needs kind: one of number, text, flag, date (it has bounds, so kind = "number").',
+        f"{catalogue}:7: column income needs missing: what a missing value counts as, within the bounds; whatever cannot be "
+        "read as a number is missing, also where you know of none.",
+        f'{catalogue}:14: Query citizens looks at citizen, which is not declared: add [columns.citizen] with kind = "text".',
+        f'{catalogue}:17: Query ages looks at age, which is not declared: add [columns.age] with kind = "number".',
+        f"{catalogue}:21: Query long_hours looks at hours worked, which is not declared: add "
+        '[columns."hours worked"] with a kind (number, text, flag, date).',
+    ]
+
+
+def test_a_column_that_is_mostly_missing_is_doubted(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age;weight\n61;70,5\n34;82,25\n5;19\n")
+    catalogue = tmp_path / "people.toml"
+    catalogue.write_text(
+        '[source]\nfile = "people.csv"\ndelimiter = ";"\n[privacy]\nepsilon = 1\ndelta = "1e-6"\nneighbours = "replace"\n'
+        '[columns.age]\nkind = "number"\n[columns.weight]\nkind = "number"\nlower = 0\nupper = 300\nmissing = 0\n'
+        '[queries.weight]\nmeasure = "mean"\ncolumn = "weight"\n'
+    )
+    doubts = json.loads(run("check", str(catalogue), "--json").stdout)["doubts"]
+    assert len(doubts) == 1
+    assert doubts[0].startswith("weight: 2 of 3 values are missing when read as number.")
+    assert "Look again: weight" in run("check", str(catalogue)).stdout
+    catalogue.write_text(catalogue.read_text().replace('";"\n', '";"\ndecimal = ","\n'))
+    assert json.loads(run("check", str(catalogue), "--json").stdout)["doubts"] == []
 
 
 @pytest.mark.parametrize("command", ["init", "check"])
@@ -78,7 +174,7 @@ def test_data_that_is_gone_is_said_plainly(data: Path) -> None:
     run("init", str(data))
     catalogue = data.with_suffix(".toml")
     text = catalogue.read_text().replace('lower = "?"', "lower = 0").replace('upper = "?"', "upper = 9")
-    catalogue.write_text(text)
+    catalogue.write_text(text.replace('missing = "?"', "missing = 0"))
     data.unlink()
     assert "people.csv cannot be read" in run("check", str(catalogue)).stderr
 
@@ -98,11 +194,16 @@ def test_a_table_of_a_database_is_drafted_by_name(tmp_path: Path) -> None:
 
 def test_what_the_data_cannot_answer_has_a_line_and_a_hint(data: Path) -> None:
     catalogue = data.with_suffix(".toml")
-    catalogue.write_text(
+    text = (
         '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 1\ndelta = "1e-6"\nneighbours = "replace"\n'
+        '[columns.incme]\nkind = "number"\n'
         '[queries.rich]\nmeasure = "share"\nwhere = "incme > 5"\n'
-        f'[queries.all]\nmeasure = "count"\nby = "income"\nedges = {list(range(600))}\n'
+        f'[queries.all]\nmeasure = "count"\nby = "incme"\nedges = {list(range(600))}\n'
     )
+    catalogue.write_text(text)
     found = run("check", str(catalogue)).stderr
-    assert f"{catalogue}:7: Query rich: The data has no column incme (did you mean income?)." in found
-    assert f"{catalogue}:10: Query all: A ledger on a chain takes 512 groups at most, not 599" in found
+    assert (
+        f"{catalogue}:1: The data has no column incme (did you mean income?): correct the name, or leave it out."
+        in found
+    )
+    assert f"{catalogue}:12: Query all: A ledger on a chain takes 512 groups at most, not 599" in found

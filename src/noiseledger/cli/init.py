@@ -1,25 +1,26 @@
-"""``noiseledger init DATA``: draft a catalogue from the structure of a data file."""
+"""``noiseledger init DATA``: look at a data file and draft a catalogue, which the custodian confirms."""
 
 from __future__ import annotations
 
 import re
 import sys
-from contextlib import closing
+from collections.abc import Iterator, Mapping
 from json import dumps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from noiseledger.cli.output import JsonOption, console, print_json
 from noiseledger.core.numbers import exact
-from noiseledger.data.location import Location
+from noiseledger.data.look import Guess, Look, look
 from noiseledger.errors import InvalidInput
 
 _HEAD = """\
 # A catalogue for noiseledger: what may be asked of {name}, and how much privacy it may cost in all.
 # `noiseledger check {catalogue}` finds everything that is still wrong.
 
+# Proposed from a look at the beginning of the file: confirm it. From now on only what stands here counts.
 [source]
 {source}
 
@@ -29,76 +30,146 @@ delta = "1e-6"      # the probability that it fails; well below one in the numbe
 neighbours = "replace"  # one record replaced (the number of rows is public), or "add-remove" (it is private)
 access = "invitation"  # only analysts whom you allow; "open": anyone on the chain, who can then spend all of it at once
 # contact = "..."   # how analysts reach you to ask for an allowance; public
+
+# Every column that a query looks at is declared here. The kinds are proposed: confirm them too. A value that cannot be read as
+# its column's kind (number, text, flag, date) is missing, for that record alone.
+# A number that is summed needs more. Bounds come from what is known without the data (the questionnaire, the law, the
+# instrument): the true minimum and maximum are somebody's values, and private. A missing value counts as `missing`, which
+# lies within the bounds; it is needed even where you know of no missing ones. Values are rounded to multiples of `grid`.
+# Where no sum is wanted, remove lower, upper, missing, grid and the query.
 """
-_COLUMN = """
-[columns.{key}]
-# Bounds come from what is known without the data (the questionnaire, the law, the instrument): the true minimum and
-# maximum are somebody's values, and private.
+_NUMBER = """\
 lower = {lower}
 upper = {upper}
-grid = 1            # values are rounded to multiples of this
-# missing = 0       # what a missing value counts as, if there are any
+missing = {missing}
+grid = 1
 
 [queries.{query}]
 measure = "mean"
 column = {text}
 """
 _TEXT = """
-# The next one is text. Write its groups from what is known, not from the data:
+# To count by it, write its groups from what is known, not from the data:
 # [queries.{query}]
 # measure = "count"
 # by = {text}
 # groups = ["...", "..."]
 """
+_UNKNOWN = '"?"'
 
 
 def init(
     data: Annotated[Path, typer.Argument(help="The data: a CSV, Parquet, DuckDB or SQLite file.", metavar="DATA")],
     out: Annotated[Path | None, typer.Option(help="Where to write; default: beside the data, ending in .toml.")] = None,
     table: Annotated[str | None, typer.Option(help="The table, if the file is a database with several.")] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(help="Whether the first line of a text file names the columns; default: by a look at it."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Draft a catalogue. Only names and types of columns are taken from the data, never a value."""
+    """Look at a data file and draft a catalogue for you to confirm. No value is copied from the data."""
     catalogue = out or data.with_suffix(".toml")
     if catalogue.exists():
         raise InvalidInput(f"{catalogue} exists already and is kept as it is: choose another name with --out.")
-    kinds = _kinds(data, table)
+    found = look(data, table, header=header)
     name = data.name if catalogue.parent == data.parent else str(data.resolve())
-    source = f"file = {dumps(name)}" + ("" if table is None else f"\ntable = {dumps(table)}")
-    draft = _HEAD.format(name=name, catalogue=catalogue, source=source)
-    draft += "".join(_draft_column(column, numeric, ask=not json) for column, numeric in kinds.items())
+    source = _source(name, table, found)
+    draft = _HEAD.format(name=_in_comment(name), catalogue=_in_comment(str(catalogue)), source=_lines(source))
+    draft += "".join(_columns(found.columns, ask=not json and sys.stdin.isatty()))
     catalogue.write_text(draft, encoding="utf-8")
     if json:
-        print_json({"catalogue": str(catalogue), "columns": list(kinds)})
-    else:
-        console.print(f"Drafted {catalogue}. Fill in what is marked, then: noiseledger check {catalogue}")
+        columns = [{"name": name, "kind": guess.kind, "notes": guess.notes} for name, guess in found.columns.items()]
+        print_json({"catalogue": str(catalogue), "source": source, "columns": columns})
+        return
+    for column, guess in found.columns.items():
+        for note in guess.notes:
+            left_out = "" if guess.kind else " (left out)"
+            console.print(f"Look at {column}{left_out}: {note}.", markup=False, highlight=False)
+    console.print(f"Drafted {catalogue}. Fill in what is marked, then: noiseledger check {catalogue}", markup=False)
 
 
-def _draft_column(column: str, numeric: bool, *, ask: bool) -> str:
-    text = dumps(column)  # a JSON text is a TOML text too
-    key = column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else text
-    query = ("mean_" if numeric else "rows_by_") + re.sub(r"[^A-Za-z0-9_-]+", "_", column)
-    if not numeric:
-        return _TEXT.format(query=query, text=text)
-    lower, upper = _ask_bounds(column) if ask and sys.stdin.isatty() else ('"?"', '"?"')
-    return _COLUMN.format(key=key, query=query, text=text, lower=lower, upper=upper)
+def _source(name: str, table: str | None, found: Look) -> dict[str, Any]:
+    """Return what [source] says; of a text file everything, so that nothing is left to be guessed."""
+    source: dict[str, Any] = {"file": name, "format": found.format}
+    if table is not None:
+        source["table"] = table
+    if found.dialect is not None:
+        dialect = found.dialect
+        source |= {"delimiter": dialect.delimiter, "quote": dialect.quote, "encoding": dialect.encoding}
+        source |= {"header": dialect.header, "decimal": found.decimal}
+    return source | {"missing": list(found.missing)}
 
 
-def _kinds(data: Path, table: str | None) -> dict[str, bool]:
-    """Return the columns, and whether each holds numbers."""
-    with closing(Location("duckdb", str(data), table).open()) as source:
-        return {name: profile.is_numeric for name, profile in source.columns.items()}
+_COMMENTS = {
+    "header": "whether the first line names the columns",
+    "missing": 'texts that mean "missing", in every column; an empty field always does',
+}
 
 
-def _ask_bounds(column: str) -> tuple[str, str]:
-    """Ask for the bounds, and say why."""
-    console.print(
-        f"\nBounds of {column}: choose them without looking at the data, whose extremes are somebody's values."
+def _lines(source: Mapping[str, Any]) -> str:
+    return "\n".join(
+        f"{key} = {_toml(value)}" + (f"  # {_COMMENTS[key]}" if key in _COMMENTS else "")
+        for key, value in source.items()
     )
-    return typer.prompt("  lower", value_proc=_number), typer.prompt("  upper", value_proc=_number)
+
+
+def _columns(columns: Mapping[str, Guess], *, ask: bool) -> Iterator[str]:
+    queries: set[str] = set()
+    for column, guess in columns.items():
+        notes = "".join(f"# {note[0].upper()}{note[1:]}.\n" for note in guess.notes)
+        text = _toml(column)
+        if guess.kind is None:
+            yield f"\n# The column {text} is left out.\n{notes}"
+            continue
+        key = column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else text
+        yield f"\n[columns.{key}]\n{notes}kind = {_toml(guess.kind)}\n"
+        if guess.kind == "number":
+            lower, upper, missing = _ask(column) if ask else (_UNKNOWN,) * 3
+            query = _new_name(f"mean_{column}", queries)
+            yield _NUMBER.format(query=query, text=text, lower=lower, upper=upper, missing=missing)
+        elif guess.kind == "text":
+            yield _TEXT.format(query=_new_name(f"rows_by_{column}", queries), text=text)
+
+
+def _new_name(wanted: str, taken: set[str]) -> str:
+    """Return a name for a query that TOML takes as it is, and no other query has."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "_", wanted)
+    name, number = plain, 2
+    while name in taken:
+        name, number = f"{plain}_{number}", number + 1
+    taken.add(name)
+    return name
+
+
+def _toml(value: Any) -> str:
+    """Write a text, a flag or a list of texts: JSON is TOML too, but for one character."""
+    return dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _in_comment(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def _ask(column: str) -> tuple[str, str, str]:
+    """Ask for what must not be looked up, and say why."""
+    console.print(
+        f"\n{column}: choose its bounds without looking at the data, whose extremes are somebody's values. To leave "
+        "something for later, press Enter.",
+        markup=False,
+    )
+    lower, upper = _prompt("lower"), _prompt("upper")
+    return lower, upper, _prompt("a missing value counts as (within the bounds)")
+
+
+def _prompt(what: str) -> str:
+    answer: str = typer.prompt(f"  {what}", default="", show_default=False, value_proc=_number)
+    return answer
 
 
 def _number(text: str) -> str:
+    if not text.strip():
+        return _UNKNOWN
     try:
         exact(text)
     except InvalidInput as error:

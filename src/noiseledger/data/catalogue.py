@@ -145,7 +145,14 @@ class _Reader:
             self._report(("queries",), "There are no queries: add a table such as [queries.rows_over_60].")
         found = [entry for entry in entries if entry is not None]
         self._check_unique(found)
-        if source is None or reading is None or neighbours is None or budget is None or access is None or contact is None:
+        if (
+            source is None
+            or reading is None
+            or neighbours is None
+            or budget is None
+            or access is None
+            or contact is None
+        ):
             return None
         if self.problems:
             return None
@@ -219,6 +226,9 @@ class _Reader:
                 raise InvalidInput(
                     f"{bounds[0]} is for numbers, and {name} is declared as {fields['kind']}: leave it out."
                 )
+            unknown = [key for key in KEYS["columns"] if fields.get(key) == "?"]
+            if unknown:
+                raise InvalidInput(f"Column {name}: fill in {', '.join(unknown)}, without looking at the data.")
             lower, upper = (_needed(fields, key, f"column {name}", _WHY_BOUNDS) for key in ("lower", "upper"))
             missing = _needed(fields, "missing", f"column {name}", _WHY_MISSING)
             return Column.of(name, lower, upper, fields.get("grid", 1), missing)
@@ -237,7 +247,8 @@ class _Reader:
                     hint = did_you_mean(name, kinds)
                     self._report(
                         (f"queries.{entry.name}",),
-                        f"Query {entry.name} looks at {name}, which is not declared{hint}: add [columns.{name}] with {guess}.",
+                        f"Query {entry.name} looks at {name}, which is not declared{hint}: "
+                        f"add [columns.{_key(name)}] with {guess}.",
                     )
             if entry.query.kinds.keys() <= known.keys():
                 self._attempt((f"queries.{entry.name}",), lambda entry=entry: check_query(entry.query, known))  # type: ignore[misc]
@@ -319,6 +330,11 @@ def _needed(table: Mapping[str, Any], key: str, where: str, why: str = "") -> An
     if key not in table:
         raise InvalidInput(f"{where} needs {key}{': ' + why if why else ''}.")
     return table[key]
+
+
+def _key(name: str) -> str:
+    """Return a name as TOML takes it in a table's head."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
 
 
 def _has_bounds(fields: Any) -> bool:

@@ -82,8 +82,9 @@ class Dialect:
 def columns_of(file: Path, dialect: Dialect) -> list[str]:
     """Return the names of a file's columns; one without a name is called by its place, such as column_1."""
     first = next(lines_of(file, dialect), None)
-    if first is None or not first[1]:
-        raise DataUnavailable(f"{file} is empty: expected a first line with the names of the columns.")
+    if first is None or (not first[1] and dialect.header):
+        where = f"{file} is empty" if first is None else f"{file}, line 1 is empty"
+        raise DataUnavailable(f"{where}: expected a first line with the names of the columns.")
     names = dialect.split(first[1])
     if names is None:
         raise _bad_quote(file, 1)
@@ -120,9 +121,9 @@ def records_of(file: Path, dialect: Dialect) -> Iterator[list[str]]:
             found.pop()
         if len(found) != width:
             raise DataUnavailable(
-                f"{file}, line {number}: expected {width} fields, as in the first line, and found {len(found)}. If the line "
-                f"is meant so, put fields with a {dialect.delimiter!r} or a line break in them into another format, such as "
-                "Parquet; else correct it."
+                f"{file}, line {number}: expected {width} fields, as in the first line, and found {len(found)}. Remove it "
+                f"if it is no record, such as a note below the table; put a field with a {dialect.delimiter!r} into quotes; "
+                "if a field has a line break, write the file as Parquet."
             )
         yield found
 

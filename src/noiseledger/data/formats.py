@@ -20,6 +20,16 @@ _BY_NAME: dict[str, Format] = {
     ".sqlite": "sqlite",
     ".sqlite3": "sqlite",
 }
+#: What people have instead, by its first bytes, which no table of text begins with, and what to do with it.
+_OTHERS = (
+    ((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"), "a workbook or an archive: save the table as CSV or Parquet first"),
+    ((b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"), "compressed: unpack it first"),
+    ((b"<stata_dta>",), "a Stata file: export it as CSV first (export delimited)"),
+    ((b"$FL2@(#)", b"$FL3@(#)"), "an SPSS file: save it as CSV first"),
+    ((b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n"), "an R workspace: write the table with write.csv first"),
+    ((b"ARROW1\0\0",), "an Arrow file: write it as Parquet first"),
+    ((b"%PDF-",), "a PDF: get the table as CSV or Parquet"),
+)
 
 
 def format_by_name(file: Path) -> Format:
@@ -43,10 +53,9 @@ def format_by_content(file: Path) -> Format:
 def check_format(file: Path, form: Format) -> None:
     """Refuse a file that is plainly something else, with a word on what to do."""
     head = _head(file)
-    if head.startswith(b"PK\x03\x04"):
-        raise DataUnavailable(f"{file} is a workbook or an archive: save the table as CSV or Parquet first.")
-    if head.startswith(b"\x1f\x8b"):
-        raise DataUnavailable(f"{file} is compressed: unpack it first.")
+    for beginnings, what in _OTHERS:
+        if head.startswith(beginnings):
+            raise DataUnavailable(f"{file} is {what}.")
     found = format_by_content(file)
     if found != form and "csv" not in (found, form):
         raise DataUnavailable(f'{file} is a {found} file, and the catalogue says {form}: correct format = "{found}".')

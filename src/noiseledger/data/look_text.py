@@ -1,0 +1,212 @@
+"""A look at a text file: how it seems to be written, and whether it can be read at all.
+
+What cannot be read is refused with its line and a word on what to do, before anybody writes a catalogue for it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice, pairwise
+from pathlib import Path
+
+from noiseledger.data.delimited import DELIMITERS, Dialect, columns_of, records_of
+from noiseledger.data.look import RECORDS, Guess, Look
+from noiseledger.data.look_kinds import MISSING_TEXTS, decimal_mark, guess, missing_texts
+from noiseledger.data.reading import DATE, NUMBER
+from noiseledger.errors import DataUnavailable
+
+#: Lines are looked at within the first so many bytes.
+_BYTES = 2**24
+#: The encoding is a matter of single letters, which may come late.
+_BYTES_FOR_ENCODING = 2**28
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")
+
+
+def look_at_text(file: Path, header: bool | None) -> Look:
+    """Propose a dialect and the kind of each column; refuse a file that has no such."""
+    encoding = _encoding(file)
+    lines = _lines(file, encoding)
+    dialect = _dialect(lines, encoding)
+    _check_shape(file, lines, dialect)
+    if header is None:
+        header = _has_header(lines, dialect)
+    dialect = replace(dialect, header=header)
+    names = columns_of(file, dialect)
+    # As many as were looked at, so that every line among them is one record, or is named.
+    records = list(islice(records_of(file, dialect), len(lines)))
+    if not records:
+        raise DataUnavailable(f"{file} has no record below line 1: there is nothing to look at.")
+    columns = list(zip(*records, strict=True))
+    decimal = decimal_mark(field for column in columns for field in column)
+    missing = missing_texts(field for column in columns for field in column)
+    nameless = _nameless(lines[0], dialect)
+    guesses = {
+        name: _nameless_column(fields, decimal) if nameless[place] else guess(fields, decimal)
+        for place, (name, fields) in enumerate(zip(names, columns, strict=True))
+    }
+    return Look("csv", guesses, missing, dialect, decimal)
+
+
+def _encoding(file: Path) -> str:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    looked, encoding = 0, "utf-8"
+    try:
+        with file.open("rb") as stream:
+            while looked < _BYTES_FOR_ENCODING and (chunk := stream.read(_BYTES)):
+                if looked == 0 and chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                    return "utf-16"
+                _check_bytes(file, chunk, looked == 0)
+                looked += len(chunk)
+                if encoding == "utf-8":
+                    try:
+                        decoder.decode(chunk)
+                    except UnicodeDecodeError:
+                        encoding = "windows-1252"
+    except OSError as error:
+        raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None
+    if looked == 0:
+        raise DataUnavailable(f"{file} is empty: expected a first line with the names of the columns.")
+    return encoding
+
+
+def _check_bytes(file: Path, chunk: bytes, first: bool) -> None:
+    """Refuse what is no text, and lines that nothing ends."""
+    if b"\0" in chunk:
+        line = chunk.count(b"\n", 0, chunk.index(b"\0")) + 1
+        where = f", line {line}," if first else ""
+        raise DataUnavailable(
+            f"{file}{where} has a NUL byte, so it is no text, or UTF-16 without the mark that says so: save it as UTF-8."
+        )
+    if first and b"\n" not in chunk:
+        if b"\r" in chunk:
+            raise DataUnavailable(
+                f"{file}, line 1: lines end with a carriage return alone, as on old Macintoshes: save it with line feeds."
+            )
+        if len(chunk) == _BYTES:
+            raise DataUnavailable(
+                f"{file}, line 1 is longer than {_BYTES:,} bytes: expected lines with one record each."
+            )
+
+
+def _lines(file: Path, encoding: str) -> list[str]:
+    """Return the first lines, whole ones only, as :func:`noiseledger.data.delimited.lines_of` cuts them."""
+    with file.open("rb") as stream:
+        head = stream.read(_BYTES)
+    text = head.decode({"utf-8": "utf-8-sig"}.get(encoding, encoding), "replace")
+    lines = text.split("\n")
+    if len(head) == _BYTES or not lines[-1]:
+        lines.pop()
+    lines = [line.removesuffix("\r") for line in lines[: RECORDS + 1]]
+    for number, line in enumerate(lines, start=1):
+        if _CONTROLS.search(line):
+            raise DataUnavailable(
+                f"{file}, line {number}: there are control characters, which no text has. If this is another format, save the "
+                "table as CSV or Parquet; else remove them."
+            )
+    return lines
+
+
+def _dialect(lines: Sequence[str], encoding: str) -> Dialect:
+    """Return the delimiter with which most lines have the same number of fields, more than one."""
+    best, most = Dialect(encoding=encoding), (0, 0)
+    for quote in ('"', "'") if not any('"' in line for line in lines) else ('"',):
+        for delimiter in DELIMITERS:
+            dialect = Dialect(delimiter, quote, encoding)
+            width, agreeing = _usual_width(lines, dialect)
+            if width > 1 and (agreeing, width) > most and (quote == '"' or _encloses(quote, lines, dialect)):
+                best, most = dialect, (agreeing, width)
+            elif quote == "'" and width > 1 and (agreeing, width) == most and _encloses(quote, lines, dialect):
+                best = dialect
+    return best
+
+
+def _usual_width(lines: Sequence[str], dialect: Dialect) -> tuple[int, int]:
+    """Return the number of fields that most lines have, and how many lines."""
+    widths = Counter(len(fields) for line in lines if line and (fields := dialect.split(line)))
+    return max(widths.items(), key=lambda item: (item[1], item[0])) if widths else (0, 0)
+
+
+def _encloses(quote: str, lines: Sequence[str], dialect: Dialect) -> bool:
+    """Say whether fields are in these quotes, more than once."""
+    d = re.escape(dialect.delimiter)
+    pattern = re.compile(rf"(?:^|{d}){quote}[^{quote}]*{quote}(?={d}|$)")
+    return sum(len(pattern.findall(line)) for line in lines) > 1
+
+
+def _check_shape(file: Path, lines: Sequence[str], dialect: Dialect) -> None:
+    """Refuse a first line that does not belong to the table below it; the other lines are checked as records."""
+    if not lines or not lines[0].strip():
+        raise DataUnavailable(
+            f"{file}, line 1 is blank: expected the names of the columns. Remove the lines above them."
+        )
+    width, agreeing = _usual_width(lines[1:], dialect)
+    first = dialect.split(lines[0])
+    if first is None or width < 2 or agreeing * 2 < len(lines[1:]):
+        return  # too little to tell, or to be said of a single line
+    given = len(first)
+    if given > width and not any(name.strip(" ") for name in first[width:]):
+        raise DataUnavailable(f"{file}, line 1 ends with a delimiter and the records do not: remove it.")
+    rows = [fields for line in lines[1:] if (fields := dialect.split(line)) and len(fields) == width]
+    if given >= width or not any(field for fields in rows for field in fields[given:]):
+        return
+    if given == width - 1 and len(lines) - 1 - agreeing <= 1:
+        raise DataUnavailable(
+            f"{file}, line 1 has {given} names for {width} columns, as R's write.table leaves out the first: add a name, or "
+            "write the file with row.names = FALSE."
+        )
+    begin = next(number for number, line in enumerate(lines, 1) if len(dialect.split(line) or ()) == width)
+    raise DataUnavailable(
+        f"{file}, line 1 does not belong to the table, which seems to begin in line {begin}: remove the lines above it, and "
+        "notes below the table."
+    )
+
+
+def _has_header(lines: Sequence[str], dialect: Dialect) -> bool:
+    """Say whether the first line seems to name the columns; in doubt it does not, for it could be somebody's record."""
+    first = [field.strip(" ") for field in dialect.split(lines[0]) or ()]
+    if any(field in MISSING_TEXTS for field in first):
+        return False
+    below = list(zip(*(f for line in lines[1:] if len(f := dialect.split(line) or ()) == len(first)), strict=True))
+    if not below:
+        return not any(map(_is_value, first))
+    if any(
+        field and not _is_value(field) and all(_is_value(value) or not value.strip(" ") for value in column)
+        for field, column in zip(first, below, strict=True)
+    ):
+        return True  # a word above numbers
+    if any(map(_is_value, first)):
+        return _are_years([field for field in first if _is_value(field)])
+    named = [field for field in first if field]
+    repeated = sum(field in column for field, column in zip(first, below, strict=True) if field)
+    return bool(named) and repeated * 2 < len(named)
+
+
+def _are_years(fields: Sequence[str]) -> bool:
+    """Say whether these count the years up or down, which names of columns do and values hardly ever."""
+    if len(fields) < 2 or not all(re.fullmatch("(18|19|20)[0-9]{2}", field) for field in fields):
+        return False
+    steps = {int(later) - int(earlier) for earlier, later in pairwise(fields)}
+    return steps in ({1}, {-1})
+
+
+def _is_value(field: str) -> bool:
+    return re.fullmatch(f"{NUMBER.format(mark='[.,]')}|{DATE}", field) is not None
+
+
+def _nameless(line: str, dialect: Dialect) -> list[bool]:
+    return [dialect.header and not name.strip(" ") for name in dialect.split(line) or ()]
+
+
+def _nameless_column(fields: Sequence[str], decimal: str) -> Guess:
+    """Leave out what numbers the rows, as R and pandas write it, and what is only a delimiter at the end of lines."""
+    if not any(field.strip(" ") for field in fields):
+        return Guess(None, ("it has no name and no values, as after a delimiter at the end of each line",))
+    for start in ("0", "1"):
+        if fields[0] == start and all(field == str(int(start) + place) for place, field in enumerate(fields)):
+            return Guess(None, ("it has no name and numbers the rows, as R and pandas write it",))
+    found = guess(fields, decimal)
+    return Guess(found.kind, ("the file gives it no name, so it is called by its place", *found.notes))
