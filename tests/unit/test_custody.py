@@ -19,6 +19,8 @@ file = "people.csv"
 epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
+[columns.age]
+kind = "number"
 [queries.over_60]
 measure = "share"
 where = "age > 60"
