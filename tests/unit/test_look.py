@@ -116,6 +116,7 @@ def looked(folder: Path, text: str | bytes, header: bool | None = None) -> Look:
         ("Ada,Ulm\nAda,Bonn\nBen,Ulm\n", False),
         ("region,2019,2020,2021\nnorth,5,6,7\n", True),
         ("north,2019,5\nsouth,2020,6\n", False),
+        ("north,2019,2015\nsouth,2020,1999\n", False),
         ("id,2019\nx,5\ny,6\n", False),
         ("NA,Ulm\n34,Bonn\n", False),
         ("2024-01-01,Ulm\n2024-01-02,Bonn\n", False),
