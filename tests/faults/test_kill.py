@@ -23,6 +23,7 @@ from faults import children, victim
 from faults.books import check_books
 from noiseledger import Case, LocalLedger, NoiseledgerError
 from noiseledger.errors import LedgerNotFound
+from noiseledger.ledger.bound import key_file
 from noiseledger.ledger.store import Store
 
 #: So little that it can always be paid for: all other requests come in steps of 1/500, and the budget does not.
@@ -36,6 +37,7 @@ class Scene:
         folder.mkdir(parents=True)
         self.file, self.world = folder / "ledger", folder / "world"
         shutil.copy(template, self.file)
+        shutil.copy(key_file(template), key_file(self.file))
 
     def answers(self) -> int:
         """Count what the world saw so far."""
