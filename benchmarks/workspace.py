@@ -24,7 +24,7 @@ from noiseledger.ledger.store import Store, to_text
 ROOT = Path(__file__).parent.parent
 CELLS = 10_000
 #: A tiny dataset: the ledger is measured, not the data engine.
-SOURCE = Table({"x": value} for value in range(10))
+SOURCE = Table(({"x": value} for value in range(10)), {"x": "number"})
 QUERY = Query.share("x > 5")
 HISTOGRAM = Query.histogram("x", range(CELLS + 1))
 #: The stored points lie this far apart. A million of them fit the budget, with room for those that are measured.

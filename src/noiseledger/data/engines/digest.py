@@ -4,8 +4,8 @@ Each record has one text: its columns by name, numbers that are whole as their d
 length. The MD5 of key and text are two numbers, which are added up over the records, so that their order does not matter. A
 BLAKE2b of the sums, with the key, is what is returned.
 
-Why the promise holds: without the key, of 256 bits, the digest cannot be told from a random number and no guess at a record can be
-tested against it; the sums are never shown. That MD5 has collisions does not matter, since whoever knows the key has the data.
+Why the promise holds: without the key, of 256 bits, the digest cannot be told from a random number and no guess at a record
+can be tested against it; the sums are never shown. That MD5 has collisions does not matter: whoever knows the key has the data.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ def digest(engine: Any, table: ir.Table, kinds: Mapping[str, Kind], key: bytes) 
     texts = [_text(_quoted(name), kinds[name], table[name].type().is_floating()) for name in names]
     # All that is pasted together is ours; names are quoted.
     select = f"""
-        WITH hashed AS (SELECT md5_number(concat('{one}', {", ".join(texts) or "''"})) AS hash FROM ({engine.compile(table)}))
-        SELECT count(*), sum((hash >> 64)::UBIGINT::HUGEINT), sum((hash & {_MODULUS - 1}::UHUGEINT)::UBIGINT::HUGEINT) FROM hashed
+        WITH hashed AS (
+            SELECT md5_number(concat('{one}', {", ".join(texts) or "''"})) AS hash FROM ({engine.compile(table)})
+        )
+        SELECT count(*), sum((hash >> 64)::UBIGINT::HUGEINT), sum((hash & {_MODULUS - 1}::UHUGEINT)::UBIGINT::HUGEINT)
+        FROM hashed
     """  # noqa: S608
     rows, *sums = engine.con.execute(select).fetchone()
     form = json.dumps([[name, kinds[name]] for name in names])
