@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from benchmarks.peak import forget_peak, peak
-from noiseledger.data.catalogue import read_catalogue
+from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.commitment import SECRET_BYTES, Commitment
 from noiseledger.data.engines.files import open_file
 from noiseledger.data.source import Source, check_query
@@ -22,9 +22,10 @@ def main() -> None:
     people, catalogue, work = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
     forget_peak()
     before, clock, processor = peak(), perf_counter(), process_time()
-    with closing(open_file(people)) as source:
+    entries = read_catalogue(catalogue)
+    with closing(open_file(people, "parquet", entries.reading)) as source:
         if work == QUERIES:
-            _query(source, catalogue)
+            _query(source, entries)
         elif work == READING:
             for _ in source.records():
                 pass
@@ -34,9 +35,9 @@ def main() -> None:
     print(json.dumps([*seconds, before, peak()]))
 
 
-def _query(source: Source, catalogue: Path) -> None:
-    for entry in read_catalogue(catalogue).entries:
-        check_query(entry.query, source.columns)
+def _query(source: Source, catalogue: Catalogue) -> None:
+    for entry in catalogue.entries:
+        check_query(entry.query, source.kinds)
         source.totals(entry.query)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import count
 from pathlib import Path
+from typing import ClassVar
 
 import duckdb
 import pyarrow as pa
@@ -102,7 +103,9 @@ class TestDuckDb(Law):
 
 
 class TestSqlite(Law):
-    values = [value for value in VALUES if isinstance(value, str | int | float | bytes | None) and value is not True]
+    values: ClassVar = [
+        value for value in VALUES if isinstance(value, str | int | float | bytes | None) and value is not True
+    ]
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -124,7 +124,8 @@ def test_decimals_are_read_as_by_the_rule(postgres: str, owner: Connection, kind
 def test_a_number_reads_alike_whatever_the_type_of_its_column(postgres: str, owner: Connection) -> None:
     owner.execute("CREATE TABLE alike (a text, b numeric, c numeric(20, 3), d double precision, e real, f char(9))")
     owner.execute(
-        "INSERT INTO alike SELECT s, s::numeric, s::numeric, s::float8, s::real, s FROM unnest(ARRAY['0.5', '-0', '0016', '4.125']) AS s"
+        "INSERT INTO alike SELECT s, s::numeric, s::numeric, s::float8, s::real, s FROM unnest(%s::text[]) AS s",
+        [["0.5", "-0", "0016", "4.125"]],
     )
     for name in "abcdef":
         with closing(open_postgres(postgres, "alike", Reading({name: "number"}))) as source:

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from noiseledger.core.condition import Kind
 from noiseledger.data.delimited import Dialect, columns_of, records_of
+from noiseledger.data.engines.digest import digest
 from noiseledger.data.engines.kinds import read_by_rule
 from noiseledger.data.engines.line_count import one_line_each
 from noiseledger.data.engines.relation import Relation
@@ -33,6 +34,15 @@ _BATCH_ROWS = 50_000
 _FAILURES = (duckdb.Error,)
 #: No field has this text, so none is taken for null by its looks.
 _NO_NULL = "\x01\x02noiseledger\x02\x01"
+
+
+class _Files(Relation):
+    """A table of DuckDB."""
+
+    def fingerprint(self, key: bytes) -> bytes:
+        """Return a keyed digest of the records, whatever their order."""
+        with self._translated():
+            return digest(self._engine, self._table, self.kinds, key)
 
 
 def open_file(
@@ -61,11 +71,11 @@ def _open_csv(file: Path, reading: Reading, dialect: Dialect) -> Relation:
     data = _read_quickly(engine, file, names, reading, dialect)
     if data is None:
         data = _read_line_by_line(engine, file, names, reading, dialect)
-    return Relation(engine, data, reading.kinds, _FAILURES)
+    return _Files(engine, data, reading.kinds, _FAILURES)
 
 
 def _relation(engine: Any, table: ir.Table, reading: Reading) -> Relation:
-    return Relation(engine, read_by_rule(table, reading), reading.kinds, _FAILURES)
+    return _Files(engine, read_by_rule(table, reading), reading.kinds, _FAILURES)
 
 
 def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Reading, dialect: Dialect) -> ir.Table | None:

@@ -121,14 +121,14 @@ def _types(connection: Connection, source: sql.Identifier) -> dict[str, str]:
     return {column.name: types[column.type_code] for column in found}
 
 
-def _read(type: str, kind: Kind, reading: Reading) -> tuple[str, str]:
-    if type == "numeric" and kind == "text":
+def _read(stored: str, kind: Kind, reading: Reading) -> tuple[str, str]:
+    if stored == "numeric" and kind == "text":
         return _DIGITS
-    if type == "numeric" and kind == "flag":
+    if stored == "numeric" and kind == "flag":
         return _ONE_OR_ZERO
-    if type == "text" and kind == "number":
+    if stored == "text" and kind == "number":
         return _parsed(reading), "float64"
-    return _TEXT if type == "text" else _READ.get(type, _OTHER)
+    return _TEXT if stored == "text" else _READ.get(stored, _OTHER)
 
 
 def _parsed(reading: Reading) -> str:
