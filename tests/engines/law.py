@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -210,7 +210,7 @@ class Law:
     #: How many pairs of datasets are tried; an engine that takes a second for a table tries fewer.
     pairs = 12
     #: What its columns can hold.
-    values: Sequence[Any] = TEXTS
+    values: ClassVar[Sequence[Any]] = TEXTS
 
     def reference(self, records: Sequence[RawRecord]) -> Table | None:
         """Return the same records in memory, if they mean the same there."""

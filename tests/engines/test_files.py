@@ -202,7 +202,7 @@ class TestSqlite(EngineConformance):
 
 
 def test_sqlite_values_are_read_one_by_one(tmp_path: Path) -> None:
-    rows = [[2**60 + 1], [0.5], [None], ["7"], ["x"], [b"7"]]
+    rows: list[list[Any]] = [[2**60 + 1], [0.5], [None], ["7"], ["x"], [b"7"]]
     file = write_sqlite(Dataset({"x": "mixed"}, rows), tmp_path / "people")
     with closing(open_file(file, "sqlite", Reading({"x": "number"}))) as source:
         assert [record["x"] for record in source.records()] == [2.0**60, 0.5, None, 7, None, None]

@@ -22,7 +22,9 @@ from noiseledger.data.formats import Format
 
 def write_lines(records: Sequence[RawRecord], file: Path) -> Path:
     """Write fields as they are, without a care for quotes and line breaks; only a comma is put into quotes."""
-    lines = [",".join(f'"{v}"' if "," in v else v for v in record.values()) for record in records]
+    lines = [
+        ",".join(f'"{v}"' if "," in v else v for v in (record[name] for name in READING.kinds)) for record in records
+    ]
     file.write_bytes("\n".join([",".join(READING.kinds), *lines, ""]).encode())
     return file
 
@@ -37,7 +39,9 @@ def write_collated_duckdb(records: Sequence[RawRecord], file: Path) -> Path:
     """Write a table whose text is compared without case, and a view of it."""
     with duckdb.connect(file) as run:
         run.execute("CREATE TABLE kept (n VARCHAR, x VARCHAR, t VARCHAR COLLATE NOCASE, b VARCHAR, d VARCHAR)")
-        run.executemany("INSERT INTO kept VALUES (?, ?, ?, ?, ?)", [list(record.values()) for record in records])
+        run.executemany(
+            "INSERT INTO kept VALUES (?, ?, ?, ?, ?)", [[record[name] for name in READING.kinds] for record in records]
+        )
         run.execute("CREATE VIEW people AS SELECT n, x, t COLLATE NFC AS t, b, d FROM kept")
     return file
 
@@ -45,7 +49,10 @@ def write_collated_duckdb(records: Sequence[RawRecord], file: Path) -> Path:
 def write_mixed_sqlite(records: Sequence[RawRecord], file: Path) -> Path:
     with closing(sqlite3.connect(file)) as run, run:
         run.execute("CREATE TABLE people (n, x, t COLLATE NOCASE, b, d)")
-        run.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?)", [list(record.values()) for record in records])
+        run.executemany(
+            "INSERT INTO people VALUES (?, ?, ?, ?, ?)",
+            [[record[name] for name in READING.kinds] for record in records],
+        )
     return file
 
 

@@ -79,7 +79,7 @@ class TestLaw(Law):
                 cursor.copy(sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(name))) as copy,
             ):
                 for record in records:
-                    copy.write_row(list(record.values()))
+                    copy.write_row([record[name] for name in READING.kinds])
             return open_postgres(postgres, name, READING)
 
         return store

@@ -99,10 +99,10 @@ def _relation(connection: Connection, table: str, reading: Reading) -> Relation:
     reads = {name: _read(types[name], kind, reading) for name, kind in reading.kinds.items()}
     # What is pasted together here is ours, and names are quoted.
     parts = [
-        sql.SQL("{} AS {}").format(sql.SQL(read).format(sql.Identifier(name)), sql.Identifier(name))  # type: ignore[arg-type]
+        sql.SQL("{} AS {}").format(sql.SQL(read).format(sql.Identifier(name)), sql.Identifier(name))
         for name, (read, _) in reads.items()
     ]
-    select = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(parts or [sql.SQL("1 AS one")]), source)
+    select = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(parts) if parts else sql.SQL("1 AS one"), source)
     engine = Backend.from_connection(connection)
     schema = {name: kind for name, (_, kind) in reads.items()} or {"one": "int32"}
     data = engine.sql(select.as_string(), schema=ibis.schema(schema))
