@@ -14,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from noiseledger.data.engines.files import open_file
+from noiseledger.data.formats import Format
+from noiseledger.data.reading import Reading
 
 
 def write_csv(file: Path) -> None:
@@ -35,9 +37,12 @@ def write_sqlite(file: Path) -> None:
         run.executemany("INSERT INTO people VALUES (?)", [(1,), (2,)])
 
 
-@pytest.mark.parametrize("write", [write_csv, write_parquet, write_duckdb, write_sqlite])
+@pytest.mark.parametrize(
+    ("write", "form"),
+    [(write_csv, "csv"), (write_parquet, "parquet"), (write_duckdb, "duckdb"), (write_sqlite, "sqlite")],
+)
 def test_nothing_is_spilled_to_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None], form: Format
 ) -> None:
     """Too much for its memory, DuckDB gives up; by itself it would go on in a file beside the data."""
     file, opened, connect = tmp_path / "people", list[Any](), duckdb.connect
@@ -49,7 +54,7 @@ def test_nothing_is_spilled_to_the_disk(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(duckdb, "connect", note)
-    with closing(open_file(file)) as source:
+    with closing(open_file(file, form, Reading({"n": "number"}))) as source:
         assert source.rows == 2
         assert opened
         for run in opened:
@@ -82,7 +87,7 @@ def test_a_sqlite_file_is_read_in_one_state_whoever_writes_to_it(
 
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *words, **named: connect(*words, **named, factory=Watched))
-    with closing(open_file(file)) as source:
+    with closing(open_file(file, "sqlite", Reading({"n": "text"}))) as source:
         found = [str(record["n"]) for record in source.records()]
     assert len(written) > 2
     assert found == [written[0]] * 3
