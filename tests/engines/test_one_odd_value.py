@@ -110,5 +110,5 @@ def test_the_not_a_time_of_pandas_is_missing() -> None:
         def date(self) -> Any:
             return self
 
-    records = [{"n": NotATime(1, 1, 1)}, {"n": datetime(2024, 2, 29)}]
+    records: list[dict[str, object]] = [{"n": NotATime(1, 1, 1)}, {"n": datetime(2024, 2, 29)}]
     assert [r["n"] for r in Table(records, {"n": "date"}).records()] == [None, date(2024, 2, 29)]

@@ -143,8 +143,10 @@ def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
 
 
 def _open_duckdb(file: Path, table: str | None, reading: Reading) -> Relation:
+    engine = ibis.duckdb.connect(file, read_only=True, **_SETTINGS)
     # A view may not read other files: DuckDB would guess the kinds of a CSV's columns from all of its records.
-    engine = ibis.duckdb.connect(file, read_only=True, enable_external_access=False, **_SETTINGS)
+    # Said afterwards: together with the others, it depends on their order whether DuckDB still takes them.
+    engine.con.execute("SET enable_external_access = false")
     # Ibis' own list comes through what DuckDB is about to remove.
     names = engine.con.execute(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"

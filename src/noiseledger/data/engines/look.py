@@ -45,7 +45,7 @@ def _parquet_sample(file: Path) -> pa.Table:
 
 
 def _duckdb_sample(file: Path, table: str | None) -> pa.Table:
-    with duckdb.connect(file, read_only=True, config={**_SETTINGS, "enable_external_access": False}) as database:
+    with duckdb.connect(file, read_only=True, config=dict[str, Any](_SETTINGS)) as database:
         names = database.execute(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
         ).fetchall()
