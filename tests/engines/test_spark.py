@@ -112,6 +112,12 @@ def test_the_names_of_folders_are_text(tmp_path: Path) -> None:
         assert source.totals(Query.counts_by("zip", ["01067", "1067", "X"])) == [2, 0, 2]
 
 
+def test_a_byte_order_mark_does_not_make_a_record_of_the_names(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_bytes(b"\xef\xbb\xbfn,x\n1,2\n3,4\n")
+    source = open_spark(tmp_path / "people.csv", "csv", Reading({"n": "text"}))
+    assert sorted(record["n"] for record in source.records()) == ["1", "3"]
+
+
 def test_integers_beside_missing_values_keep_every_digit(tmp_path: Path) -> None:
     file = write_parquet(Dataset({"n": "whole"}, [[2**53 + 1], [None], [-(2**63)]]), tmp_path / "people.parquet")
     with closing(open_spark(file, "parquet", Reading({"n": "number"}))) as source:
@@ -124,6 +130,7 @@ def test_integers_beside_missing_values_keep_every_digit(tmp_path: Path) -> None
         (b"n,x\n1,secret,3\n", "line 2: expected 2 fields"),
         (b'n,x\n1,2\n1,"secret\n', "line 3: a quote is not closed"),
         (b"n,x\n1,2\nn,x\n", "line 3: it repeats the names"),
+        (b"\xef\xbb\xbfn,x\n1,2\nn,x\n", "line 3: it repeats the names"),
         (b"n,n\n1,2\n", "have the same name"),
         (b"n,N\n1,2\n", "have the same name"),
     ],

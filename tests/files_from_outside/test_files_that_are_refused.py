@@ -38,6 +38,10 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         b'"age"\t"town"\n"1"\t61\t"Ulm"\n"2"\t34\t"Bonn"\n',
         ", line 1 has 2 names for 3 columns, as R's write.table leaves out the first: add a name",
     ),
+    "excel-sep.csv": (
+        b"sep=;\r\nage;town\r\n61;Ulm\r\n34;Bonn\r\n",
+        ", line 1 tells Excel the delimiter, and would be taken for the names of the columns: remove it.",
+    ),
     "delimiter-after-names.csv": (
         b"age,town,\n61,Ulm\n34,Bonn\n",
         ", line 1 ends with a delimiter and the records do not: remove it.",

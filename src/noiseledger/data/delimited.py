@@ -133,6 +133,11 @@ def lines_of(file: Path, dialect: Dialect) -> Iterator[tuple[int, str]]:
     encoding = {"utf-8": "utf-8-sig"}.get(dialect.encoding, dialect.encoding)
     codecs.lookup(encoding)
     try:
+        # One byte too many in one record would make other letters, and other lines, of all that follow.
+        if encoding == "utf-16" and file.stat().st_size % 2:
+            raise DataUnavailable(
+                f"{file} is not utf-16, which has two bytes for a letter: a byte is missing, or one too many."
+            )
         with file.open(encoding=encoding, errors="replace", newline="\n") as stream:
             for number, line in enumerate(stream, start=1):
                 yield number, line.removesuffix("\n").removesuffix("\r")

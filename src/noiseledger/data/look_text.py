@@ -143,6 +143,10 @@ def _check_shape(file: Path, lines: Sequence[str], dialect: Dialect) -> None:
         raise DataUnavailable(
             f"{file}, line 1 is blank: expected the names of the columns. Remove the lines above them."
         )
+    if re.fullmatch(r'"?sep=.?"?', lines[0].rstrip(" ,;\t|")):
+        raise DataUnavailable(
+            f"{file}, line 1 tells Excel the delimiter, and would be taken for the names of the columns: remove it."
+        )
     width, agreeing = _usual_width(lines[1:], dialect)
     first = dialect.split(lines[0])
     if first is None or width < 2 or agreeing * 2 < len(lines[1:]):

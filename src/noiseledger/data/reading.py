@@ -137,7 +137,8 @@ def _flag(reading: Reading, value: object) -> bool | None:
 
 def _date(reading: Reading, value: object) -> date | None:
     if isinstance(value, datetime):
-        return None if value.tzinfo else value.date()
+        # The "not a time" of pandas is a datetime to Python, and not equal to itself.
+        return None if value.tzinfo or value != value else value.date()
     if isinstance(value, date):
         return value
     if type(value) is not str or value in reading.missing or not re.fullmatch(DATE, value):

@@ -11,6 +11,7 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import duckdb
 import ibis
@@ -24,7 +25,7 @@ from noiseledger.data.engines.kinds import read_by_rule
 from noiseledger.data.engines.line_count import one_line_each
 from noiseledger.data.engines.relation import Relation
 from noiseledger.data.formats import Format, check_format
-from noiseledger.data.reading import Reading
+from noiseledger.data.reading import WHOLE_DIGITS, Reading
 from noiseledger.data.table import check_columns
 from noiseledger.errors import DataUnavailable, InvalidInput
 
@@ -32,8 +33,6 @@ from noiseledger.errors import DataUnavailable, InvalidInput
 _SETTINGS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False, "temp_directory": ""}
 _BATCH_ROWS = 50_000
 _FAILURES = (duckdb.Error,)
-#: No field has this text, so none is taken for null by its looks.
-_NO_NULL = "\x01\x02noiseledger\x02\x01"
 
 
 class _Files(Relation):
@@ -56,9 +55,12 @@ def open_file(
         if form == "csv":
             return _open_csv(file, reading, dialect or Dialect())
         if form == "parquet":
-            engine = ibis.duckdb.connect(**_SETTINGS)
-            return _relation(engine, engine.read_parquet(_literal(file), hive_partitioning=False), reading)
+            return _open_parquet(file, reading)
         return _open_duckdb(file, table, reading) if form == "duckdb" else _open_sqlite(file, table, reading)
+    except duckdb.PermissionException:
+        raise DataUnavailable(
+            f"{file} has a view that reads other files: keep the records in a table, with CREATE TABLE ... AS."
+        ) from None
     except (duckdb.Error, sqlite3.Error) as error:
         # What the engine says may quote a value, so only the kind of failure is passed on.
         raise DataUnavailable(f"{file} cannot be read as {form} ({type(error).__name__}).") from None
@@ -72,6 +74,18 @@ def _open_csv(file: Path, reading: Reading, dialect: Dialect) -> Relation:
     if data is None:
         data = _read_line_by_line(engine, file, names, reading, dialect)
     return _Files(engine, data, reading.kinds, _FAILURES)
+
+
+def _open_parquet(file: Path, reading: Reading) -> Relation:
+    engine = ibis.duckdb.connect(**_SETTINGS)
+    long = "SELECT name FROM parquet_schema(?) WHERE precision > ?"
+    for (name,) in engine.con.execute(long, [_literal(file), WHOLE_DIGITS]).fetchall():
+        if name in reading.kinds:
+            raise DataUnavailable(
+                f"{file}: the column {name} is a decimal of more than {WHOLE_DIGITS} digits, which DuckDB reads as other "
+                "numbers: write it as a double, or as text."
+            )
+    return _relation(engine, engine.read_parquet(_literal(file), hive_partitioning=False), reading)
 
 
 def _relation(engine: Any, table: ir.Table, reading: Reading) -> Relation:
@@ -98,14 +112,15 @@ def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Readin
             quote=dialect.quote,
             escape=dialect.quote,
             comment="",
-            nullstr=_NO_NULL,
+            # No field has this text, whoever chose it, so none is taken for null by its looks.
+            nullstr=uuid4().hex,
             allow_quoted_nulls=False,
             strict_mode=True,
             compression="none",
             hive_partitioning=False,
         )
-        chosen = {name: text[f"c{names.index(name)}"] for name in reading.kinds}
-        data = _kept(engine, text.select(**chosen) if chosen else text, reading)
+        chosen = [text[f"c{names.index(name)}"].name(name) for name in reading.kinds]
+        data = _kept(engine, text.select(*chosen) if chosen else text, reading)
         if (lines.quotes or len(names) == 1) and engine.con.execute("SELECT count(*) FROM data").fetchone() != (
             lines.records,
         ):
@@ -139,6 +154,9 @@ def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
 
 def _open_duckdb(file: Path, table: str | None, reading: Reading) -> Relation:
     engine = ibis.duckdb.connect(file, read_only=True, **_SETTINGS)
+    # A view may not read other files: DuckDB would guess the kinds of a CSV's columns from all of its records.
+    # Said afterwards: together with the others, it depends on their order whether DuckDB still takes them.
+    engine.con.execute("SET enable_external_access = false")
     # Ibis' own list comes through what DuckDB is about to remove.
     names = engine.con.execute(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"

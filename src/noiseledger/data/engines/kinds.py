@@ -35,9 +35,10 @@ def read_by_rule(table: ir.Table, reading: Reading, end: str = "$") -> ir.Table:
     """Return the declared columns of a table, read by the rule; ``end`` is how the engine's patterns say "end of text"."""
     check_columns(reading.kinds, table.columns)
     rule = _Rule(reading, end)
-    columns = {name: rule.of(table[name], kind) for name, kind in reading.kinds.items()}
+    # Named one by one: a column may be called "self".
+    columns = [rule.of(table[name], kind).name(name) for name, kind in reading.kinds.items()]
     # A table must have a column, also where none is declared.
-    return table.select(**columns) if columns else table.select(one=ibis.literal(1))
+    return table.select(*columns) if columns else table.select(one=ibis.literal(1))
 
 
 class _Rule:
@@ -80,6 +81,8 @@ class _Rule:
             return ibis.ifelse(column == "", ibis.null("string"), self._without_missing(column))
         if kind.is_integer() or kind.is_uuid():
             return column.cast("string")
+        if _is_below_one(kind):
+            return ibis.ifelse(column == 0, ibis.literal("0"), ibis.null("string"))
         if kind.is_decimal():
             digits = column.cast("string")
             is_whole_number = self._matches(digits, rf"-?[0-9]{{1,{WHOLE_DIGITS}}}([.]0+)?")
@@ -99,13 +102,14 @@ class _Rule:
         if kind.is_string():
             given = self._without_missing(column)
             return _either(self._matches(given, TRUE), self._matches(given, FALSE))
+        if _is_below_one(kind):
+            return ibis.ifelse(column == 0, ibis.literal(False), ibis.null("boolean"))
         return _either(column == 1, column == 0) if kind.is_numeric() else ibis.null("boolean")
 
     def _date(self, column: ir.Column) -> ir.Column:
         kind = column.type()
-        if kind.is_timestamp() and kind.timezone is None:
-            given = column.date().cast("string")
-        elif kind.is_date():
+        # Not by way of a date: DuckDB fails on a time that is infinite, and rounds one before 1970 up.
+        if kind.is_date() or (kind.is_timestamp() and kind.timezone is None):
             given = column.cast("string")
         elif kind.is_string():
             given = self._without_missing(column)
@@ -124,6 +128,11 @@ class _Rule:
 def _is_whole(kind: Any) -> bool:
     """Say whether a type holds whole numbers, all of which are 64-bit integers."""
     return bool(kind.is_integer() and (kind.is_signed_integer() or kind.nbytes < _LARGEST_INTEGER_BYTES))
+
+
+def _is_below_one(kind: Any) -> bool:
+    """Say whether a decimal has no digit before its mark: engines print no 0 there, and cannot compare it with 1."""
+    return bool(kind.is_decimal() and kind.precision is not None and kind.precision == kind.scale)
 
 
 def _double(column: ir.Column) -> Any:

@@ -56,6 +56,7 @@ with warnings.catch_warnings():
     connect = ibis.pyspark.connect
 
 _FAILURES = (PySparkException, Py4JError)
+_MARK = "\N{BYTE ORDER MARK}"
 #: For Spark on this machine: quiet, on loopback, and without two hundred parts of what fits into a few.
 _LOCAL = {
     "spark.sql.shuffle.partitions": "8",
@@ -119,7 +120,7 @@ def _read_csv(file: Path, dialect: Dialect, reading: Reading) -> DataFrame:
     lines = _session().read.text(_literal(file), lineSep="\n").select(make_valid_utf8("value").alias("line"))
     lines = lines.select(regexp_replace("line", r"\r\z", "").alias("line"))
     if header is not None:
-        lines = lines.where(col("line") != lit(header))
+        lines = lines.where(~col("line").isin(header, _MARK + header))
     if len(names) > 1:
         lines = lines.where(length("line") > 0)
     fields = lines.select(_cut(dialect).alias("fields"))
@@ -131,7 +132,7 @@ def _read_csv(file: Path, dialect: Dialect, reading: Reading) -> DataFrame:
 def _check_lines(file: Path, dialect: Dialect) -> str | None:
     """Look at every line; return the first, where it names the columns.
 
-    Spark has lines in no order, so no other may equal the first.
+    Spark has lines in no order, so no other may equal the first, with a byte order mark or without: Spark takes it off.
     """
     for _ in records_of(file, dialect):  # raises at a line that is no record
         pass
@@ -142,9 +143,9 @@ def _check_lines(file: Path, dialect: Dialect) -> str | None:
     if not dialect.header:
         return None
     lines = lines_of(file, dialect)
-    header = ("\N{BYTE ORDER MARK}" if mark else "") + next(lines)[1]
+    header = next(lines)[1]
     for number, line in lines:
-        if line == header:
+        if line in (header, _MARK + header):
             raise DataUnavailable(f"{file}, line {number}: it repeats the names of the columns: remove it.")
     return header
 
