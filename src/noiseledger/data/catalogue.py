@@ -134,6 +134,7 @@ class _Reader:
         source = self._attempt(("source",), self._source)
         kinds = {name: self._kind(name, fields) for name, fields in self._subtables("columns")}
         reading = self._attempt(("source",), lambda: self._reading(kinds))
+        self._attempt(("privacy",), lambda: self._check_keys("privacy", self._table("privacy"), KEYS["privacy"]))
         neighbours = self._attempt(("privacy", "neighbours"), self._neighbours)
         budget = self._attempt(("privacy", "epsilon"), self._budget)
         access = self._attempt(("privacy", "access"), self._access)
