@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from command import COMMAND, Runner, bare_environment
-from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER
-from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, abi, node
+from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
+from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender, abi, node
 from noiseledger.chain.rpc import Call
 from noiseledger.core.access import LONGEST_CONTACT
 from noiseledger.core.privacy import MAX_PRECISION
@@ -120,13 +120,50 @@ def test_an_allowance_without_bounds_that_was_set_by_hand_can_be_seen_and_taken_
 
 def test_the_ledgers_own_address_is_nobodys(contract: PrivacyLedgerContract) -> None:
     custodian = Custodian(contract)
-    for propose in (
+    proposals: list[Callable[[], object]] = [
         lambda: custodian.propose_allow(contract.address, precision=1),
         lambda: custodian.propose_rotate_worker(contract.address.lower()),
         lambda: custodian.propose_hand_over(contract.address),
-    ):
+    ]
+    for propose in proposals:
         with pytest.raises(InvalidInput, match="is the ledger itself"):
             propose()
+
+
+class BoundedRpc(Rpc):
+    """A node that gives three events at once, and no more."""
+
+    def batch(self, calls: Sequence[Call]) -> list[Any]:
+        too_many = RpcFailed("eth_getLogs", "query returned more than 3 results", None)
+        return [
+            too_many if method == "eth_getLogs" and len(reply) > 3 else reply
+            for (method, _), reply in zip(calls, super().batch(calls), strict=True)
+        ]
+
+
+def test_a_stranger_cannot_hide_a_ledger_behind_a_heap_of_free_requests(
+    url: str, contract: PrivacyLedgerContract
+) -> None:
+    Custodian(contract).allow(ANALYST.address, precision=1)
+    as_seen_by(ANALYST, contract).ask([Request(OVER_60.identifier, Fraction(1, 2))])
+    for _ in range(8):
+        as_seen_by(HEIR, contract).ask([Request(OVER_60.identifier, Fraction(1, 4))] * 2)
+    with BoundedRpc(url) as rpc:
+        seen = PrivacyLedgerContract(rpc, contract.address)
+        assert [analyst.requests for analyst in Custodian(seen).analysts()] == [1, 16]
+        assert list(seen.events(["Asked"])) == list(contract.events(["Asked"]))
+
+
+def test_after_an_interruption_it_is_said_what_may_have_happened(
+    run: Runner, contract: PrivacyLedgerContract, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Sender, "wait", interrupted)
+    stopped = run("pause", contract.address, "--yes")
+    assert (stopped.code, "may have been sent" in stopped.err) == (130, True)
+    assert contract.paused()
 
 
 class TestTheWorkerOfANewLedger:
