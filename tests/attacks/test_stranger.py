@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, Sender, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, Sender, Terms, node
 from noiseledger.chain.contract import MAX_BATCH
 from noiseledger.contracts import artifact
 from noiseledger.core.query import Query
+from noiseledger.core.sensitivity import Population
 from noiseledger.custodian import Custodian, Custody
 from noiseledger.custodian.publish import publish
 from noiseledger.data.catalogue import read_catalogue
@@ -33,6 +34,8 @@ file = "people.csv"
 epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
+[columns.age]
+kind = "number"
 [queries.over_60]
 measure = "share"
 where = "age > 60"
@@ -127,6 +130,14 @@ def test_the_refusals_are_the_chains_and_not_only_the_simulations(rpc: Rpc, tmp_
         receipt = sender.wait(sender.send(contract.address, data, gas=500_000))
         assert not receipt.succeeded
         assert state(contract) == before
+
+
+def test_a_ledger_made_in_python_without_a_word_about_access_refuses_a_stranger_too(rpc: Rpc) -> None:
+    terms = Terms(bytes(32), Population.replace(100), Fraction(1), Fraction(8), Fraction(1, 10_000))
+    contract = PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), terms, WORKER.address)
+    contract.register(OVER_20, Fraction(1, 100))
+    with pytest.raises(AllowanceExceeded):
+        ATTACKS["ask"][0](seen_by(STRANGER, contract))
 
 
 def test_an_open_ledger_is_ended_by_one_transaction(rpc: Rpc, tmp_path: Path) -> None:

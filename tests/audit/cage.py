@@ -19,7 +19,8 @@ from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population, sensitivity
 
 CUSTODIAN, WORKER, ANALYST, OTHER = (Key.from_hex(key) for key in (*node.PLAY_KEYS, node.PLAY_ANALYSTS[1]))
-TERMS = Terms(bytes(range(32)), Population.replace(2000), precision_for(8, "1e-4"), Fraction(8), Fraction(1, 10_000))
+PROMISE = Fraction(8), Fraction(1, 10_000)
+TERMS = Terms(bytes(range(32)), Population.replace(2000), precision_for(*PROMISE), *PROMISE, invites=False)
 OVER_60, TOWNS, OVER_30 = (
     Query.share("age > 60"),
     Query.counts_by("town", ["Jena", "Ulm"]),

@@ -69,7 +69,7 @@ def rpc() -> Iterator[Rpc]:
 def maker(rpc: Rpc, workers: list[MinimalWorker], *, reuses: bool) -> MakeLedger:
     def make(epsilon: int, delta: str) -> Ledger:
         budget = Budget.of(epsilon, delta)
-        terms = Terms(bytes(32), POPULATION, budget.total, budget.epsilon, budget.delta, reuses=reuses)
+        terms = Terms(bytes(32), POPULATION, budget.total, budget.epsilon, budget.delta, reuses=reuses, invites=False)
         contract = PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), terms, WORKER.address)
         ledger = ChainLedger(contract, record_free=True)
         ledger.add(*CATALOGUE)

@@ -296,7 +296,7 @@ def test_the_version_changes_exactly_when_there_is_something_to_see(rpc: Rpc) ->
         (lambda: life.ask((OVER_60, HALF)), True),
         (life.change_worker, False),
         (lambda: life.ask((OVER_60, QUARTER)), True),
-        (lambda: life.custodian.allow(ANALYST.address, HALF), False),
+        (lambda: life.custodian.allow(ANALYST.address, HALF), True),
         (lambda: life.custodian.offer_custody(ANALYST.address), False),
         (lambda: life.reveal(OVER_60, HALF), True),
         (lambda: life.register(LATER), True),

@@ -121,7 +121,7 @@ def essence(story: Story) -> Any:
 
 
 def snapshot_of(story: Story, *, reuses: bool = True) -> Snapshot:
-    terms = Terms(bytes(32), POPULATION, Fraction(10**6), Fraction(8), Fraction(1, 10_000), reuses)
+    terms = Terms(bytes(32), POPULATION, Fraction(10**6), Fraction(8), Fraction(1, 10_000), reuses, invites=False)
     times = {entry.asked.block: datetime.fromtimestamp(entry.asked.block, UTC) for entry in story.entries}
     return Snapshot(Facts(1, CONTRACT, terms, ANALYSTS[0], ANALYSTS[1], False, 10**6, None), story, times)
 

@@ -231,15 +231,19 @@ class PrivacyLedgerContract:
         topics = [[abi.event_topic(name) for name in names], *([f"0x{query}"] if query else [])]
         there: Call = ("eth_getBlockByNumber", [hex(anchor.number), False])
         events: list[Event] = []
-        for start in range(first, anchor.number + 1, LOG_BLOCKS):
-            span = {"fromBlock": hex(start), "toBlock": hex(min(start + LOG_BLOCKS - 1, anchor.number))}
+        start, blocks = first, LOG_BLOCKS
+        while start <= anchor.number:
+            span = {"fromBlock": hex(start), "toBlock": hex(min(start + blocks - 1, anchor.number))}
             logs: Call = ("eth_getLogs", [{"address": self.address, "topics": topics, **span}])
             before, found, after = self.rpc.batch([there, logs, there])
             if not anchor.is_in(before) or not anchor.is_in(after):
                 return None
             if isinstance(found, RpcFailed):
-                raise found
+                # Endpoints bound what they give at once, and whoever pays the fees can fill blocks with free requests.
+                blocks = fewer_blocks(min(blocks, anchor.number - start + 1), found)
+                continue
             events += map(event, found)
+            start += blocks
         return events
 
     @property
@@ -345,6 +349,13 @@ def event(log: dict[str, Any]) -> Event:
     name, fields = abi.decode_event(log)
     where = int(log["blockNumber"], 16), log["blockHash"], log["transactionHash"], int(log["logIndex"], 16)
     return Event(name, fields, *where)
+
+
+def fewer_blocks(blocks: int, refused: RpcFailed) -> int:
+    """Return of how many blocks to ask for logs after a node refused; raise its reason if there cannot be fewer."""
+    if blocks == 1:
+        raise refused
+    return blocks // 2
 
 
 def block_parameter(block: Block) -> Any:

@@ -33,6 +33,9 @@ _IDENTITY: tuple[tuple[str, list[Any]], ...] = (
     ("eth_getBlockByNumber", ["0x0", False]),
     ("eth_blockNumber", []),
 )
+#: No chain has so many blocks, or such a number; much longer ones could not even be printed.
+_MOST = 2**256
+
 _T = TypeVar("_T")
 
 
@@ -187,6 +190,8 @@ class Endpoints:
             identity = _Identity(int(chain, 16), genesis, 0 if newest is None else int(newest, 16))
         except (TypeError, ValueError, KeyError):
             raise Unusable(f"{endpoint.name} does not say which chain it is.") from None
+        if not 0 <= max(identity.chain_id, identity.newest) < _MOST:
+            raise Unusable(f"{endpoint.name} names a chain or a block that cannot be.")
         if genesis is None and len(self._order) > 1:
             raise Unusable(f"{endpoint.name} does not show its first block, so it may be another chain.")
         return identity

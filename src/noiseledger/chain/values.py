@@ -43,7 +43,8 @@ class Terms:
     epsilon: Fraction
     delta: Fraction
     reuses: bool = True
-    invites: bool = False
+    #: Whether an allowance is needed to ask. Without a word it is: one transaction can end an open ledger.
+    invites: bool = True
 
     def encode(self) -> tuple[Any, ...]:
         """Return the contract's struct."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from noiseledger.cli.connect import hidden_key, no_ledger_there, open_key
-from noiseledger.cli.exits import DECLINED
+from noiseledger.cli.exits import DECLINED, Interrupted
 from noiseledger.cli.output import console, notes, plain, print_json
 from noiseledger.cli.settings import KEY_VARIABLE, KEYFILE_VARIABLE, find_keystore, find_ledger, find_rpc, has_key
 from noiseledger.errors import InvalidInput
@@ -61,7 +61,13 @@ def govern(
             _show(change)
         if change.is_needed:
             _agree(change, yes=yes)
-        done = custodian.carry_out(change)
+        try:
+            done = custodian.carry_out(change)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                "Interrupted: the transaction may have been sent, and may still be carried out. Do "
+                f"{change.action} again, without --yes, to see how things are."
+            ) from None
     if json:
         print_json(describe(done))
         return

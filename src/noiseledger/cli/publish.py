@@ -27,14 +27,23 @@ def publish(
     """Publish a ledger. Running it again finds the ledger and registers queries that were added since."""
     from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second, which other commands need not wait
     from noiseledger.custodian.publish import publish as publish_ledger  # noqa: PLC0415 - likewise
+    from noiseledger.ledger.governance import read_address  # noqa: PLC0415 - likewise
 
     read = read_catalogue(catalogue)
+    if worker is not None:
+        read_address(worker, "worker")  # before anybody is asked
     custody = Custody.of(read)
     data = custody.pin(read)
     with connect(rpc, key) as sender:
         if custody.read_ledger_file() is None and not yes:
             _agree(read, data.rows, sender.rpc.chain_id, json=json)
         contract = publish_ledger(read, data, sender, worker or sender.address)
+        current = contract.worker()
+    if worker is not None and current.lower() != worker.lower():
+        raise InvalidInput(
+            f"The ledger at {contract.address} was published before, and its worker stays {current}: to change that, "
+            f"noiseledger rotate-worker {worker} {custody.ledger_file}"
+        )
     facts = {
         "address": contract.address,
         "chain_id": contract.rpc.chain_id,

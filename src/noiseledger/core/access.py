@@ -28,6 +28,9 @@ class Access(StrEnum):
         return self is Access.INVITATION
 
 
+#: How many characters of a custodian's contact are shown.
+LONGEST_CONTACT = 200
+
 #: What an open ledger risks, in plain words.
 OPEN_RISK = (
     "Anyone on this chain can spend the whole budget with one transaction, and then no question can be paid for ever "

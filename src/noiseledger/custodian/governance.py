@@ -15,15 +15,16 @@ from noiseledger.chain.contract import Anchor, PrivacyLedgerContract, checksumme
 from noiseledger.chain.keys import KEY_VARIABLE, Key, load_key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Receipt, Sender
-from noiseledger.chain.values import Event, from_units
+from noiseledger.chain.values import Event, Terms, from_units
 from noiseledger.chain.watch import warn
 from noiseledger.core.numbers import Number
-from noiseledger.errors import LedgerRefused
+from noiseledger.errors import ChainMismatch, LedgerRefused, RpcFailed
 from noiseledger.ledger import governance
 from noiseledger.ledger.file import find_on_chain
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.mirror import Mirror
-from noiseledger.ledger.snapshot import Analyst, Snapshot
+from noiseledger.ledger.snapshot import Analyst, Facts, Snapshot
+from noiseledger.ledger.story import Story
 
 DEFAULT_RPC = "http://127.0.0.1:8545"
 RPC_VARIABLE = "NOISELEDGER_RPC"
@@ -77,6 +78,27 @@ class Custodian:
         """Return the ledger as it is now."""
         return self._mirror.look()
 
+    def _look_at_roles(self) -> Snapshot:
+        """Return the ledger as it is now; without its record, if no node gives that.
+
+        Who must stop a ledger cannot wait for an endpoint that keeps all events, and strangers can make the record long.
+        """
+        try:
+            return self.look()
+        except (RpcFailed, ChainMismatch):
+            contract, newest = self.contract, self.contract.newest()
+            names = ("terms", "paused", "custodian", "worker", "heir")
+            found = contract.read_many([(name, [], newest.hash) for name in names])
+            if None in found:
+                raise
+            fixed, paused, custodian, worker, heir = (reply[0] for reply in found if reply)
+            terms = Terms.decode(fixed)
+            roles = checksummed(custodian), checksummed(worker)
+            offered = checksummed(heir) if int(heir, 16) else None
+            where = contract.rpc.chain_id, contract.address
+            facts = Facts(*where, terms, *roles, paused, newest.number, None, offered)
+            return Snapshot(facts, Story(reuses=terms.reuses), {})
+
     def analysts(self) -> list[Analyst]:
         """Return who may still buy how much, and who has bought how much. Needs no key."""
         return self.look().analysts()
@@ -126,7 +148,7 @@ class Custodian:
 
     def propose_pause(self) -> Change:
         """Return what ``pause`` would do."""
-        return governance.pause(self.look(), paused=True)
+        return governance.pause(self._look_at_roles(), paused=True)
 
     def propose_resume(self) -> Change:
         """Return what ``resume`` would do."""
@@ -136,15 +158,15 @@ class Custodian:
         """Return what ``rotate_worker`` would do."""
         address = governance.read_address(worker, "worker")
         balance = int(self.contract.rpc.call("eth_getBalance", address, "latest"), 16)
-        return governance.rotate_worker(self.look(), address, balance)
+        return governance.rotate_worker(self._look_at_roles(), address, balance)
 
     def propose_hand_over(self, heir: str | None) -> Change:
         """Return what ``hand_over`` would do."""
-        return governance.hand_over(self.look(), heir)
+        return governance.hand_over(self._look_at_roles(), heir)
 
     def propose_accept_custody(self) -> Change:
         """Return what ``accept_custody`` would do."""
-        return governance.accept_custody(self.look())
+        return governance.accept_custody(self._look_at_roles())
 
     def check_signer(self, change: Change) -> None:
         """Refuse if this key is not the one that the contract would listen to."""
@@ -160,13 +182,13 @@ class Custodian:
         if not change.is_needed:
             return Done(change)
         receipt: Receipt = getattr(self.contract, change.function)(*change.arguments)
-        events = list(
-            self.contract.events(
-                [_EVENTS[change.function], "Asked"],
-                first=change.block + 1,
-                last=Anchor(receipt.block, receipt.block_hash),
-            )
-        )
+        last = Anchor(receipt.block, receipt.block_hash)
+        try:
+            events = list(self.contract.events([_EVENTS[change.function], "Asked"], first=change.block + 1, last=last))
+        except RpcFailed as error:
+            # It is in a block: to say that it failed would be wrong, and somebody would do it again.
+            note = f"The transaction succeeded, but what the contract noted could not be read: {error}"
+            return Done(change, receipt.transaction, receipt.block, (note,))
         made = [event for event in events if event.name != "Asked" and event.transaction == receipt.transaction]
         if not made:
             raise LedgerRefused(

@@ -20,6 +20,7 @@ from noiseledger.data.commitment import PUBLISHED
 from noiseledger.data.pinned import Pinned
 from noiseledger.data.public_parts import public_hash
 from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput
+from noiseledger.ledger.governance import read_address
 
 #: How far back a reorganisation may move the block that a ledger was published in.
 _REORGANISED_BLOCKS = 100
@@ -27,6 +28,7 @@ _REORGANISED_BLOCKS = 100
 
 def publish(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> PrivacyLedgerContract:
     """Return the catalogue's ledger on the sender's chain; publish it if it is not there yet."""
+    worker = read_address(worker, "worker")
     for entry in catalogue.entries:
         if entry.query.dimension > MAX_COORDINATES:
             raise InvalidInput(f"Query {entry.name}: {too_many_groups(entry.query)}")

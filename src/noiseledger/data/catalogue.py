@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
-from noiseledger.core.access import Access
+from noiseledger.core.access import LONGEST_CONTACT, Access
 from noiseledger.core.budget import Budget
 from noiseledger.core.condition import Kind
 from noiseledger.core.filter import parse_filter
@@ -134,6 +134,7 @@ class _Reader:
         source = self._attempt(("source",), self._source)
         kinds = {name: self._kind(name, fields) for name, fields in self._subtables("columns")}
         reading = self._attempt(("source",), lambda: self._reading(kinds))
+        self._attempt(("privacy",), lambda: self._check_keys("privacy", self._table("privacy"), KEYS["privacy"]))
         neighbours = self._attempt(("privacy", "neighbours"), self._neighbours)
         budget = self._attempt(("privacy", "epsilon"), self._budget)
         access = self._attempt(("privacy", "access"), self._access)
@@ -195,9 +196,9 @@ class _Reader:
 
     def _contact(self) -> str:
         given = self._table("privacy").get("contact", "")
-        if not isinstance(given, str) or len(given) > _LONGEST_CONTACT or not given.isprintable():
+        if not isinstance(given, str) or len(given) > LONGEST_CONTACT or not given.isprintable():
             raise InvalidInput(
-                f"contact must be one line of up to {_LONGEST_CONTACT} characters that tells analysts how to reach you, "
+                f"contact must be one line of up to {LONGEST_CONTACT} characters that tells analysts how to reach you, "
                 'such as "data@example.org".'
             )
         return given.strip()
@@ -318,7 +319,6 @@ class _Reader:
         self.problems.append(Problem(self.lines.find(*where), message))
 
 
-_LONGEST_CONTACT = 200
 _WHY_MISSING = (
     "what a missing value counts as, within the bounds; whatever cannot be read as a number is missing, also where you know of "
     "none"

@@ -115,6 +115,7 @@ def naive_totals(desk: Desk, requests: Sequence[tuple[str, Fraction]]) -> list[F
         epsilon=budget.epsilon,
         delta=budget.delta,
         reuses=False,
+        invites=False,
     )
     with Rpc(desk.place.url) as rpc:
         sender = Sender(rpc, desk.place.custodian)

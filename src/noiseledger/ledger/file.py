@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from noiseledger.core.access import LONGEST_CONTACT
 from noiseledger.core.query import Query
 from noiseledger.errors import InvalidInput, LedgerNotFound
 
@@ -34,7 +35,7 @@ class LedgerFile:
             json.dumps(content, ensure_ascii=False).encode()  # halves of characters, which nobody could be shown
             queries = {str(name): Query.parse(text) for name, text in content["queries"].items()}
             place = str(content["address"]), int(content["chain_id"]), int(content.get("block", 0))
-            words = str(content.get("catalogue_sha256", "")), str(content.get("contact", ""))
+            words = str(content.get("catalogue_sha256", "")), _shown(content.get("contact") or "")
             return cls(*place, queries, *words)
         except OSError as error:
             raise LedgerNotFound(f"The ledger file {file} cannot be read: {error.strerror}.") from None
@@ -42,6 +43,14 @@ class LedgerFile:
             raise InvalidInput(
                 f"{file} is not a ledger file: expected the ledger.json that a custodian hands out, or a local ledger."
             ) from None
+
+
+def _shown(contact: object) -> str:
+    """Return what may be shown of a contact: anyone can write such a file, and hand it out."""
+    if not isinstance(contact, str):
+        raise TypeError
+    short = contact if len(contact) <= LONGEST_CONTACT else contact[:LONGEST_CONTACT] + "…"
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in short)
 
 
 def find_on_chain(ledger: str) -> LedgerFile:

@@ -99,7 +99,7 @@ def allow(snapshot: Snapshot, analyst: str, allowance: Fraction) -> Change:
     """Set how much an analyst may buy from now on."""
     if snapshot.access is Access.OPEN:
         raise InvalidInput("This ledger is open, for ever: everyone may ask, and an allowance would change nothing.")
-    address, budget = read_address(analyst, "analyst"), snapshot.budget()
+    address, budget = _another(snapshot, analyst, "analyst"), snapshot.budget()
     before = snapshot.analyst(address)
     now = before.allowance or Fraction(0)
     share = float(allowance / budget.total)
@@ -137,11 +137,10 @@ def allow(snapshot: Snapshot, analyst: str, allowance: Fraction) -> Change:
 
 def pause(snapshot: Snapshot, paused: bool) -> Change:
     """Stop selling, or go on."""
-    waiting = len(snapshot.waiting)
     if paused:
         says = [
             "Nobody can buy anything until noiseledger resume. What is known already stays free for everyone.",
-            f"What was bought is still answered by the worker ({_waiting(waiting)}): stop the worker as well if its "
+            f"What was bought is still answered by the worker ({_waiting(snapshot)}): stop the worker as well if its "
             "answers are what is wrong.",
         ]
     else:
@@ -158,12 +157,12 @@ def pause(snapshot: Snapshot, paused: bool) -> Change:
 
 def rotate_worker(snapshot: Snapshot, worker: str, balance: int | None = None) -> Change:
     """Give the right to reveal to another key, of which the ``balance`` on the chain may be known."""
-    address, old, waiting = read_address(worker, "worker"), snapshot.facts.worker, len(snapshot.waiting)
+    address, old = _another(snapshot, worker, "worker"), snapshot.facts.worker
     says = [
         f"From the block on that takes this, only {address} may reveal answers, and {old} no longer.",
         "A worker that still runs with the old key stops by itself. Stop it before you move the custody folder: two copies of "
         "the journal must never answer at the same time.",
-        f"Now {_waiting(waiting)}; what waits then is answered by the new worker, from the same custody folder.",
+        f"Now {_waiting(snapshot)}; what waits then is answered by the new worker, from the same custody folder.",
     ]
     warnings = []
     if balance == 0:
@@ -173,6 +172,7 @@ def rotate_worker(snapshot: Snapshot, worker: str, balance: int | None = None) -
     needed = address != old
     if not needed:
         says, warnings = [f"{address} is the worker already."], []
+    waiting = len(snapshot.waiting) if snapshot.story.has_beginning else None
     facts = {"worker": address, "before": old, "waiting": waiting}
     return _by_custodian(snapshot, "rotate-worker", "change_worker", (address,), says, warnings, facts, needed)
 
@@ -180,7 +180,7 @@ def rotate_worker(snapshot: Snapshot, worker: str, balance: int | None = None) -
 def hand_over(snapshot: Snapshot, heir: str | None) -> Change:
     """Offer custody to another key, or, with None, take the offer back."""
     offered = snapshot.facts.heir
-    address = None if heir is None else read_address(heir, "new custodian")
+    address = None if heir is None else _another(snapshot, heir, "new custodian")
     facts = {"heir": address, "before": offered}
     if address is None:
         says = [f"{offered} can no longer take over." if offered else "Custody is offered to nobody already."]
@@ -236,7 +236,18 @@ def _by_custodian(
     )
 
 
-def _waiting(requests: int) -> str:
+def _another(snapshot: Snapshot, text: str, what: str) -> str:
+    """Return the address of somebody: the ledger's own, which is copied by mistake easily, is nobody's."""
+    address = read_address(text, what)
+    if address == checksummed(snapshot.facts.address):
+        raise InvalidInput(f"The {what} {address} is the ledger itself, for which nobody has a key.")
+    return address
+
+
+def _waiting(snapshot: Snapshot) -> str:
+    if not snapshot.story.has_beginning:
+        return "how many requests wait could not be read"
+    requests = len(snapshot.waiting)
     return "1 request waits" if requests == 1 else f"{requests} requests wait"
 
 

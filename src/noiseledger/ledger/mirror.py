@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from noiseledger.chain import abi
-from noiseledger.chain.contract import LOG_BLOCKS, Block, PrivacyLedgerContract, checksummed
+from noiseledger.chain.contract import LOG_BLOCKS, Block, PrivacyLedgerContract, checksummed, fewer_blocks
 from noiseledger.chain.contract import event as read_event
 from noiseledger.chain.heads import find_heads
 from noiseledger.chain.rpc import Call
@@ -122,17 +122,22 @@ class Mirror:
         """
         topics = [[abi.event_topic(name) for name in EVENTS]]
         there = [_block(hex(head.number)) for head in anchors]
-        for start in range(first, max(last, first) + 1, LOG_BLOCKS):
-            span = {"fromBlock": hex(start), "toBlock": hex(min(start + LOG_BLOCKS - 1, last))}
+        start, blocks = first, LOG_BLOCKS
+        while start <= max(last, first):
+            span = {"fromBlock": hex(start), "toBlock": hex(min(start + blocks - 1, last))}
             logs = ("eth_getLogs", [{"address": self.contract.address, "topics": topics, **span}])
             replies = self.contract.rpc.batch([*there, *([logs] if start <= last else []), *there])
             found = [*replies[: len(anchors)], *replies[-len(anchors) :]]
             if not all(map(_is, [*anchors, *anchors], found)):
                 raise _Moved
-            for reply in replies[len(anchors) : -len(anchors)]:
-                if isinstance(reply, RpcFailed):
-                    raise reply
+            found = replies[len(anchors) : -len(anchors)]
+            refused = next((reply for reply in found if isinstance(reply, RpcFailed)), None)
+            if refused is not None:
+                blocks = fewer_blocks(min(blocks, last - start + 1), refused)
+                continue
+            for reply in found:
                 yield from map(read_event, reply)
+            start += blocks
 
     def _facts(self, newest: _Head, final: _Head | None, story: Story) -> Facts:
         names = ("terms", "spent", "paused", "custodian", "worker", "heir")

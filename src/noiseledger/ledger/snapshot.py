@@ -16,6 +16,7 @@ from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.coins import Coins
 from noiseledger.core.path import Case, Path, Point, Price, Reveal, natural_values
+from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Query
 from noiseledger.core.request import Wish, read_request
 from noiseledger.core.sensitivity import Population, sensitivity
@@ -92,9 +93,11 @@ class Snapshot(Ledger):
     def analyst(self, address: str) -> Analyst:
         """Return what somebody may still buy, and what they have bought."""
         asked = [self.story.entries[place].asked for place in self.story.analysts.get(address, ())]
+        # A custodian can write any number; what lies beyond every budget means no more than this.
+        allowance = min(self.story.allowances.get(address, Fraction(0)), MAX_PRECISION)
         return Analyst(
             address,
-            self.story.allowances.get(address, Fraction(0)) if self.terms.invites else None,
+            allowance if self.terms.invites else None,
             sum((request.cost for request in asked), Fraction(0)),
             len(asked),
             self.asked_at(asked[-1]) if asked else None,
