@@ -59,7 +59,14 @@ _DATA = (
 PARTS = (
     Part(
         (
-            *("core/noise.py", "core/path.py", "core/coins.py", "core/budget.py", "core/privacy.py", "core/accuracy.py"),
+            *(
+                "core/noise.py",
+                "core/path.py",
+                "core/coins.py",
+                "core/budget.py",
+                "core/privacy.py",
+                "core/accuracy.py",
+            ),
             *("core/sensitivity.py", "core/query.py", "core/groups.py", "core/condition.py", "core/filter.py"),
             *("core/_cells.py", "core/_diagram.py", "core/canonical.py", "core/request.py", "core/access.py"),
         ),
