@@ -101,6 +101,8 @@ def test_a_ledger_is_by_invitation_unless_an_open_one_is_asked_for(tmp_path: Pat
     words = '"replace"\naccess = "open"\ncontact = " data@example.org "'
     spoken = read_catalogue(write(tmp_path, GOOD.replace('"replace"', words)))
     assert (spoken.access, spoken.contact) == (Access.OPEN, "data@example.org")
+    longest = read_catalogue(write(tmp_path, GOOD.replace('"replace"', f'"replace"\ncontact = "{200 * "a"}"')))
+    assert len(longest.contact) == 200
 
 
 @pytest.mark.parametrize(
@@ -115,6 +117,7 @@ def test_a_ledger_is_by_invitation_unless_an_open_one_is_asked_for(tmp_path: Pat
         ('"replace"', '"replace"\naccess = true', 9, '"invitation" (the default: whom you allow)'),
         ('"replace"', '"replace"\ncontact = "a\\nb"', 9, "contact must be one line"),
         ('"replace"', '"replace"\ncontact = 7', 9, "contact must be one line"),
+        ('"replace"', f'"replace"\ncontact = "{201 * "a"}"', 9, "contact must be one line"),
         ("lower = -10_000", "lower = 2e6", 10, "must be below the upper"),
         ("lower = -10_000", "", 10, "true minima and maxima are private"),
         ('grid = "0.5"', 'grid = "0.3"', 16, "not on the grid"),
@@ -145,19 +148,19 @@ def test_a_ledger_is_by_invitation_unless_an_open_one_is_asked_for(tmp_path: Pat
         (
             '[columns.race]\nkind = "text"',
             "",
-            36,
+            37,
             'looks at race, which is not declared: add [columns.race] with kind = "text"',
         ),
         (
             '[columns.race]\nkind = "text"',
             '[columns.race]\nkind = "flag"',
-            36,
+            37,
             "race is declared as flag, and the query takes it for text",
         ),
         (
             '[columns.race]\nkind = "text"',
             '[columns.race]\nkind = "string"',
-            47,
+            48,
             "must be one of number, text, flag, date, not 'string'",
         ),
         ("[source]", '[source]\nformat = "excel"', 2, "format must be one of csv, parquet"),

@@ -36,6 +36,10 @@ def test_a_mutant_differs_in_one_place_and_is_a_program(module: str) -> None:
         assert lines[mutant.line - 1].strip() == mutant.text
 
 
+def test_the_same_change_in_two_places_of_a_line_has_two_names() -> None:
+    assert {"1 → 2", "1 → 2 (place 2)"} <= changes("a = b[1] + c[1]")
+
+
 @pytest.mark.parametrize(
     ("code", "change"),
     [
