@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 #: The operators of comparisons, arithmetic and calls, and what each is replaced by.
 COMPARISONS = {
@@ -26,8 +27,8 @@ CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil"
 SHOWN = {"__str__", "__repr__", "_repr_html_"}
 #: They read the clock, or let it go on.
 CLOCKS = {"monotonic", "perf_counter", "sleep"}
-#: ``zip(strict=)`` is an assertion about our own code; ``indent=`` and ``stacklevel=`` are looks.
-UNTOUCHED_KEYWORDS = {"strict", "indent", "stacklevel"}
+#: ``zip(strict=)`` is an assertion about our own code; the others are looks.
+UNTOUCHED_KEYWORDS = {"strict", "indent", "stacklevel", "repr"}
 
 _OPERATOR = re.compile(r"not\s+in\b|is\s+not\b|in\b|is\b|and\b|or\b|<<|>>|<=|>=|==|!=|//|\*\*|[-+*/%&|^<>]")
 
@@ -78,7 +79,16 @@ def mutants(module: str, source: str) -> list[Mutant]:
         change = f"{_flat(before)} → {_flat(after)}"
         found.setdefault(changed, Mutant(module, line + 1, edit.span, function, lines[line].strip(), change, changed))
     found.pop(source, None)
-    return sorted(found.values(), key=lambda mutant: mutant.line)
+    return sorted(_told_apart(found.values()), key=lambda mutant: mutant.line)
+
+
+def _told_apart(found: Iterable[Mutant]) -> Iterator[Mutant]:
+    """Number the places of a line, from the second on, at which the same change can be made."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    for mutant in found:
+        seen[mutant.name] += 1
+        number = seen[mutant.name]
+        yield mutant if number == 1 else replace(mutant, change=f"{mutant.change} (place {number})")
 
 
 def is_another_program(mutant: Mutant, source: str) -> bool:

@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[2]
 PARTS = ("src", "tests", "benchmarks", "scripts", "docs", "conftest.py", "pyproject.toml", "README.md", "Makefile")
 PLUGINS = ("_hypothesis_pytestplugin", "anyio.pytest_plugin")
 MEMORY = Path("/dev/shm")
-#: Beyond this a mutant's run is stopped whatever its tests say; each test has its own, shorter limit.
-LONGEST_SECONDS = 900
+#: Beyond this a run is stopped whatever its tests say; each test of a mutant has its own, shorter limit.
+LONGEST_SECONDS = 1800
 
 
 class Tree:
@@ -50,7 +50,7 @@ class Tree:
                 shutil.copy2(source, self.folder / part)
         tools = folder / "tools"
         tools.mkdir()
-        shutil.copy2(ROOT / "scripts" / "mutation" / "watch.py", tools / "sitecustomize.py")
+        shutil.copy2(ROOT / "scripts" / "mutation" / "watch.py", tools / "mutation_watch.py")
         self._path = os.pathsep.join([str(self.folder / "src"), str(tools)])
         compiling = [sys.executable, "-m", "compileall", "-q", "src", "tests", str(tools)]
         subprocess.run(compiling, cwd=self.folder, check=True)
@@ -75,15 +75,12 @@ class Tree:
         if self._running is not None:
             _end(self._running)
 
-    def run(
-        self, files: Sequence[str], chosen: Mapping[str, float] | None = None, trace: Path | None = None
-    ) -> tuple[list[dict[str, Any]], str]:
+    def run(self, files: Sequence[str], chosen: Mapping[str, float] | None = None) -> tuple[list[dict[str, Any]], str]:
         """Run test files, or the chosen tests in them, until one fails; return what happened, and what was printed."""
         report, log, wish = (self._notes / name for name in ("report", "log", "chosen"))
         report.write_text("")
         settings = {
             "PYTHONPATH": self._path,
-            "MUTATION_TREE": str(self.folder),
             "MUTATION_REPORT": str(report),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # some take longer to import than most mutants to be judged
@@ -92,9 +89,7 @@ class Tree:
         if chosen is not None:
             wish.write_text(json.dumps(dict(chosen)))
             settings["MUTATION_CHOSEN"] = str(wish)
-        if trace is not None:
-            settings["MUTATION_TRACE"] = str(trace)
-        command = [sys.executable, "-m", "pytest", "-q", "-psitecustomize", "-pno:cacheprovider", "--tb=short"]
+        command = [sys.executable, "-m", "pytest", "-q", "-pmutation_watch", "-pno:cacheprovider", "--tb=short"]
         command += [f"-p{plugin}" for plugin in PLUGINS]
         command += [
             f"--basetemp={self._notes / 'tmp'}",
@@ -115,7 +110,7 @@ class Tree:
             if self._stopped:
                 _end(process)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(LONGEST_SECONDS if trace is None else None)
+                process.wait(LONGEST_SECONDS)
             _end(process)
         notes = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
         hangs = report.with_suffix(".hangs")

@@ -1,7 +1,4 @@
-"""What runs inside the tests of a mutant: a pytest plugin, and, in every Python process, a note of the lines that it executes.
-
-It is copied beside the mutated tree as ``sitecustomize``, so that Python loads it at the start of every process.
-"""
+"""What runs inside the tests of a mutant: a pytest plugin, copied beside the mutated tree as ``mutation_watch``."""
 
 from __future__ import annotations
 
@@ -12,37 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-TREE = Path(os.environ.get("MUTATION_TREE", "."))
-TRACE = os.environ.get("MUTATION_TRACE")
-SETUP = "(setup)"
 #: How long a test may take of which nobody knows how long it takes.
-UNKNOWN_SECONDS = 120.0
-_coverage: Any = None
-
-
-def trace_lines() -> None:
-    """Begin to note which lines run in this process, under the name of the test that is running."""
-    global _coverage  # noqa: PLW0603  # one for each process
-    if not TRACE or "coverage" in sys.orig_argv:
-        return
-    import coverage  # noqa: PLC0415  # a second, which only the first run needs
-
-    _coverage = coverage.Coverage(
-        data_file=str(Path(TRACE) / f"lines.{os.getpid()}"),
-        data_suffix=True,
-        config_file=False,
-        include=[f"{TREE}/src/noiseledger/*", "*/src/noiseledger/*"],
-        messages=False,
-        context=os.environ.get("PYTEST_CURRENT_TEST", ""),
-    )
-    _coverage._warn_no_data = _coverage._warn_unimported_source = False
-    _coverage.set_option(
-        "run:disable_warnings", ["no-data-collected", "already-imported", "couldnt-parse", "no-sysmon"]
-    )
-    # Children of a fork server end without a word: their lines are written before.
-    _coverage.set_option("run:patch", ["_exit", "fork"])
-    _coverage._auto_save = True
-    _coverage.start()
+UNKNOWN_SECONDS = 300.0
 
 
 class Plugin:
@@ -61,7 +29,7 @@ class Plugin:
             stream.write(json.dumps(facts) + "\n")
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        """Keep what was chosen, the quickest first."""
+        """Keep what was chosen."""
         if self._chosen is not None:
             order = {name: index for index, name in enumerate(self._chosen)}
             found = [item for item in items if item.nodeid in order]
@@ -75,16 +43,6 @@ class Plugin:
         self._note(kind="start", test=nodeid)
         if self._chosen is not None:
             faulthandler.dump_traceback_later(self._chosen.get(nodeid, UNKNOWN_SECONDS), exit=True, file=self._hangs)
-
-    def pytest_runtest_setup(self, item: Any) -> None:
-        """Take what fixtures do apart from what the test does: others may share them."""
-        if _coverage is not None:
-            _coverage.switch_context(f"{item.nodeid} {SETUP}")
-
-    def pytest_runtest_call(self, item: Any) -> None:
-        """Note lines under the test's own name."""
-        if _coverage is not None:
-            _coverage.switch_context(item.nodeid)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Note how long a test took, and whether it failed."""
@@ -105,7 +63,3 @@ class Plugin:
 def pytest_configure(config: Any) -> None:
     """Register the plugin."""
     config.pluginmanager.register(Plugin(), "mutation")
-
-
-if __name__ == "sitecustomize":
-    trace_lines()

@@ -58,6 +58,8 @@ class TestFromPython:
         buy(contract, Fraction(3, 8))
         assert contract.allowance(ANALYST.address) == custodian.analysts()[0].allowance == 0
         assert custodian.analysts()[0].spent == Fraction(3, 8)
+        # Who may buy nothing takes nothing from what is left for others.
+        assert not custodian.propose_allow(HEIR.address, precision=3).warnings
 
     def test_epsilon_and_delta_are_rounded_towards_more_privacy(self, custodian: Custodian) -> None:
         change = custodian.propose_allow(ANALYST.address, epsilon=1, delta="1e-5")
@@ -114,7 +116,12 @@ class TestFromPython:
         with pytest.raises(NotAllowed, match="offered to nobody"):
             heir.accept_custody()
         custodian.hand_over(ANALYST.address)
-        assert "ends" in custodian.propose_hand_over(HEIR.address).warnings[0]
+        other = custodian.propose_hand_over(HEIR.address)
+        assert "ends" in other.warnings[0]
+        assert "may become the custodian" in other.says[0]
+        assert custodian.propose_hand_over(ANALYST.address).says == (
+            f"Custody is offered to {ANALYST.address} already.",
+        )
         custodian.hand_over(None)
         assert custodian.look().facts.heir is None
         custodian.hand_over(HEIR.address)

@@ -101,6 +101,8 @@ def test_a_ledger_is_by_invitation_unless_an_open_one_is_asked_for(tmp_path: Pat
     words = '"replace"\naccess = "open"\ncontact = " data@example.org "'
     spoken = read_catalogue(write(tmp_path, GOOD.replace('"replace"', words)))
     assert (spoken.access, spoken.contact) == (Access.OPEN, "data@example.org")
+    longest = read_catalogue(write(tmp_path, GOOD.replace('"replace"', f'"replace"\ncontact = "{200 * "a"}"')))
+    assert len(longest.contact) == 200
 
 
 @pytest.mark.parametrize(
@@ -116,6 +118,7 @@ def test_a_ledger_is_by_invitation_unless_an_open_one_is_asked_for(tmp_path: Pat
         ('"replace"', '"replace"\naccess = true', 9, '"invitation" (the default: whom you allow)'),
         ('"replace"', '"replace"\ncontact = "a\\nb"', 9, "contact must be one line"),
         ('"replace"', '"replace"\ncontact = 7', 9, "contact must be one line"),
+        ('"replace"', f'"replace"\ncontact = "{201 * "a"}"', 9, "contact must be one line"),
         ("lower = -10_000", "lower = 2e6", 10, "must be below the upper"),
         ("lower = -10_000", "", 10, "true minima and maxima are private"),
         ('grid = "0.5"', 'grid = "0.3"', 16, "not on the grid"),

@@ -36,6 +36,10 @@ def test_a_mutant_differs_in_one_place_and_is_a_program(module: str) -> None:
         assert lines[mutant.line - 1].strip() == mutant.text
 
 
+def test_the_same_change_in_two_places_of_a_line_has_two_names() -> None:
+    assert {"1 → 2", "1 → 2 (place 2)"} <= changes("a = b[1] + c[1]")
+
+
 @pytest.mark.parametrize(
     ("code", "change"),
     [
@@ -142,25 +146,10 @@ def test_an_endless_loop_is_seen(tmp_path: Path) -> None:
     assert "Timeout (" in log
 
 
-def test_tests_that_execute_a_line_are_chosen_the_quickest_first() -> None:
+def test_only_tests_that_pass_without_a_mutant_judge_one() -> None:
     baseline = Baseline()
-    names = ["tests/unit/test_a.py::slow", "tests/unit/test_a.py::quick", "tests/unit/test_a.py::other"]
-    baseline.take(
-        {
-            "tests": {names[0]: (5.0, "passed"), names[1]: (1.0, "passed"), names[2]: (0.1, "passed")},
-            "fixtures": 1.0,
-            "names": names,
-            "lines": {"core/a.py": {"7": ([0, 1], False), "8": ([2], False), "9": ([2], True)}},
-        }
-    )
-    baseline.take({"tests": {"tests/faults/test_b.py::x": (0.0, "failed")}, "fixtures": 0, "names": [], "lines": {}})
-
-    def chosen(line: int, *places: str) -> list[str]:
-        return [case.name.partition("::")[2] for case in baseline.chosen("core/a.py", (line, line), places)]
-
-    assert chosen(7, "tests/unit") == ["quick", "slow"]
-    assert chosen(8, "tests/unit/test_a.py") == ["other"]
-    assert chosen(9, "tests/unit") == ["other", "quick", "slow"]  # a fixture does it, perhaps for all
-    assert chosen(99, "tests/unit") == ["other", "quick", "slow"]  # nobody knows: whoever executes the module
-    assert chosen(7, "tests/faults") == []
-    assert baseline.failed == ["tests/faults/test_b.py::x"]
+    outcomes = {"passed": (5.0, "passed"), "skipped": (0.0, "skipped"), "failed": (0.1, "failed")}
+    baseline.take("tests/test_a.py", {"tests": outcomes, "fixtures": 1.0})
+    (case,) = baseline.cases["tests/test_a.py"]
+    assert (case.name, baseline.failed) == ("passed", ["failed"])
+    assert case.limit > 10 * 6

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noiseledger.chain.contract import checksummed
 from noiseledger.chain.values import CASES, Event, Terms, to_units
 from noiseledger.core.coins import Coins
 from noiseledger.core.path import Case, Path
@@ -314,6 +315,18 @@ def test_a_snapshot_can_only_be_read() -> None:
         snapshot.add(OVER_60)
     with pytest.raises(NotAllowed, match="only be read"):
         snapshot.ask(OVER_60, precision=1)
+
+
+def test_who_may_buy_most_comes_first_then_who_has_bought_most() -> None:
+    writer = life(0, 0)
+    quarter = Fraction(1, 4)
+    for analyst, allowance in zip(ANALYSTS, (1, 2, 1 + quarter), strict=True):
+        writer.log("Allowed", {"analyst": analyst, "allowance": to_units(Fraction(allowance))})
+    writer.ask(OVER_60, quarter, analyst=2)
+    snapshot = snapshot_of(told(writer.events))
+    invited = snapshot.at(replace(snapshot.facts, terms=replace(snapshot.terms, invites=True)))
+    order = [ANALYSTS[1], ANALYSTS[2], ANALYSTS[0]]
+    assert [analyst.address for analyst in invited.analysts()] == [checksummed(address) for address in order]
 
 
 # Work is counted in calls, not timed: a machine may be busy.
