@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from noiseledger.core.condition import Kind
 from noiseledger.data.delimited import Dialect, columns_of, records_of
+from noiseledger.data.engines.file_fingerprint import FileRelation
 from noiseledger.data.engines.kinds import read_by_rule
 from noiseledger.data.engines.line_count import one_line_each
-from noiseledger.data.engines.relation import Relation
 from noiseledger.data.formats import Format, check_format
 from noiseledger.data.reading import Reading
 from noiseledger.data.table import check_columns
@@ -37,7 +37,7 @@ _NO_NULL = "\x01\x02noiseledger\x02\x01"
 
 def open_file(
     file: Path, form: Format, reading: Reading, table: str | None = None, dialect: Dialect | None = None
-) -> Relation:
+) -> FileRelation:
     """Open a data file; a database needs the name of the table, unless it has just one."""
     check_format(file, form)
     if form in ("csv", "parquet") and table is not None:
@@ -54,18 +54,18 @@ def open_file(
         raise DataUnavailable(f"{file} cannot be read as {form} ({type(error).__name__}).") from None
 
 
-def _open_csv(file: Path, reading: Reading, dialect: Dialect) -> Relation:
+def _open_csv(file: Path, reading: Reading, dialect: Dialect) -> FileRelation:
     names = columns_of(file, dialect)
     check_columns(reading.kinds, names)
     engine = ibis.duckdb.connect(**_SETTINGS)
     data = _read_quickly(engine, file, names, reading, dialect)
     if data is None:
         data = _read_line_by_line(engine, file, names, reading, dialect)
-    return Relation(engine, data, reading.kinds, _FAILURES)
+    return FileRelation(engine, data, reading.kinds, _FAILURES)
 
 
-def _relation(engine: Any, table: ir.Table, reading: Reading) -> Relation:
-    return Relation(engine, read_by_rule(table, reading), reading.kinds, _FAILURES)
+def _relation(engine: Any, table: ir.Table, reading: Reading) -> FileRelation:
+    return FileRelation(engine, read_by_rule(table, reading), reading.kinds, _FAILURES)
 
 
 def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Reading, dialect: Dialect) -> ir.Table | None:
@@ -127,7 +127,7 @@ def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
     return table
 
 
-def _open_duckdb(file: Path, table: str | None, reading: Reading) -> Relation:
+def _open_duckdb(file: Path, table: str | None, reading: Reading) -> FileRelation:
     engine = ibis.duckdb.connect(file, read_only=True, **_SETTINGS)
     # Ibis' own list comes through what DuckDB is about to remove.
     names = engine.con.execute(
@@ -152,7 +152,7 @@ def _without_collation(engine: Any, data: ir.Table, reading: Reading) -> ir.Tabl
     return engine.sql(select, schema=ibis.schema(schema))
 
 
-def _open_sqlite(file: Path, table: str | None, reading: Reading) -> Relation:
+def _open_sqlite(file: Path, table: str | None, reading: Reading) -> FileRelation:
     """Read a table of SQLite, whose columns hold values of any type, value by value."""
     engine = ibis.duckdb.connect(**_SETTINGS)
     with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as run:
