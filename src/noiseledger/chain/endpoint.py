@@ -58,7 +58,7 @@ class Endpoint:
             )
             reply.raise_for_status()
             replies = reply.json()
-        except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError) as error:
+        except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError, RecursionError) as error:
             self.hangs = isinstance(error, httpx2.TimeoutException)
             raise Unusable(f"No answer from the chain at {self.name} ({_kind(error)}).") from None
         self.hangs, self._answered_at = False, time.monotonic()

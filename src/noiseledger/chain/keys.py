@@ -10,9 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from eth_account import Account
-from eth_account.signers.local import LocalAccount
-
+from noiseledger.chain.accounts import Account, LocalAccount
 from noiseledger.errors import InvalidInput
 
 KEY_VARIABLE = "NOISELEDGER_KEY"

@@ -29,12 +29,12 @@ class FileRelation(Relation):
         return sealed(first, second, int(found["rows"]), key)
 
 
-@ibis.udf.scalar.builtin(signature=_HASHES)
+@ibis.udf.scalar.builtin(signature=_HASHES)  # type: ignore[untyped-decorator]
 def md5_number_upper(text: Any) -> Any:
     """Return the first half of a hash, as DuckDB does."""
 
 
-@ibis.udf.scalar.builtin(signature=_HASHES)
+@ibis.udf.scalar.builtin(signature=_HASHES)  # type: ignore[untyped-decorator]
 def md5_number_lower(text: Any) -> Any:
     """Return the second half of a hash, as DuckDB does."""
 
