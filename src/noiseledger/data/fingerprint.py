@@ -4,8 +4,8 @@ Why the promise holds: a hash of data is not private, since guesses can be teste
 bits, without which nobody can tell it from a random number, and which is never kept in the same file. The numbers of single
 records, keyed hashes, are added up modulo 2^64 in two halves and never shown.
 
-The hash of a record is MD5, of the key and the record's text, because DuckDB has it and takes it of ten million records in
-seconds (:mod:`noiseledger.data.engines.file_fingerprint`). That MD5 has collisions does no harm: without the key nobody can
+The hash of a record is MD5, of the key and the record's text, because DuckDB has it and takes it of many records at once
+(:mod:`noiseledger.data.engines.file_fingerprint`). That MD5 has collisions does no harm: without the key nobody can
 look for them, and whoever has the key is the custodian, who needs no collision to deceive themselves.
 """
 

@@ -1,4 +1,4 @@
-"""The fingerprint of a data file (:mod:`noiseledger.data.fingerprint`), computed by DuckDB: ten million records take seconds.
+"""The fingerprint of a data file (:mod:`noiseledger.data.fingerprint`), computed by DuckDB, on all processors.
 
 DuckDB writes a double as Python does, with as few digits as tell it from all others; a test compares both.
 """
