@@ -135,7 +135,7 @@ def test_with_the_custodians_help_the_noise_is_tested_too(run: Run, stage: Stage
     report = found.json["ledgers"][0]
     assert {"commitment", "noise"} <= {rule["rule"] for rule in report["rules"]}
     assert report["p_values"]
-    assert "published numbers, by 14 tests that accuse" in report["verdict"]
+    assert "published numbers, by 14 tests which gross cheating fails" in report["verdict"]
     assert len(report["not_checked"]) == len(report["needed"]) == 4
     shown = run("audit", stage.ledger_file, "--catalogue", catalogue, "--html", tmp_path / "inside.html")
     assert "p at most" in shown.out

@@ -96,7 +96,7 @@ def test_an_honest_ledger_is_checked_from_outside_and_inside(honest: Custodian) 
     assert report.checked[Rule.COMMITMENT] == 2
     assert report.checked[Rule.NOISE] == len(Test) + 5
     tests = f"the noise of 1,008 published numbers, by {len(Test)} tests"
-    assert report.looked_at[-1] == f"{tests} that accuse an honest worker once in 1,000,000 audits"
+    assert report.looked_at[-1] == f"{tests} which gross cheating fails and slight cheating passes"
     assert [gap.needed for gap in report.gaps] == [
         "more answers",
         "the worker's program and machine",

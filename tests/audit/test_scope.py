@@ -7,9 +7,9 @@ import pytest
 from noiseledger.audit import Report, Rule
 from noiseledger.audit.scope import Opened, Scope
 
-INSIDE = Scope(Opened.DONE, increments=5000, tests=14, false_alarm=1e-6, enough=100)
-FEW = Scope(Opened.DONE, increments=1, tests=14, false_alarm=1e-6, enough=100)
-PARTLY = Scope(Opened.DONE, 5000, 14, 1e-6, 100, is_whole=False)
+INSIDE = Scope(Opened.DONE, increments=5000, tests=14, enough=100)
+FEW = Scope(Opened.DONE, increments=1, tests=14, enough=100)
+PARTLY = Scope(Opened.DONE, 5000, 14, 100, is_whole=False)
 SCOPES = [Scope(), Scope(Opened.FAILED), Scope(Opened.DONE), FEW, INSIDE, PARTLY]
 
 
@@ -41,7 +41,8 @@ def test_without_the_right_data_no_answer_is_said_to_be_checked(scope: Scope) ->
 
 
 def test_with_the_data_the_verdict_says_how_much_noise_was_tested() -> None:
-    assert "and the noise of 5,000 published numbers, by 14 tests that accuse" in report(INSIDE).verdict
+    tests = "by 14 tests which gross cheating fails and slight cheating passes;"
+    assert f"and the noise of 5,000 published numbers, {tests}" in report(INSIDE).verdict
     assert "too rare or too slight to show in so few numbers, which needs more answers" in report(INSIDE).verdict
     assert "the noise of 1 published number, by 14 tests" in report(FEW).verdict
     assert "any but the grossest cheating with the noise: these numbers are too few" in report(FEW).verdict

@@ -320,8 +320,8 @@ def test_a_snapshot_can_only_be_read() -> None:
 def test_who_may_buy_most_comes_first_then_who_has_bought_most() -> None:
     writer = life(0, 0)
     quarter = Fraction(1, 4)
-    for analyst, allowance in zip(ANALYSTS, (1, 2, 1 + quarter), strict=True):
-        writer.log("Allowed", {"analyst": analyst, "allowance": to_units(Fraction(allowance))})
+    for analyst, allowance in zip(ANALYSTS, (Fraction(1), Fraction(2), 1 + quarter), strict=True):
+        writer.log("Allowed", {"analyst": analyst, "allowance": to_units(allowance)})
     writer.ask(OVER_60, quarter, analyst=2)
     snapshot = snapshot_of(told(writer.events))
     invited = snapshot.at(replace(snapshot.facts, terms=replace(snapshot.terms, invites=True)))

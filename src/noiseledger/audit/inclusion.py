@@ -15,6 +15,7 @@ from typing import Any
 from noiseledger.audit import wire
 from noiseledger.audit.chain import Moved, Place, Reader, connect
 from noiseledger.data.commitment import Proof, bind
+from noiseledger.data.record import cells_of
 from noiseledger.errors import ChainMismatch, ChainUnreachable, InvalidInput
 
 
@@ -40,9 +41,10 @@ class Inclusion:
         try:
             content = json.loads(Path(file).read_text(encoding="utf-8"))
             journal = bytes.fromhex(content["journal"])
+            cells_of(content["record"])
         except OSError as error:
             raise InvalidInput(f"The proof {file} cannot be read: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise InvalidInput(f"{file} is not a proof of inclusion: expected what the custodian handed out.") from None
         return cls(Proof.load(content), journal)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from noiseledger.audit import wire
 from noiseledger.audit.auditor import audit_with
 from noiseledger.audit.chain import Heard
-from noiseledger.audit.plausible import ENOUGH_TO_TELL, FALSE_ALARM, Plausibility
+from noiseledger.audit.plausible import ENOUGH_TO_TELL, Plausibility
 from noiseledger.audit.report import Report, Rule
 from noiseledger.audit.scope import Opened, Scope
 from noiseledger.core.query import Query
@@ -152,9 +152,7 @@ class Insider:
         for outcome in outcomes:
             report.check(Rule.NOISE, outcome.holds, outcome.sentence)
             report.p_values[outcome.test.value] = outcome.p_value
-        report.scope = Scope(
-            Opened.DONE, self._noise.count, len(outcomes), FALSE_ALARM, ENOUGH_TO_TELL, self._noise.is_whole
-        )
+        report.scope = Scope(Opened.DONE, self._noise.count, len(outcomes), ENOUGH_TO_TELL, self._noise.is_whole)
 
     def _reveal(self, log: wire.Revealed) -> None:
         if log.query not in self._answers:

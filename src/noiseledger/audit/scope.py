@@ -38,8 +38,6 @@ class Scope:
     opened: Opened = Opened.NOT_TRIED
     increments: int = 0
     tests: int = 0
-    #: How often the tests accuse an honest worker.
-    false_alarm: float = 0.0
     #: With fewer increments than this, only gross cheating shows.
     enough: int = 0
     #: Whether every comparison of the tests was made.
@@ -53,8 +51,9 @@ class Scope:
         if self.opened is not Opened.NOT_TRIED:
             found.append("the data and the secret against the published commitment")
         if self.increments:
-            rate = f"that accuse an honest worker once in {1 / self.false_alarm:,.0f} audits"
-            found.append(f"the noise of {_many(self.increments, 'published number')}, by {self.tests} tests {rate}")
+            # Not how seldom they accuse the honest: that would be read as how seldom they spare the dishonest.
+            power = "which gross cheating fails and slight cheating passes"
+            found.append(f"the noise of {_many(self.increments, 'published number')}, by {self.tests} tests {power}")
         return found
 
     def gaps(self) -> list[Gap]:

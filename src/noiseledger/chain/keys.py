@@ -7,19 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
-# A library behind this one raises Python's bound of recursion a hundredfold, and then deeply nested JSON, from a node or in a
-# file, ends the process.
-_DEEPEST = sys.getrecursionlimit()
-from eth_account import Account  # noqa: E402
-from eth_account.signers.local import LocalAccount  # noqa: E402
-
-from noiseledger.errors import InvalidInput  # noqa: E402
-
-sys.setrecursionlimit(_DEEPEST)
+from noiseledger.chain.accounts import Account, LocalAccount
+from noiseledger.errors import InvalidInput
 
 KEY_VARIABLE = "NOISELEDGER_KEY"
 PASSWORD_VARIABLE = "NOISELEDGER_PASSWORD"  # noqa: S105 - the name of a variable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_text
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.output import JsonOption, console, plain, print_json
 from noiseledger.cli.settings import LedgerArgument, RpcOption, find_ledger, find_rpc
+from noiseledger.data.record import cells_of
 
 
 def included(
@@ -29,7 +29,7 @@ def included(
         print_json({"included": found, "record": inclusion.proof.record})
     elif found:
         console.print("Included: this record is one of those that the ledger was published for.")
-        for name, (_, value) in json_text.loads(inclusion.proof.record).items():
+        for name, (_, value) in cells_of(inclusion.proof.record).items():
             console.print(f"  {plain(name)}: {plain(value)}", soft_wrap=True)
     else:
         console.print(

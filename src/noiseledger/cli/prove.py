@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 import os
+import re
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -61,7 +62,7 @@ def _inclusion(row: str, catalogue: Path) -> Inclusion:
 
 def _proof(tree: Commitment, source: Source, row: str, reading: Reading) -> Proof:
     """Return the proof of a record; of several equal ones each has its own, by their order."""
-    if not row.isdigit():
+    if not re.fullmatch("[0-9]{1,18}", row):
         return tree.proof(reading.record(_record(row)))
     number = int(row)
     if not 1 <= number <= source.rows:
@@ -75,7 +76,7 @@ def _proof(tree: Commitment, source: Source, row: str, reading: Reading) -> Proo
 def _record(text: str) -> dict[str, object]:
     try:
         record = json_text.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):
         raise InvalidInput(

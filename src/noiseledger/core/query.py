@@ -216,7 +216,7 @@ class Query:
                 _filter(form.get("where")),
                 load_groups(form.get("groups")),
             )
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise InvalidInput(f"This is not the canonical form of a query: {error}") from None
         if query.canonical != canonical:
             raise InvalidInput("This is not the canonical form of a query: it would be written differently.")

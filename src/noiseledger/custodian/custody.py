@@ -133,7 +133,7 @@ class Custody:
             content: dict[str, Any] = json.loads(self.ledger_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InvalidInput(f"{self.ledger_file} is not a ledger file.") from None
         return content
 

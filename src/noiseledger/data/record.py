@@ -39,3 +39,16 @@ def record_text(record: Record) -> str:
             exact = Fraction(repr(float(value))) if type(value) in (int, float) else value
             cells.append(f'{_quoted(name)}:["{kind_of(exact)}",{json.dumps(str(exact))}]')
     return "{" + ",".join(cells) + "}"
+
+
+def cells_of(text: str) -> dict[str, tuple[str, str]]:
+    """Return kind and value of each column in a record's text; a ValueError for what says one thing and shows another.
+
+    >>> cells_of('{"age":["number","61"]}')
+    {'age': ('number', '61')}
+    """
+    cells = {name: (kind, value) for name, (kind, value) in json.loads(text).items()}
+    written = ",".join(f"{json.dumps(n)}:[{json.dumps(k)},{json.dumps(v)}]" for n, (k, v) in sorted(cells.items()))
+    if "{" + written + "}" != text:
+        raise ValueError("not the text of a record")
+    return cells

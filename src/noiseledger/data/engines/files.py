@@ -30,7 +30,7 @@ from noiseledger.data.table import check_columns
 from noiseledger.errors import DataUnavailable, InvalidInput
 
 #: No network, no extensions, and no private data spilled to disk.
-_SETTINGS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False, "temp_directory": ""}
+SETTINGS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False, "temp_directory": ""}
 _BATCH_ROWS = 50_000
 _FAILURES = (duckdb.Error,)
 
@@ -69,7 +69,7 @@ def open_file(
 def _open_csv(file: Path, reading: Reading, dialect: Dialect) -> Relation:
     names = columns_of(file, dialect)
     check_columns(reading.kinds, names)
-    engine = ibis.duckdb.connect(**_SETTINGS)
+    engine = ibis.duckdb.connect(**SETTINGS)
     data = _read_quickly(engine, file, names, reading, dialect)
     if data is None:
         data = _read_line_by_line(engine, file, names, reading, dialect)
@@ -77,7 +77,7 @@ def _open_csv(file: Path, reading: Reading, dialect: Dialect) -> Relation:
 
 
 def _open_parquet(file: Path, reading: Reading) -> Relation:
-    engine = ibis.duckdb.connect(**_SETTINGS)
+    engine = ibis.duckdb.connect(**SETTINGS)
     long = "SELECT name FROM parquet_schema(?) WHERE precision > ?"
     for (name,) in engine.con.execute(long, [_literal(file), WHOLE_DIGITS]).fetchall():
         if name in reading.kinds:
@@ -153,7 +153,7 @@ def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
 
 
 def _open_duckdb(file: Path, table: str | None, reading: Reading) -> Relation:
-    engine = ibis.duckdb.connect(file, read_only=True, **_SETTINGS)
+    engine = ibis.duckdb.connect(file, read_only=True, **SETTINGS)
     # A view may not read other files: DuckDB would guess the kinds of a CSV's columns from all of its records.
     # Said afterwards: together with the others, it depends on their order whether DuckDB still takes them.
     engine.con.execute("SET enable_external_access = false")
@@ -161,7 +161,7 @@ def _open_duckdb(file: Path, table: str | None, reading: Reading) -> Relation:
     names = engine.con.execute(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
     ).fetchall()
-    data = engine.table(_choose(file, table, [name for (name,) in names]))
+    data = engine.table(choose(file, table, [name for (name,) in names]))
     return _relation(engine, _without_collation(engine, data, reading), reading)
 
 
@@ -169,26 +169,24 @@ def _without_collation(engine: Any, data: ir.Table, reading: Reading) -> ir.Tabl
     """Return text as its letters: a collation, of a column or a view, would merge texts that are not the same."""
     check_columns(reading.kinds, data.columns)
     parts = [
-        f"decode(encode({_quoted(name)}::VARCHAR)) AS {_quoted(name)}"
-        if data[name].type().is_string()
-        else _quoted(name)
+        f"decode(encode({quoted(name)}::VARCHAR)) AS {quoted(name)}" if data[name].type().is_string() else quoted(name)
         for name in reading.kinds
     ]
     schema = {name: data[name].type() for name in reading.kinds} or {"one": "int32"}
     # The names are quoted, and the table's own.
-    select = f"SELECT {', '.join(parts) or '1 AS one'} FROM {_quoted(data.get_name())}"  # noqa: S608
+    select = f"SELECT {', '.join(parts) or '1 AS one'} FROM {quoted(data.get_name())}"  # noqa: S608
     return engine.sql(select, schema=ibis.schema(schema))
 
 
 def _open_sqlite(file: Path, table: str | None, reading: Reading) -> Relation:
     """Read a table of SQLite, whose columns hold values of any type, value by value."""
-    engine = ibis.duckdb.connect(**_SETTINGS)
+    engine = ibis.duckdb.connect(**SETTINGS)
     with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as run:
         # Bytes that are no text become the character U+FFFD, in that value alone.
         run.text_factory = lambda given: given.decode("utf-8", "replace")
         run.execute("BEGIN")  # one state of the file throughout
         names = run.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
-        source = _quoted(_choose(file, table, [name for (name,) in names if not name.startswith("sqlite_")]))
+        source = quoted(choose(file, table, [name for (name,) in names if not name.startswith("sqlite_")]))
         check_columns(reading.kinds, [name for (_, name, *_) in run.execute(f"PRAGMA table_xinfo({source})")])
         schema = pa.schema([(name, _ARROW[kind]) for name, kind in reading.kinds.items()] or [("one", pa.int64())])
         content = pa.Table.from_batches(_sqlite_batches(run, source, reading, schema), schema)
@@ -200,7 +198,7 @@ def _sqlite_batches(
     run: sqlite3.Connection, source: str, reading: Reading, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     names = list(reading.kinds)
-    cursor = run.execute(f"SELECT {', '.join(map(_quoted, names)) or '1'} FROM {source}")  # noqa: S608 - quoted, and SQLite's own
+    cursor = run.execute(f"SELECT {', '.join(map(quoted, names)) or '1'} FROM {source}")  # noqa: S608 - quoted, and SQLite's own
     while rows := cursor.fetchmany(_BATCH_ROWS):
         columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
         arrays = (
@@ -227,7 +225,7 @@ _ARROW: dict[Kind, pa.DataType] = {
 }
 
 
-def _choose(file: Path, table: str | None, names: list[str]) -> str:
+def choose(file: Path, table: str | None, names: list[str]) -> str:
     if table is None and len(names) == 1:
         return names[0]
     if table not in names or table is None:
@@ -236,7 +234,7 @@ def _choose(file: Path, table: str | None, names: list[str]) -> str:
     return table
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -86,7 +86,7 @@ class _Rule:
         if kind.is_decimal():
             digits = column.cast("string")
             is_whole_number = self._matches(digits, rf"-?[0-9]{{1,{WHOLE_DIGITS}}}([.]0+)?")
-            return ibis.ifelse(is_whole_number, digits.split(".")[0], ibis.null("string"))
+            return ibis.ifelse(is_whole_number, digits.re_extract(r"^(-?[0-9]+)", 1), ibis.null("string"))
         if kind.is_date():
             return self._date(column)
         if not kind.is_numeric() or kind.is_boolean():

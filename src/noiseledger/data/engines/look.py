@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from noiseledger.core.condition import Kind
-from noiseledger.data.engines.files import _SETTINGS, _choose, _quoted
+from noiseledger.data.engines.files import SETTINGS, choose, quoted
 from noiseledger.data.formats import Format
 from noiseledger.data.look import RECORDS, Guess, Look
 from noiseledger.data.look_kinds import guess, missing_texts
@@ -45,11 +45,11 @@ def _parquet_sample(file: Path) -> pa.Table:
 
 
 def _duckdb_sample(file: Path, table: str | None) -> pa.Table:
-    with duckdb.connect(file, read_only=True, config=dict[str, Any](_SETTINGS)) as database:
+    with duckdb.connect(file, read_only=True, config=dict[str, Any](SETTINGS)) as database:
         names = database.execute(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
         ).fetchall()
-        chosen = _quoted(_choose(file, table, [name for (name,) in names]))
+        chosen = quoted(choose(file, table, [name for (name,) in names]))
         return database.sql(f"SELECT * FROM {chosen} LIMIT {RECORDS}").to_arrow_table()  # noqa: S608 - quoted, DuckDB's own
 
 
@@ -92,9 +92,9 @@ def _look_at_sqlite(file: Path, table: str | None) -> Look:
     with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as run:
         run.text_factory = lambda given: given.decode("utf-8", "replace")
         names = run.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
-        source = _quoted(_choose(file, table, [name for (name,) in names if not name.startswith("sqlite_")]))
+        source = quoted(choose(file, table, [name for (name,) in names if not name.startswith("sqlite_")]))
         declared = {name: kind.upper() for (_, name, kind, *_) in run.execute(f"PRAGMA table_xinfo({source})")}
-        chosen = ", ".join(map(_quoted, declared))
+        chosen = ", ".join(map(quoted, declared))
         rows = run.execute(f"SELECT {chosen} FROM {source} LIMIT {RECORDS}").fetchall()  # noqa: S608 - quoted, SQLite's own
     columns = list(zip(*rows, strict=True)) or [()] * len(declared)
     texts = {value for column in columns for value in column if isinstance(value, str)}

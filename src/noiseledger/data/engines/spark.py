@@ -40,7 +40,7 @@ from pyspark.sql.functions import (
     try_element_at,
     when,
 )
-from pyspark.sql.types import StringType
+from pyspark.sql.types import StringType, StructField, TimestampType
 
 from noiseledger.data.delimited import Dialect, columns_of, lines_of, records_of
 from noiseledger.data.engines.kinds import read_by_rule
@@ -97,13 +97,16 @@ def open_spark(path: Path, form: Format, reading: Reading, dialect: Dialect | No
 def _read_parquet(path: Path) -> DataFrame:
     """Read all files by one schema that fits all of them, and text as its letters, whatever collation it was written with."""
     frame = _session().read.option("mergeSchema", "true").parquet(_literal(path))
-    columns = [
-        collate(frame[_ticked(field.name)], "UTF8_BINARY").alias(field.name)
-        if isinstance(field.dataType, StringType)
-        else frame[_ticked(field.name)]
-        for field in frame.schema
-    ]
-    return frame.select(*columns)
+    return frame.select(*(_as_stored(frame[_ticked(field.name)], field) for field in frame.schema))
+
+
+def _as_stored(column: Column, field: StructField) -> Column:
+    """Return a column as the rule knows it: text as its letters, and no moments, whose day depends on a time zone."""
+    if isinstance(field.dataType, StringType):
+        return collate(column, "UTF8_BINARY").alias(field.name)
+    if isinstance(field.dataType, TimestampType):
+        return lit(None).cast("string").alias(field.name)
+    return column
 
 
 def _read_csv(file: Path, dialect: Dialect, reading: Reading) -> DataFrame:
