@@ -118,7 +118,7 @@ PARTS = (
         ("custodian/worker.py", "custodian/view.py"),
         (
             *unit("worker_parts"),
-            *integration("worker_checks", "worker", "service"),
+            *integration("worker_checks", "worker", "confirmations", "service"),
             *("tests/faults/worker/test_worker_memory.py", "tests/faults/worker/test_worker_faults.py"),
         ),
     ),
