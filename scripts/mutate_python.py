@@ -82,11 +82,11 @@ PARTS = (
     ),
     Part(("data/fingerprint.py", "data/pinned.py"), unit("pinned", "bound_ledger", "table")),
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
-    Part(("data/reading.py",), (*unit("table", "record_text"), *engines("files", "law"))),
-    Part(("data/delimited.py", "data/formats.py"), (_REFUSED, *engines("files", "law"))),
+    Part(("data/reading.py",), (*unit("table", "record_text"), *engines("files"))),
+    Part(("data/delimited.py", "data/formats.py"), (_REFUSED, *engines("files"))),
     Part(
         ("data/engines/files.py", "data/engines/relation.py", "data/engines/kinds.py", "data/engines/line_count.py"),
-        (*unit("line_count"), *engines("files", "one_state", "law"), _REFUSED),
+        (*unit("line_count"), *engines("files", "one_state"), _REFUSED),
     ),
     Part(("data/engines/postgres.py",), engines("postgres")),
     Part(("data/engines/mongodb.py",), engines("mongodb")),
@@ -118,7 +118,7 @@ PARTS = (
         ("custodian/worker.py", "custodian/view.py"),
         (
             *unit("worker_parts"),
-            *integration("worker_checks", "worker", "service"),
+            *integration("worker_checks", "worker", "confirmations", "service"),
             *("tests/faults/worker/test_worker_memory.py", "tests/faults/worker/test_worker_faults.py"),
         ),
     ),

@@ -29,7 +29,7 @@ from integration.test_worker import (
 from noiseledger.chain import PrivacyLedgerContract, Request, Reveal, Rpc, Sender, Terms, sender
 from noiseledger.core.query import Query
 from noiseledger.custodian import Custody, Worker
-from noiseledger.custodian.worker import Stretch
+from noiseledger.custodian.worker import Step, Stretch
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.errors import (
     ChainMismatch,
@@ -271,6 +271,24 @@ def test_what_an_earlier_life_left_in_the_pool_is_replaced(
     assert len(set(broadcast(wire))) == 1
     assert len(broadcast(wire)) > before
     check_promise(wire, published.terms().budget)
+
+
+def test_nothing_is_drawn_while_a_transaction_waits_that_the_journal_does_not_know_of(
+    published: PrivacyLedgerContract, start: Start, rpc: Rpc
+) -> None:
+    buy(published, OVER_60, "0.5")
+    worker = start()
+    rpc.call("anvil_impersonateAccount", WORKER.address)
+    rpc.call("evm_setAutomine", False)
+    try:
+        rpc.call("eth_sendTransaction", {"from": WORKER.address, "to": WORKER.address, "value": "0x1"})
+        assert worker.step() == Step()
+        assert list(worker._journal.records()) == []
+        rpc.call("evm_mine")
+    finally:
+        rpc.call("evm_setAutomine", True)
+    worker.step()
+    check_all_answered(published)
 
 
 def test_what_is_in_flight_is_waited_for_and_not_sent_again(

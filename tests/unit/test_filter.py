@@ -304,6 +304,11 @@ def test_the_number_of_columns_is_bounded() -> None:
         parse_filter(wide(_diagram.MAX_COLUMNS + 1))
 
 
+def test_alternatives_side_by_side_are_little_work() -> None:
+    text = " AND ".join(f"(c{i:02}a = 1 OR c{i:02}b = 1)" for i in range(_diagram.MAX_COLUMNS // 2))
+    assert canonical(text).count(" OR ") == _diagram.MAX_COLUMNS // 2
+
+
 @pytest.mark.parametrize(
     "hard",
     [

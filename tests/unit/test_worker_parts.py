@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES
 from noiseledger.chain.values import Reveal
-from noiseledger.custodian.worker import _concerns_the_call, batches
+from noiseledger.custodian import worker
+from noiseledger.custodian.worker import Worker, _concerns_the_call, batches
 from noiseledger.errors import RpcFailed
 
 
@@ -47,3 +50,25 @@ def test_a_transaction_is_filled_up_to_what_the_contract_takes(dimensions: list[
 )
 def test_a_batch_is_tried_singly_only_if_its_content_was_refused(reason: str, concerns: bool) -> None:
     assert _concerns_the_call(RpcFailed("eth_estimateGas", reason, None)) is concerns
+
+
+def test_patience_begins_when_something_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    unused: Any = SimpleNamespace()
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    waiting = Worker(unused, unused, terms=unused, patience=60)
+
+    def place(seconds: float, mined: int, pending: int) -> int | None:
+        clock.now = seconds
+        view: Any = SimpleNamespace(mined=mined, pending=pending)
+        return waiting._place(view)
+
+    assert place(0, mined=5, pending=5) is None
+    assert place(100, mined=5, pending=5) is None  # nothing waits
+    assert place(200, mined=5, pending=6) is None
+    assert place(259, mined=5, pending=6) is None
+    assert place(260, mined=5, pending=6) == 5
+    assert place(300, mined=6, pending=7) is None  # another one
+    assert place(301, mined=7, pending=7) is None
+    assert place(400, mined=7, pending=8) is None
+    assert place(460, mined=7, pending=8) == 7
