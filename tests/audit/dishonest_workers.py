@@ -20,7 +20,7 @@ from fractions import Fraction
 from itertools import count
 from math import isqrt, sqrt
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import Self, TypeAlias, cast
 from unittest.mock import patch
 
 from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender, node
@@ -34,6 +34,7 @@ from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.data.source import Source
 from noiseledger.data.table import Table
+from noiseledger.ledger.bound import Bound
 
 CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in node.PLAY_KEYS)
 
@@ -145,7 +146,7 @@ class Custodian:
         contract = PrivacyLedgerContract(self.rpc, self.contract.address, Sender(self.rpc, WORKER))
         # A dishonest worker has no use for Custody.check.
         with closing(self.custody.journal(None)) as journal, patch.object(path, "rounded_gaussians", weakness):
-            journal._source = self.data if data is None else data
+            journal._data = cast(Bound, self.data if data is None else data)
             step = Worker(contract, journal, head="latest").step()
         assert not step.refused
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from eth_abi.abi import encode
 from starlette.testclient import TestClient
@@ -87,7 +89,7 @@ def catalogue() -> str:
     """Return a catalogue in which everything that can be chosen is hostile."""
     where = f"town = '{SCRIPT}'"
     parts = [
-        '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 8\ndelta = "1e-4"\nneighbours = "replace"\naccess = "open"',
+        '[source]\nfile = "people.parquet"\n[privacy]\nepsilon = 8\ndelta = "1e-4"\nneighbours = "replace"\naccess = "open"',
         f"[columns.{quoted(COLUMN)}]\nkind = 'number'\nlower = 0\nupper = 10\nmissing = 0",
         "[columns.age]\nkind = 'number'\n[columns.town]\nkind = 'text'",
         f'[queries.{quoted(SCRIPT)}]\nmeasure = "mean"\ncolumn = {quoted(COLUMN)}',
@@ -105,9 +107,10 @@ def catalogue() -> str:
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("hostile")
-    with (folder / "people.csv").open("w", encoding="utf-8", newline="") as stream:
-        rows = [(age, TEXTS[age % len(TEXTS)], age % 11) for age in range(100)]
-        csv.writer(stream).writerows([("age", "town", COLUMN), *rows])
+    # Some have line breaks, which a CSV file may not have.
+    towns = [TEXTS[age % len(TEXTS)] for age in range(100)]
+    people = {"age": list(range(100)), "town": towns, COLUMN: [age % 11 for age in range(100)]}
+    pq.write_table(pa.table(people), folder / "people.parquet")
     (folder / "people.toml").write_text(catalogue(), encoding="utf-8")
     with set_on_stage(folder / "people.toml") as stage:
         with nl.connect(stage.ledger_file, rpc=stage.url, key=ANALYST) as client:

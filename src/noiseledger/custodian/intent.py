@@ -61,7 +61,14 @@ def deploy_once(file: Path, sender: Sender, terms: Terms, worker: str) -> Privac
     if intent is None:
         intent = Intent(sender.rpc.chain_id, sender.address, sender.next_nonce())
         write_durably(file, json.dumps(asdict(intent)) + "\n")
-    return PrivacyLedgerContract.deploy(sender, terms, worker, nonce=intent.nonce)
+    try:
+        return PrivacyLedgerContract.deploy(sender, terms, worker, nonce=intent.nonce)
+    except RpcFailed:
+        # What the run before this one sent may have come into a block since we looked.
+        found = _find(intent, sender, terms)
+        if found is None:
+            raise
+        return found
 
 
 def _count(rpc: Rpc, intent: Intent) -> int:

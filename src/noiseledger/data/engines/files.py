@@ -226,6 +226,7 @@ _ARROW: dict[Kind, pa.DataType] = {
 
 
 def choose(file: Path, table: str | None, names: list[str]) -> str:
+    """Return the table that is meant: the one that was named, or the only one."""
     if table is None and len(names) == 1:
         return names[0]
     if table not in names or table is None:
@@ -235,6 +236,7 @@ def choose(file: Path, table: str | None, names: list[str]) -> str:
 
 
 def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
 
