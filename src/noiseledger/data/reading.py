@@ -5,7 +5,7 @@ holds, to a number, a text, a flag, a date, or *missing*; what is not of the dec
 
 Why the promise holds: the rule looks at one value and at the declaration, and at nothing else, least of all at other records.
 So a record contributes to a total what its own values say, and one record moves a total by no more than it contributes
-(docs/explanation/mathematics.md, section 6).
+(docs/explanation/reading.md).
 
 Data engines are made to follow by :mod:`noiseledger.data.engines.kinds`, from the same patterns.
 """

@@ -38,7 +38,7 @@ class PaperAlgorithm:
 
 
 class LowerBound:
-    """The least that any scheme can spend: on each query, the highest precision that was asked of it."""
+    """The least that schemes which price queries one by one can spend: on each, the highest precision asked of it."""
 
     def __init__(self) -> None:
         """Begin with no requests."""
