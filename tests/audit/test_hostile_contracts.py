@@ -222,6 +222,11 @@ def test_what_is_no_ledger_file_is_refused(text: str, tmp_path: Path) -> None:
         Place.find(str(tmp_path / "ledger.json"))
 
 
+def test_a_ledger_may_begin_with_the_chain(tmp_path: Path) -> None:
+    (tmp_path / "ledger.json").write_text(f'{{"address": "{ADDRESS}", "chain_id": 1, "block": 0, "queries": {{}}}}')
+    assert Place.find(str(tmp_path / "ledger.json")).first_block == 0
+
+
 def test_a_ledger_file_may_have_brackets_and_quotes_in_its_texts(tmp_path: Path) -> None:
     """Here every definition has many, and none of them nests."""
     odd = '[{"\\' * 1000
