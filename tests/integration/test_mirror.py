@@ -310,7 +310,7 @@ def test_the_version_changes_exactly_when_there_is_something_to_see(rpc: Rpc) ->
         assert seen[-1] is not seen[-2]
         assert seen[-1].facts.block == height(rpc)
         assert (seen[-1].version != seen[-2].version) == is_to_see
-    assert len({snapshot.version for snapshot in seen}) == 6
+    assert len({snapshot.version for snapshot in seen}) == 7
     assert seen[-1].facts.worker.lower() == OTHER_WORKER.address.lower()
 
 
