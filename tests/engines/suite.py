@@ -98,8 +98,6 @@ class EngineConformance:
     examples = 25
     #: The types of columns that an engine can hold.
     types: Sequence[Type] = ("whole", "double", "text", "boolean", "date")
-    #: Whether doubles may be NaN and infinite.
-    not_finite = True
     #: Whether text may have line breaks.
     line_breaks = True
     #: Names of columns that it can hold.
@@ -297,8 +295,6 @@ class EngineConformance:
             assert all(isinstance(record.get("b"), bool | None) for record in source.records())
 
     def test_nan_and_infinity_are_missing(self, load: Load) -> None:
-        if not self.not_finite:
-            pytest.skip("This engine cannot hold them.")
         data = Dataset({"x": "double"}, [[1.5], [nan], [inf], [-inf], [None], [-2.0]])
         queries = [Query.sum(Column.of("x", -1, 100, "0.5", missing=50)), Query.count("x > 0"), Query.count("x <= 0")]
         queries += [Query.count("x IS NULL"), Query.count("x <> 1.5"), Query.histogram("x", [-10, 0, 10])]

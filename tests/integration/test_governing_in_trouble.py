@@ -163,6 +163,7 @@ def test_after_an_interruption_it_is_said_what_may_have_happened(
     monkeypatch.setattr(Sender, "wait", interrupted)
     stopped = run("pause", contract.address, "--yes")
     assert (stopped.code, "may have been sent" in stopped.err) == (130, True)
+    contract.rpc.call("evm_mine")  # it may not be in a block yet
     assert contract.paused()
 
 

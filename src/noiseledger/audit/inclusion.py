@@ -41,7 +41,8 @@ class Inclusion:
         try:
             content = json.loads(Path(file).read_text(encoding="utf-8"))
             journal = bytes.fromhex(content["journal"])
-            cells_of(content["record"])
+            if "form" in content:
+                cells_of(content["record"])
         except OSError as error:
             raise InvalidInput(f"The proof {file} cannot be read: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -26,6 +26,8 @@ class LedgerFile:
     catalogue_sha256: str = ""
     #: How to reach the custodian, in their own words.
     contact: str = ""
+    #: The form of what is committed to.
+    commitment: str = ""
 
     @classmethod
     def read(cls, file: Path) -> LedgerFile:
@@ -36,7 +38,7 @@ class LedgerFile:
             queries = {str(name): Query.parse(text) for name, text in content["queries"].items()}
             place = str(content["address"]), int(content["chain_id"]), int(content.get("block", 0))
             words = str(content.get("catalogue_sha256", "")), _shown(content.get("contact") or "")
-            return cls(*place, queries, *words)
+            return cls(*place, queries, *words, str(content.get("commitment", "")))
         except OSError as error:
             raise LedgerNotFound(f"The ledger file {file} cannot be read: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):

@@ -29,7 +29,8 @@ def router(site: Site) -> APIRouter:
         queries = {name: query.canonical for name, query in found.queries.items()}
         content = {"address": site.contract.address, "chain_id": site.rpc.chain_id, "block": found.block}
         access = Access.of(site.look().snapshot.terms.invites).value
-        words = {"catalogue_sha256": found.catalogue_sha256, "access": access, "contact": found.contact}
+        words = {"commitment": found.commitment, "catalogue_sha256": found.catalogue_sha256}
+        words |= {"access": access, "contact": found.contact}
         return _json(content | words | {"queries": queries}, "ledger.json")
 
     @files.get("/budget/spending.csv")
