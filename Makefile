@@ -45,7 +45,7 @@ audit-power: setup ## simulate dishonest workers, and write into the audit's gui
 	@$(BIN)/python -m benchmarks.audit_power
 
 network: setup ## measure three validators next to a development node: waiting, throughput, idle processor time
-	@$(BIN)/python scripts/network.py
+	@$(BIN)/python scripts/measure_network.py
 
 evaluation: setup ## run all experiments, and write their results into docs/explanation/evaluation.md
 	@$(BIN)/python scripts/evaluation.py
