@@ -16,7 +16,8 @@ test: setup ## pass every test
 	@$(PYTEST) -n 4
 
 test-network: setup ## pass every test of a network of go-ethereum nodes; needs Go, and minutes to build them the first time
-	@$(PYTEST) -n 3 tests/network
+	@# In a folder with a short name: sockets have paths of about a hundred characters at most.
+	@$(PYTEST) -n 3 --basetemp "$$(mktemp -d /tmp/nl-XXXXXX)" tests/network
 
 check: setup ## lint, formatting, types, layers
 	$(BIN)/ruff check .
