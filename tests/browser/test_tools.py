@@ -13,6 +13,7 @@ from playwright.sync_api import BrowserContext, Page
 from browser.axe import violations
 from browser.wallet import Wallet
 from noiseledger.chain import Key, Rpc, node
+from web.system import until
 
 ALICE, BOB, CAROL = (Key.from_hex(key) for key in node.PLAY_KEYS)
 HOME = hex(node.CHAIN_ID)
@@ -293,7 +294,8 @@ def test_a_page_that_loads_itself_anew_is_waited_for(page: Page, wallet: Wallet)
 def test_a_transaction_is_signed_and_reaches_the_chain(page: Page, wallet: Wallet, chain: str) -> None:
     name = ask(connected(page), "eth_sendTransaction", SENT)["result"]
     assert wallet.sent == [name]
-    assert ask(page, "eth_getTransactionReceipt", name)["result"]["status"] == "0x1"
+    # A wallet returns the hash once the node has the transaction; the block comes a moment later.
+    assert until(lambda: ask(page, "eth_getTransactionReceipt", name)["result"])["status"] == "0x1"
     with Rpc(chain) as rpc:
         found = rpc.call("eth_getTransactionByHash", name)
     assert found["from"] == ALICE.address.lower()
