@@ -75,7 +75,10 @@ PARTS = (
         ("core/condition.py", "core/filter.py", "core/_cells.py", "core/_diagram.py", "core/canonical.py"),
         (*unit("filter", "table"), "tests/property/test_filter_dates.py", "tests/property/test_filter_canonical.py"),
     ),
-    Part(("data/catalogue.py", "data/public_parts.py"), (*unit("catalogue", "public_parts"), _REFUSED)),
+    Part(
+        ("data/catalogue.py", "data/declared.py", "data/public_parts.py"),
+        (*unit("catalogue", "public_parts"), _REFUSED),
+    ),
     Part(
         ("data/commitment.py", "data/merkle.py", "data/record.py"),
         unit("commitment", "commitment_form", "merkle", "record_text"),
@@ -85,7 +88,7 @@ PARTS = (
     Part(("data/reading.py",), (*unit("reading", "table", "record_text"), *engines("files"))),
     Part(("data/delimited.py", "data/formats.py"), (_REFUSED, *engines("files"))),
     Part(
-        ("data/engines/files.py", "data/engines/relation.py", "data/engines/kinds.py", "data/engines/line_count.py"),
+        tuple(f"data/engines/{name}.py" for name in ("files", "relation", "kinds", "line_count", "digest")),
         (*unit("line_count"), *engines("files", "one_state"), _REFUSED),
     ),
     Part(("data/engines/postgres.py",), engines("postgres")),

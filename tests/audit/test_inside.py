@@ -243,6 +243,18 @@ def test_a_ledger_for_more_records_than_there_are_is_wrong(rows: int, is_well: b
     assert is_well or "another number of records" in report.verdict
 
 
+@pytest.mark.parametrize("sensitivity", [None, Fraction(0)])
+def test_an_answer_to_a_query_without_a_sensitivity_is_wrong_and_ends_no_audit(sensitivity: Fraction | None) -> None:
+    dataset = Dataset(Table([{"age": 61}], {"age": "number"}), bytes(32), bytes(32))
+    insider, report, query = Insider(dataset), Report("0x", 1), Query.share("age > 60")
+    terms = wire.Terms(dataset.commitment(), 1, True, True, False, 1, 1, 1)
+    insider.take(wire.Published(1, 0, "0x", terms, "0x", "0x"))
+    insider.take(wire.Registered(1, 1, "0x", query.identifier, 1, sensitivity, 0, query.canonical.encode()))
+    insider.take(wire.Revealed(1, 2, "0x", query.identifier, 0, 1, (1,)))
+    insider.finish(report)
+    assert "the data cannot answer it" in report.verdict
+
+
 class Changing(Table):
     """Records that change while they are read."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from integration.conftest import WORKER, as_seen_by
+from integration.conftest import CUSTODIAN, WORKER, as_seen_by
 from integration.test_worker import (
     OVER_30,
     OVER_60,
@@ -29,11 +29,13 @@ from integration.test_worker import (
     start,
     wire,
 )
-from noiseledger.chain import PrivacyLedgerContract, Rpc
+from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender
 from noiseledger.chain.rpc import Call
+from noiseledger.core.query import Query
 from noiseledger.custodian import Custody, Worker
+from noiseledger.custodian.publish import publish
 from noiseledger.custodian.recover import recover
-from noiseledger.data.catalogue import Catalogue
+from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import (
     ChainMismatch,
@@ -148,6 +150,30 @@ def test_an_old_copy_keeps_what_it_knows(
     start().step()
     check_all_answered(published)
     check_promise(wire, published.terms().budget)
+
+
+def test_an_old_copy_learns_the_queries_that_came_later(
+    published: PrivacyLedgerContract, start: Start, rpc: Rpc, catalogue: Catalogue, data: Pinned
+) -> None:
+    custody = Custody.of(catalogue)
+    copy = shutil.copy(custody.journal_file, custody.folder / "copy")
+    with catalogue.file.open("a") as stream:
+        stream.write('[queries.over_40]\nmeasure = "share"\nwhere = "age > 40"\n')
+    longer, added = read_catalogue(catalogue.file), Query.share("age > 40")
+    more = custody.pin(longer)
+    publish(longer, more, Sender(rpc, CUSTODIAN), WORKER.address)
+    buy(published, added, "0.5")
+    with closing(custody.journal(more)) as journal:
+        Worker(as_seen_by(WORKER, published), journal, head="latest").step()
+    shutil.move(copy, custody.journal_file)
+    recovery = recover(longer, more, rpc)
+    assert recovery.known[added] == HALF
+    assert recovery.closed == {}
+    recovery.carry_out()
+    buy(published, added, "1")
+    with closing(custody.journal(more)) as journal:
+        Worker(as_seen_by(WORKER, published), journal, head="latest").step()
+    assert published.meter(added.identifier).revealed == 1
 
 
 def test_a_final_head_closes_less(

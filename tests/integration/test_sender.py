@@ -121,6 +121,13 @@ def test_what_is_in_flight_keeps_its_nonce_though_the_node_does_not_count_it(
     assert int(rpc.call("eth_getTransactionByHash", ours.send(NOWHERE, "0x"))["nonce"], 16) == mined + 4
 
 
+def test_only_the_last_of_what_is_done_is_remembered(rpc: Rpc) -> None:
+    ours = Sender(rpc, ANALYST)
+    for _ in range(sender._REMEMBERED + 3):
+        ours.wait(ours.send(NOWHERE, "0x"))
+    assert len(ours._flights) == len(ours._by_hash) == sender._REMEMBERED + 1, "and the one that was sent last"
+
+
 def test_a_chain_that_forgot_does_not_leave_a_gap(rpc: Rpc) -> None:
     ours = Sender(rpc, ANALYST)
     snapshot = rpc.call("evm_snapshot")

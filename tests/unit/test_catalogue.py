@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import tomllib
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from noiseledger.core.access import Access
-from noiseledger.core.groups import Keys
+from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population
-from noiseledger.data.catalogue import CatalogueProblems, read_catalogue
+from noiseledger.data.catalogue import CatalogueProblems, _Reader, read_catalogue
+from noiseledger.data.declared import KEYS
 from noiseledger.data.location import Location
+from noiseledger.data.toml_lines import TomlLines
 from noiseledger.errors import InvalidInput
 
 GOOD = """
@@ -212,3 +216,34 @@ def test_a_file_that_cannot_be_read_is_said_plainly(tmp_path: Path) -> None:
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidInput, match="not UTF-8"):
         read_catalogue(tmp_path / "bytes.toml")
+
+
+#: What TOML can hold where something else is expected.
+ODD = ["5", "true", "inf", "nan", '""', '"?"', "[]", "[1]", '["a", 1]', "{}", "{a = 1}", "1979-05-27", "07:32:00"]
+KEYS_AND_TABLES = [(table, key) for table, keys in KEYS.items() for key in keys]
+
+
+@pytest.mark.parametrize(("table", "key"), KEYS_AND_TABLES, ids=[f"{table}.{key}" for table, key in KEYS_AND_TABLES])
+def test_any_value_anywhere_is_read_or_is_a_problem(tmp_path: Path, table: str, key: str) -> None:
+    """Whatever TOML can write, in every place of the file: a catalogue, or problems with their lines; no other error."""
+    good = tomllib.loads(GOOD)
+    tables = {"": [good], "columns": list(good["columns"].values()), "queries": list(good["queries"].values())}
+    for fields in tables.get(table) or [good[table]]:
+        usual = fields.pop(key, None)
+        for value in ODD:
+            fields[key] = tomllib.loads(f"x = {value}")["x"]
+            try:
+                _Reader(tmp_path / "catalogue.toml", good, TomlLines("")).read()
+            finally:
+                fields.pop(key)
+        if usual is not None:
+            fields[key] = usual
+
+
+@pytest.mark.parametrize("given", ["ab", b"ab", 5, None])
+def test_groups_and_edges_are_lists(given: Any) -> None:
+    """A text is none, though Python goes through its letters."""
+    with pytest.raises(InvalidInput, match="list"):
+        Keys.of("town", given)
+    with pytest.raises(InvalidInput, match="list"):
+        Bins.of("age", given)

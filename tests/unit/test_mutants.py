@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mutate_python import found_modules
+from mutate_python import test_files as files_of
 from mutation.baseline import Baseline
 from mutation.generate import Mutant, is_another_program, mutants
 from mutation.tree import Tree
@@ -34,6 +36,12 @@ def test_a_mutant_differs_in_one_place_and_is_a_program(module: str) -> None:
         assert changed[1] <= mutant.line - 1 < changed[2]
         assert mutant.span == (0, 0) or mutant.span[0] <= mutant.line <= mutant.span[1]
         assert lines[mutant.line - 1].strip() == mutant.text
+
+
+def test_no_module_that_carries_the_promise_is_forgotten() -> None:
+    """It raises if a module or a file of tests is not named, or not there."""
+    parts = found_modules([]).values()
+    assert files_of([*parts])
 
 
 def test_the_same_change_in_two_places_of_a_line_has_two_names() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -124,12 +125,20 @@ def test_queries_that_make_no_sense_are_refused() -> None:
         Query.count("age > ")
     with pytest.raises(InvalidInput, match="grouped by"):
         Query.counts_by("race", ["a", "b"], where="race <> 'a'")
+    with pytest.raises(InvalidInput, match="income is summed, and used as text"):
+        Query.sum(INCOME, "income = 'high'")
 
 
 @pytest.mark.parametrize("edges", [[], [0], [0, 1], [0, 0, 1], [2, 1, 0]])
 def test_bins_need_rising_edges(edges: list[int]) -> None:
     with pytest.raises(InvalidInput, match="edges"):
         Query.histogram("age", edges)
+
+
+@pytest.mark.parametrize("edge", [2, datetime(2024, 2, 1), datetime(2024, 2, 1, 12, 30)])
+def test_no_edge_is_left_out_or_read_as_another(edge: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"all dates|without a time"):
+        Bins.of("born", [date(2024, 1, 1), edge, date(2024, 3, 1), date(2024, 4, 1)])
 
 
 @pytest.mark.parametrize("values", [[], ["a"], ["a", "a"], ["a", 1], [1, True], [1.5, 2.5], [None, None]])

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from noiseledger.chain.replies import answers
 from noiseledger.errors import ChainUnreachable
 
 #: A machine that is off does not refuse a connection: it says nothing.
@@ -62,8 +63,9 @@ class Endpoint:
             self.hangs = isinstance(error, httpx2.TimeoutException)
             raise Unusable(f"No answer from the chain at {self.name} ({_kind(error)}).") from None
         self.hangs, self._answered_at = False, time.monotonic()
-        if not _answers(body, replies):
-            raise Unusable(f"{self.name} did not answer every call of a batch: try again, or use another endpoint.")
+        if not answers(as_list(body), as_list(replies)):
+            methods = ", ".join(dict.fromkeys(call["method"] for call in as_list(body)))
+            raise Unusable(f"{self.name} gave no proper answer to {methods}: try again, or use another endpoint.")
         return replies
 
     def _notice(self, step: str, _: dict[str, Any]) -> None:
@@ -105,11 +107,3 @@ def _shown(url: str) -> str:
 
 def _kind(error: Exception) -> str:
     return f"status {error.response.status_code}" if isinstance(error, httpx2.HTTPStatusError) else type(error).__name__
-
-
-def _answers(body: Any, replies: Any) -> bool:
-    """Say whether there is one reply to each call."""
-    calls, found = as_list(body), as_list(replies)
-    if not all(isinstance(reply, dict) for reply in found):
-        return False
-    return len(found) == len(calls) and {reply.get("id") for reply in found} == {call["id"] for call in calls}

@@ -33,17 +33,15 @@ class Bins:
     @classmethod
     def of(cls, column: str, edges: Sequence[Number | date]) -> Bins:
         """Read the edges exactly from any kind of number, or take them as dates."""
-        dates = [edge for edge in edges if type(edge) is date]
-        if dates and len(dates) < len(edges):
-            raise InvalidInput(f"The edges of the bins of {column} must be all numbers or all dates.")
-        read: Sequence[Edge] = dates or [
-            exact(edge, f"edge of {column}") for edge in edges if not isinstance(edge, date)
-        ]
-        return cls(column, tuple(read))
+        _check_listed(column, edges)
+        return cls(column, tuple(edge if type(edge) is date else _number(column, edge) for edge in edges))
 
     def __post_init__(self) -> None:
         """Refuse edges that do not rise, or that make a single bin."""
-        if any(left >= right for left, right in pairwise(self.edges)):  # type: ignore[operator] # all of one kind
+        if len({type(edge) for edge in self.edges}) > 1:
+            raise InvalidInput(f"The edges of the bins of {self.column} must be all numbers or all dates.")
+        edges: Sequence[Any] = self.edges
+        if any(left >= right for left, right in pairwise(edges)):
             raise InvalidInput(f"The edges of the bins of {self.column} must rise.")
         _check_digits(self.column, [edge for edge in self.edges if isinstance(edge, Fraction)])
         if len(self.edges) < 3:
@@ -82,6 +80,7 @@ class Keys:
     @classmethod
     def of(cls, column: str, values: Iterable[Key]) -> Keys:
         """Sort the values; refuse repeated or mixed ones."""
+        _check_listed(column, values)
         listed = list(values)
         if len({type(value) for value in listed}) != 1 or type(listed[0]) not in (str, int, bool, date):
             raise InvalidInput(
@@ -122,6 +121,17 @@ class Keys:
 
 
 Groups: TypeAlias = Bins | Keys
+
+
+def _check_listed(column: str, given: object) -> None:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidInput(f"The groups or edges of {column} must be a list, not {type(given).__name__}.")
+
+
+def _number(column: str, edge: Any) -> Fraction:
+    if isinstance(edge, date):  # a date with a time of day is one to Python
+        raise InvalidInput(f"The edges of the bins of {column} must be numbers, or days without a time.")
+    return exact(edge, f"edge of {column}")
 
 
 def _check_digits(column: str, numbers: Iterable[Fraction]) -> None:

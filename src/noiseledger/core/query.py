@@ -159,6 +159,7 @@ class Query:
             raise InvalidInput("The filter matches no record whatever the data, so there is nothing to ask.")
         canonical = None if where is None or where.canonical == "TRUE" else parse_filter(where.canonical)
         object.__setattr__(self, "where", canonical)
+        self.kinds  # noqa: B018 - says now if a column is used in two ways that no data can have
         if not _is_text("".join((str(self), *self.labels))):
             raise InvalidInput("A name or a value is no Unicode text, so no data can have it and no page can show it.")
 

@@ -13,19 +13,17 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from noiseledger.core.access import LONGEST_CONTACT, Access
+from noiseledger.core.access import Access
 from noiseledger.core.budget import Budget
 from noiseledger.core.condition import Kind
-from noiseledger.core.filter import parse_filter
-from noiseledger.core.groups import Bins, Groups, Keys
-from noiseledger.core.numbers import positive
-from noiseledger.core.privacy import whole_units
-from noiseledger.core.query import Column, Measure, Query
+from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
-from noiseledger.data import location
+from noiseledger.data import declared
+from noiseledger.data.declared import KEYS
 from noiseledger.data.hints import did_you_mean
 from noiseledger.data.location import Location
 from noiseledger.data.reading import KINDS, Reading
@@ -34,15 +32,6 @@ from noiseledger.data.toml_lines import TomlLines
 from noiseledger.errors import InvalidInput, NoiseledgerError
 
 _T = TypeVar("_T")
-
-#: What each table of the file may contain.
-KEYS = {
-    "": ("source", "privacy", "columns", "queries"),
-    "source": location.KEYS,
-    "privacy": ("epsilon", "delta", "neighbours", "access", "contact"),
-    "columns": ("kind", "lower", "upper", "grid", "missing"),
-    "queries": ("measure", "column", "where", "by", "groups", "edges", "ceiling"),
-}
 
 
 @dataclass(frozen=True)
@@ -132,113 +121,50 @@ class _Reader:
         """Read every part, whatever is wrong with the others."""
         self._check_keys("", self.tables, KEYS[""])
         source = self._attempt(("source",), self._source)
-        kinds = {name: self._kind(name, fields) for name, fields in self._subtables("columns")}
-        reading = self._attempt(("source",), lambda: self._reading(kinds))
+        tables = [*self._subtables("columns")]
+        kinds = {name: self._kind(name, fields) for name, fields in tables}
+        reading = self._attempt(("source",), lambda: declared.reading(self._table("source"), _known(kinds)))
         self._attempt(("privacy",), lambda: self._check_keys("privacy", self._table("privacy"), KEYS["privacy"]))
-        neighbours = self._attempt(("privacy", "neighbours"), self._neighbours)
-        budget = self._attempt(("privacy", "epsilon"), self._budget)
-        access = self._attempt(("privacy", "access"), self._access)
-        contact = self._attempt(("privacy", "contact"), self._contact)
-        columns = {name: self._column(name, fields) for name, fields in self._subtables("columns")}
-        entries = [self._entry(name, fields, columns, neighbours) for name, fields in self._subtables("queries")]
-        self._check_declared([entry for entry in entries if entry is not None], kinds)
-        if not entries:
+        neighbours = self._privacy("neighbours", declared.neighbours)
+        budget = self._privacy("epsilon", declared.budget)
+        access = self._privacy("access", declared.access)
+        contact = self._privacy("contact", declared.contact)
+        columns = {name: self._column(name, fields) for name, fields in tables}
+        tried = [self._entry(name, fields, columns, neighbours) for name, fields in self._subtables("queries")]
+        entries = [entry for entry in tried if entry is not None]
+        self._check_declared(entries, kinds)
+        if not tried:
             self._report(("queries",), "There are no queries: add a table such as [queries.rows_over_60].")
-        found = [entry for entry in entries if entry is not None]
-        self._check_unique(found)
-        if (
-            source is None
-            or reading is None
-            or neighbours is None
-            or budget is None
-            or access is None
-            or contact is None
-        ):
+        self._check_unique(entries)
+        if source is None or reading is None or neighbours is None or budget is None:
             return None
-        if self.problems:
+        if access is None or contact is None or self.problems:
             return None
-        known = tuple(column for column in columns.values() if column is not None)
+        summed = tuple(column for column in columns.values() if column is not None)
         line = self.lines.find("source")
-        return Catalogue(self.file, source, budget, neighbours, reading, known, tuple(found), line, access, contact)
+        return Catalogue(self.file, source, budget, neighbours, reading, summed, tuple(entries), line, access, contact)
 
     def _source(self) -> Location:
         fields = self._table("source")
         self._check_keys("source", fields, KEYS["source"])
         return Location.of(fields, self.file.parent)
 
-    def _reading(self, kinds: Mapping[str, Kind | None]) -> Reading:
-        table = self._table("source")
-        missing = table.get("missing", [])
-        if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
-            raise InvalidInput('missing must be a list of texts that mean "missing", such as ["NA", "NULL"].')
-        known = {name: kind for name, kind in kinds.items() if kind is not None}
-        return Reading(known, table.get("decimal", "."), frozenset(missing))
-
-    def _neighbours(self) -> Neighbours:
-        given = self._table("privacy").get("neighbours")
-        if given not in list(Neighbours):
-            choices = " or ".join(f'"{choice}"' for choice in Neighbours)
-            raise InvalidInput(f"Say what neighbours means: neighbours = {choices}, not {given!r}.")
-        return Neighbours(given)
-
-    def _budget(self) -> Budget:
-        table = self._table("privacy")
-        return Budget.of(_needed(table, "epsilon", "[privacy]"), _needed(table, "delta", "[privacy]"))
-
-    def _access(self) -> Access:
-        given = self._table("privacy").get("access", Access.INVITATION)
-        if given not in list(Access):
-            raise InvalidInput(
-                f'access = "{Access.INVITATION}" (the default: whom you allow) or "{Access.OPEN}" (everyone on the '
-                f"chain){did_you_mean(str(given), Access)}, not {given!r}."
-            )
-        return Access(given)
-
-    def _contact(self) -> str:
-        given = self._table("privacy").get("contact", "")
-        if not isinstance(given, str) or len(given) > LONGEST_CONTACT or not given.isprintable():
-            raise InvalidInput(
-                f"contact must be one line of up to {LONGEST_CONTACT} characters that tells analysts how to reach you, "
-                'such as "data@example.org".'
-            )
-        return given.strip()
+    def _privacy(self, key: str, read: Callable[[Mapping[str, Any]], _T]) -> _T | None:
+        return self._attempt(("privacy", key), lambda: read(self._table("privacy")))
 
     def _kind(self, name: str, fields: Mapping[str, Any]) -> Kind | None:
         self._check_keys(f"columns.{name}", fields, KEYS["columns"])
-
-        def make() -> Kind:
-            hint = ' (it has bounds, so kind = "number")' if "lower" in fields else ""
-            given = _needed(fields, "kind", f"column {name}", f"one of {', '.join(KINDS)}{hint}")
-            if given not in KINDS:
-                raise InvalidInput(f"The kind of {name} must be one of {', '.join(KINDS)}, not {given!r}.")
-            kind: Kind = given
-            return kind
-
-        return self._attempt((f"columns.{name}", "kind"), make)
+        return self._attempt((f"columns.{name}", "kind"), lambda: declared.kind(name, fields))
 
     def _column(self, name: str, fields: Mapping[str, Any]) -> Column | None:
         """Return a column that can be summed; None for the others."""
-        bounds = [key for key in KEYS["columns"][1:] if key in fields]
-        if not bounds:
+        if not declared.has_bounds(fields):
             return None
-
-        def make() -> Column:
-            if fields.get("kind", "number") != "number":
-                raise InvalidInput(
-                    f"{bounds[0]} is for numbers, and {name} is declared as {fields['kind']}: leave it out."
-                )
-            unknown = [key for key in KEYS["columns"] if fields.get(key) == "?"]
-            if unknown:
-                raise InvalidInput(f"Column {name}: fill in {', '.join(unknown)}, without looking at the data.")
-            lower, upper = (_needed(fields, key, f"column {name}", _WHY_BOUNDS) for key in ("lower", "upper"))
-            missing = _needed(fields, "missing", f"column {name}", _WHY_MISSING)
-            return Column.of(name, lower, upper, fields.get("grid", 1), missing)
-
-        return self._attempt((f"columns.{name}",), make)
+        return self._attempt((f"columns.{name}",), lambda: declared.column(name, fields))
 
     def _check_declared(self, entries: Iterable[Entry], kinds: Mapping[str, Kind | None]) -> None:
         """Find columns that queries look at and nobody declared, each once, and those declared as something else."""
-        known = {name: kind for name, kind in kinds.items() if kind is not None}
+        known = _known(kinds)
         undeclared: set[str] = set()
         for entry in entries:
             for name, kind in entry.query.kinds.items():
@@ -252,7 +178,7 @@ class _Reader:
                         f"add [columns.{_key(name)}] with {guess}.",
                     )
             if entry.query.kinds.keys() <= known.keys():
-                self._attempt((f"queries.{entry.name}",), lambda entry=entry: check_query(entry.query, known))  # type: ignore[misc]
+                self._attempt((f"queries.{entry.name}",), partial(check_query, entry.query, known))
 
     def _entry(
         self, name: str, fields: Mapping[str, Any], columns: Mapping[str, Column | None], neighbours: Neighbours | None
@@ -263,22 +189,23 @@ class _Reader:
             column = self._measured(fields, columns)
             if fields.get("column") is not None and column is None:
                 return None  # its own problem has been reported
-            where = fields.get("where")
-            query = _query(_measure(fields), column, where, _groups(fields))
+            query = declared.query(fields, column)
             if neighbours is not None:
                 # The number of rows matters for the size only, so any will do to see whether there is a bound.
                 sensitivity(query, Population(neighbours, 1 if neighbours is Neighbours.REPLACE else None))
-            ceiling = fields.get("ceiling")
-            bound = Fraction(0) if ceiling is None else whole_units(positive(ceiling, "ceiling"))
-            return Entry(name, query, bound, self.lines.find(f"queries.{name}"))
+            return Entry(name, query, declared.ceiling(fields), self.lines.find(f"queries.{name}"))
 
         return self._attempt((f"queries.{name}",), make)
 
     def _measured(self, fields: Mapping[str, Any], columns: Mapping[str, Column | None]) -> Column | None:
         name = fields.get("column")
-        if name is not None and (name not in columns or not _has_bounds(self.tables["columns"][name])):
-            raise InvalidInput(f"There is no [columns.{name}] with bounds{did_you_mean(str(name), columns)}.")
-        return columns.get(str(name))
+        if name is None:
+            return None
+        if not isinstance(name, str):
+            raise InvalidInput('column must be the name of one column, in quotes, such as column = "income".')
+        if name not in columns or not declared.has_bounds(self.tables["columns"][name]):
+            raise InvalidInput(f"There is no [columns.{name}] with bounds{did_you_mean(name, columns)}.")
+        return columns[name]
 
     def _check_unique(self, entries: Iterable[Entry]) -> None:
         names: dict[str, str] = {}
@@ -319,47 +246,10 @@ class _Reader:
         self.problems.append(Problem(self.lines.find(*where), message))
 
 
-_WHY_MISSING = (
-    "what a missing value counts as, within the bounds; whatever cannot be read as a number is missing, also where you know of "
-    "none"
-)
-_WHY_BOUNDS = "choose it without looking at the data, since true minima and maxima are private"
-
-
-def _needed(table: Mapping[str, Any], key: str, where: str, why: str = "") -> Any:
-    if key not in table:
-        raise InvalidInput(f"{where} needs {key}{': ' + why if why else ''}.")
-    return table[key]
+def _known(kinds: Mapping[str, Kind | None]) -> dict[str, Kind]:
+    return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
 def _key(name: str) -> str:
     """Return a name as TOML takes it in a table's head."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
-
-
-def _has_bounds(fields: Any) -> bool:
-    return isinstance(fields, Mapping) and any(key in fields for key in KEYS["columns"][1:])
-
-
-def _measure(fields: Mapping[str, Any]) -> Measure:
-    given = str(fields.get("measure"))
-    if given not in list(Measure):
-        raise InvalidInput(f"measure must be one of {', '.join(Measure)}{did_you_mean(given, Measure)}, not {given!r}.")
-    return Measure(given)
-
-
-def _groups(fields: Mapping[str, Any]) -> Groups | None:
-    by = fields.get("by")
-    if by is None:
-        if "groups" in fields or "edges" in fields:
-            raise InvalidInput('groups and edges need a column to group by: add by = "...".')
-        return None
-    if ("groups" in fields) == ("edges" in fields):
-        raise InvalidInput(f"Grouping by {by} needs either groups = [values] or edges = [numbers].")
-    return Keys.of(str(by), fields["groups"]) if "groups" in fields else Bins.of(str(by), fields["edges"])
-
-
-def _query(measure: Measure, column: Column | None, where: Any, groups: Groups | None) -> Query:
-    if where is not None and not isinstance(where, str):
-        raise InvalidInput('where must be a condition in quotes, such as "age > 60".')
-    return Query(measure, column, None if where is None else parse_filter(where), groups)

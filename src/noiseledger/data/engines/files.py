@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -214,7 +215,7 @@ def _sqlite_batches(
 
 def _sqlite_value(reading: Reading, name: str, value: object) -> Any:
     found = reading.read(name, value)
-    return float(found) if reading.kinds[name] == "number" and found is not None else found  # type: ignore[arg-type]
+    return float(found) if isinstance(found, Fraction) else found
 
 
 _ARROW: dict[Kind, pa.DataType] = {

@@ -1,0 +1,93 @@
+"""The form that a node's reply must have, method by method.
+
+A reply of another form is no answer, and an endpoint that gives one is not used, so later readers can rely on the form of a
+reply, whatever the node. Whether a reply is true is another matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+_Form: TypeAlias = Callable[[Any], bool]
+
+_QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
+_DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+
+
+def answers(calls: Sequence[Mapping[str, Any]], replies: Sequence[Any]) -> bool:
+    """Say whether there is one reply to each call, of a form that the call's method can have."""
+    by_number = {reply["id"]: reply for reply in replies if isinstance(reply, dict) and type(reply.get("id")) is int}
+    if len(by_number) != len(replies) or by_number.keys() != {call["id"] for call in calls}:
+        return False
+    return all(_fits(call, by_number[call["id"]]) for call in calls)
+
+
+def _fits(call: Mapping[str, Any], reply: Mapping[str, Any]) -> bool:
+    if "error" in reply:
+        return isinstance(reply["error"], dict)
+    form, result = _FORMS.get(call["method"]), reply.get("result")
+    if form is None:
+        return "result" in reply
+    # There is always a newest block; any other one, and what is in it, may not be there.
+    may_be_nothing = call["method"] in _THERE_OR_NOT and call["params"][:1] != ["latest"]
+    return "result" in reply and may_be_nothing if result is None else form(result)
+
+
+def _text(pattern: re.Pattern[str]) -> _Form:
+    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+def _optional(form: _Form) -> _Form:
+    return lambda value: value is None or form(value)
+
+
+def _listed(form: _Form) -> _Form:
+    return lambda value: isinstance(value, list) and all(map(form, value))
+
+
+def _fields(forms: Mapping[str, _Form]) -> _Form:
+    return lambda value: isinstance(value, dict) and all(form(value.get(name)) for name, form in forms.items())
+
+
+_quantity, _data, _hash, _address = _text(_QUANTITY), _text(_DATA), _text(_HASH), _text(_ADDRESS)
+_log = _fields(
+    {
+        "address": _address,
+        "topics": _listed(_hash),
+        "data": _data,
+        "blockNumber": _quantity,
+        "blockHash": _hash,
+        "logIndex": _quantity,
+        "transactionHash": _hash,
+    }
+)
+_block = _fields({"number": _quantity, "hash": _hash, "timestamp": _quantity, "baseFeePerGas": _optional(_quantity)})
+_receipt = _fields(
+    {
+        "transactionHash": _hash,
+        "blockNumber": _quantity,
+        "blockHash": _hash,
+        "status": _quantity,
+        "gasUsed": _quantity,
+        "contractAddress": _optional(_address),
+        "logs": _listed(_log),
+    }
+)
+_THERE_OR_NOT: Mapping[str, _Form] = {
+    "eth_getBlockByNumber": _block,
+    "eth_getBlockByHash": _block,
+    "eth_getTransactionReceipt": _receipt,
+    "eth_getTransactionByHash": _fields({"hash": _hash}),
+}
+_FORMS: Mapping[str, _Form] = {
+    **_THERE_OR_NOT,
+    **dict.fromkeys(("eth_blockNumber", "eth_chainId", "eth_getBalance", "eth_getTransactionCount"), _quantity),
+    **dict.fromkeys(("eth_estimateGas", "eth_maxPriorityFeePerGas"), _quantity),
+    **dict.fromkeys(("eth_call", "eth_getCode"), _data),
+    "eth_getLogs": _listed(_log),
+    "eth_sendRawTransaction": _hash,
+}

@@ -1,0 +1,155 @@
+"""The tables of a catalogue, each read by itself: what a table says, or one sentence on what is wrong with it.
+
+Why the promise holds: a kind, a bound, a grid or the value for missing ones is taken from the file as it stands there,
+or refused; none is guessed, and none has a default but the grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from noiseledger.core.access import LONGEST_CONTACT, Access
+from noiseledger.core.budget import Budget
+from noiseledger.core.condition import Kind
+from noiseledger.core.filter import parse_filter
+from noiseledger.core.groups import Bins, Groups, Keys
+from noiseledger.core.numbers import positive
+from noiseledger.core.privacy import whole_units
+from noiseledger.core.query import Column, Measure, Query
+from noiseledger.core.sensitivity import Neighbours
+from noiseledger.data import location
+from noiseledger.data.hints import did_you_mean
+from noiseledger.data.reading import KINDS, Reading
+from noiseledger.errors import InvalidInput
+
+_BOUNDS = ("lower", "upper", "grid", "missing")
+#: What each table of the file may contain.
+KEYS = {
+    "": ("source", "privacy", "columns", "queries"),
+    "source": location.KEYS,
+    "privacy": ("epsilon", "delta", "neighbours", "access", "contact"),
+    "columns": ("kind", *_BOUNDS),
+    "queries": ("measure", "column", "where", "by", "groups", "edges", "ceiling"),
+}
+_WHY_MISSING = (
+    "what a missing value counts as, within the bounds; whatever cannot be read as a number is missing, also where you know of "
+    "none"
+)
+_WHY_BOUNDS = "choose it without looking at the data, since true minima and maxima are private"
+
+
+def reading(source: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Reading:
+    """Return how values of the declared kinds are read."""
+    missing = source.get("missing", [])
+    if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
+        raise InvalidInput('missing must be a list of texts that mean "missing", such as ["NA", "NULL"].')
+    return Reading(kinds, source.get("decimal", "."), frozenset(missing))
+
+
+def neighbours(privacy: Mapping[str, Any]) -> Neighbours:
+    """Return what a neighbour is."""
+    given = privacy.get("neighbours")
+    if given not in list(Neighbours):
+        choices = " or ".join(f'"{choice}"' for choice in Neighbours)
+        raise InvalidInput(f"Say what neighbours means: neighbours = {choices}, not {given!r}.")
+    return Neighbours(given)
+
+
+def budget(privacy: Mapping[str, Any]) -> Budget:
+    """Return what may be spent."""
+    return Budget.of(_needed(privacy, "epsilon", "[privacy]"), _needed(privacy, "delta", "[privacy]"))
+
+
+def access(privacy: Mapping[str, Any]) -> Access:
+    """Return who may ask."""
+    given = privacy.get("access", Access.INVITATION)
+    if given not in list(Access):
+        raise InvalidInput(
+            f'access = "{Access.INVITATION}" (the default: whom you allow) or "{Access.OPEN}" (everyone on the '
+            f"chain){did_you_mean(str(given), Access)}, not {given!r}."
+        )
+    return Access(given)
+
+
+def contact(privacy: Mapping[str, Any]) -> str:
+    """Return how analysts reach the custodian."""
+    given = privacy.get("contact", "")
+    if not isinstance(given, str) or len(given) > LONGEST_CONTACT or not given.isprintable():
+        raise InvalidInput(
+            f"contact must be one line of up to {LONGEST_CONTACT} characters that tells analysts how to reach you, "
+            'such as "data@example.org".'
+        )
+    return given.strip()
+
+
+def kind(name: str, fields: Mapping[str, Any]) -> Kind:
+    """Return the kind of a column."""
+    hint = ' (it has bounds, so kind = "number")' if "lower" in fields else ""
+    given = _needed(fields, "kind", f"column {name}", f"one of {', '.join(KINDS)}{hint}")
+    if given not in KINDS:
+        raise InvalidInput(f"The kind of {name} must be one of {', '.join(KINDS)}, not {given!r}.")
+    found: Kind = given
+    return found
+
+
+def has_bounds(fields: Mapping[str, Any]) -> bool:
+    """Say whether a column is declared to be summed."""
+    return any(key in fields for key in _BOUNDS)
+
+
+def column(name: str, fields: Mapping[str, Any]) -> Column:
+    """Return a column that is declared to be summed."""
+    if fields.get("kind", "number") != "number":
+        first = next(key for key in _BOUNDS if key in fields)
+        raise InvalidInput(f"{first} is for numbers, and {name} is declared as {fields['kind']}: leave it out.")
+    unknown = [key for key in KEYS["columns"] if fields.get(key) == "?"]
+    if unknown:
+        raise InvalidInput(f"Column {name}: fill in {', '.join(unknown)}, without looking at the data.")
+    lower, upper = (_needed(fields, key, f"column {name}", _WHY_BOUNDS) for key in ("lower", "upper"))
+    missing = _needed(fields, "missing", f"column {name}", _WHY_MISSING)
+    return Column.of(name, lower, upper, fields.get("grid", 1), missing)
+
+
+def query(fields: Mapping[str, Any], summed: Column | None) -> Query:
+    """Return a query, given the column that it sums."""
+    where = fields.get("where")
+    if where is not None and not isinstance(where, str):
+        raise InvalidInput('where must be a condition in quotes, such as "age > 60".')
+    return Query(_measure(fields), summed, None if where is None else parse_filter(where), _groups(fields))
+
+
+def ceiling(fields: Mapping[str, Any]) -> Fraction:
+    """Return the furthest precision that may be bought on a query; 0 if there is no bound."""
+    given = fields.get("ceiling")
+    return Fraction(0) if given is None else whole_units(positive(given, "ceiling"))
+
+
+def _needed(table: Mapping[str, Any], key: str, where: str, why: str = "") -> Any:
+    if key not in table:
+        raise InvalidInput(f"{where} needs {key}{': ' + why if why else ''}.")
+    return table[key]
+
+
+def _measure(fields: Mapping[str, Any]) -> Measure:
+    given = str(fields.get("measure"))
+    if given not in list(Measure):
+        raise InvalidInput(f"measure must be one of {', '.join(Measure)}{did_you_mean(given, Measure)}, not {given!r}.")
+    return Measure(given)
+
+
+def _groups(fields: Mapping[str, Any]) -> Groups | None:
+    by, given = fields.get("by"), [key for key in ("groups", "edges") if key in fields]
+    if by is None:
+        if given:
+            raise InvalidInput('groups and edges need a column to group by: add by = "...".')
+        return None
+    if not isinstance(by, str):
+        raise InvalidInput('by must be the name of one column, in quotes, such as by = "town".')
+    if len(given) != 1:
+        raise InvalidInput(f"Grouping by {by} needs either groups = [values] or edges = [numbers].")
+    values = fields[given[0]]
+    if not isinstance(values, list):
+        raise InvalidInput(f"{given[0]} must be a list in brackets, not {values!r}.")
+    return Keys.of(by, values) if given == ["groups"] else Bins.of(by, values)
