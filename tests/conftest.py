@@ -8,11 +8,11 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
+import depth  # noqa: F401 - the profiles
+
 IN_CI = os.environ.get("CI") == "true"
 
-# No test asserts a wall-clock time, and hypothesis shall not do so on its own.
-settings.register_profile("noiseledger", deadline=None)
-settings.load_profile("noiseledger")
+settings.load_profile("quick")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from attacks.combining import RUNS_TO_SEE_A_GAIN, Errors, best_combination, check_no_gain
 from attacks.weakened_paths import PaperPath
 from calibrated import check_deviation
+from depth import examples
 from noiseledger.core.coins import Coins
 from noiseledger.core.path import Case, Path, Price, Reveal
 from noiseledger.ledger.public import PublicPath
@@ -62,7 +63,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Fraction], int]:
 
 
 # No shrinking: it would take minutes, and with noise in it a smaller failure says no more.
-@settings(max_examples=20, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
+@settings(max_examples=examples(20), deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
 @given(histories())
 def test_whatever_was_sold_in_whatever_order_pooling_gains_nothing(history: tuple[list[Fraction], int]) -> None:
     sold, left_out = history
