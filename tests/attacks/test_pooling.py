@@ -38,7 +38,7 @@ def pool(kind: type[Path], sold: list[Fraction], runs: int, left_out: int = 1) -
 
 
 def test_two_analysts_who_pool_know_no_more_than_the_better_of_them() -> None:
-    errors = pool(Path, SOLD, runs=100_000)
+    errors = pool(Path, SOLD, runs=50_000)
     check_deviation(errors[0], 2)
     check_deviation(errors[1], 2.5)
     assert best_combination(errors) > 0.98 * 2
@@ -46,7 +46,7 @@ def test_two_analysts_who_pool_know_no_more_than_the_better_of_them() -> None:
 
 
 def test_the_papers_scheme_gives_them_1_70_instead_of_2() -> None:
-    errors = pool(PaperPath, SOLD, runs=100_000)
+    errors = pool(PaperPath, SOLD, runs=50_000)
     # Each answer alone looks right; only together they betray more.
     check_deviation(errors[0], 2)
     check_deviation(errors[1], 2.5)
