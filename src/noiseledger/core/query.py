@@ -19,8 +19,8 @@ from functools import cached_property
 from math import floor
 from typing import Any
 
-from noiseledger.core.condition import Kind
-from noiseledger.core.filter import Filter, parse_filter
+from noiseledger.core.filters.condition import Kind
+from noiseledger.core.filters.filter import Filter, parse_filter
 from noiseledger.core.groups import Bins, Groups, Key, Keys, load_groups
 from noiseledger.core.numbers import Number, exact, positive
 from noiseledger.errors import InvalidInput
