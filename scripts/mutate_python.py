@@ -142,7 +142,10 @@ PARTS = (
     Part(("chain/sender.py",), integration("sender", "contract")),
     Part(("audit/replay.py", "audit/state.py"), audit("honest", "zoo")),
     Part(("audit/wire.py",), audit("honest", "zoo", "hostile_contracts")),
-    Part(("audit/chain.py", "audit/auditor.py"), audit("honest", "hostile_contracts", "rough_lives", "cli_audit")),
+    Part(
+        ("audit/chain.py", "audit/auditor.py"),
+        (*unit("audit_reader"), *audit("honest", "hostile_contracts", "rough_lives", "cli_audit")),
+    ),
     Part(("audit/inside.py", "audit/scope.py"), audit("scope", "inside", "cli_audit")),
     Part(("audit/inclusion.py",), (*unit("merkle"), *audit("cli_audit"))),
     Part(("audit/compose.py",), audit("compose", "cli_audit")),
