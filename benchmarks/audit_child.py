@@ -17,7 +17,7 @@ def main() -> None:
     before, start = peak(), perf_counter()
     report = audit(address, rpc=url)
     facts = {"seconds": perf_counter() - start, "imports_kib": before, "peak_kib": peak()}
-    print(json.dumps(facts | {"requests": report.requests, "well": report.is_well}))
+    print(json.dumps(facts | {"requests": report.requests, "well": report.passed}))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cheats import CHEATS, GROUPS, QUERIES, Life
-from noiseledger.audit.plausible import FALSE_ALARM, Test
+from noiseledger.audit.noise_tests import FALSE_ALARM, NoiseTest
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "how-to" / "audit-a-ledger.md"
@@ -68,7 +68,7 @@ def write(kinds: list[dict[str, Any]]) -> None:
         "longest": LONGEST,
         "queries": QUERIES,
         "groups": GROUPS,
-        "tests": len(Test),
+        "tests": len(NoiseTest),
         "false_alarm": FALSE_ALARM,
         "kinds": kinds,
     }

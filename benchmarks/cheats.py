@@ -18,8 +18,8 @@ from typing import Literal, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from noiseledger.audit.normals import Normals
-from noiseledger.audit.plausible import FALSE_ALARM, Plausibility, Test
+from noiseledger.audit.noise_tests import FALSE_ALARM, NoiseTest, NoiseTestSuite
+from noiseledger.audit.residuals import Residuals
 from noiseledger.core.path import PATH_UNITS
 from noiseledger.core.privacy import UNITS
 
@@ -481,14 +481,14 @@ class Life:
         self._law: Law = cheat.begin() if cheat else Moment.fresh
         self._is_float = cheat is not None and cheat.is_float
         self._only = None if cheat is None else cheat.only
-        self._rare = Normals()
+        self._rare = Residuals()
         self._count = 0
         self._truths = [
             [Fraction(int(total), 777) for total in self._dice.integers(10**5, 10**6, GROUPS)] for _ in range(QUERIES)
         ]
         self._floats = [np.array([float(value) for value in truth]) for truth in self._truths]
         self._reveals = 0
-        self.audit = Plausibility()
+        self.audit = NoiseTestSuite()
 
     def grow(self, count: int) -> None:
         """Reveal until so many numbers are published."""
@@ -500,15 +500,15 @@ class Life:
             self._reveals += 1
             self._count += GROUPS
             if self._only:
-                self._rare.take(f"q{query}", precision, [0.0] * GROUPS, noise.tolist())
+                self._rare.add(f"q{query}", precision, [0.0] * GROUPS, noise.tolist())
                 continue
-            self.audit.take(f"q{query}", precision, self._truths[query], self._published(query, precision, noise))
+            self.audit.add(f"q{query}", precision, self._truths[query], self._published(query, precision, noise))
 
     def is_caught(self) -> bool:
         """Say whether an audit now finds fault with the noise."""
         if self._only:
-            p_value = self._rare.large() if self._only == "large" else self._rare.tiny()
-            return p_value <= FALSE_ALARM / len(Test)
+            p_value = self._rare.large_values() if self._only == "large" else self._rare.tiny_values()
+            return p_value <= FALSE_ALARM / len(NoiseTest)
         return any(not outcome.holds for outcome in self.audit.outcomes())
 
     def _published(self, query: int, precision: int, noise: Floats) -> list[int]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from audit.altered import Changes
-from audit.cage import Cage
+from audit.altered_contract import Changes
+from audit.ledger_under_test import LedgerUnderTest
 from noiseledger.audit import Rule
 from noiseledger.core.privacy import UNITS
 from noiseledger.core.query import Query
@@ -18,12 +18,12 @@ PUBLISHED = "    log Published(terms=terms, custodian=msg.sender, worker=worker)
 
 
 @dataclass(frozen=True)
-class Beast:
+class DishonestLedger:
     """A kind of dishonest ledger."""
 
     name: str
     #: Builds one, and returns the transaction in which it misbehaves, or "" if none does.
-    build: Callable[[Cage], str]
+    build: Callable[[LedgerUnderTest], str]
     rule: Rule
     #: Part of the sentence that must be found.
     word: str
@@ -35,22 +35,22 @@ class Beast:
 
 
 #: All there are.
-BEASTS: list[Beast] = []
+DISHONEST_LEDGERS: list[DishonestLedger] = []
 
 
-def beast(
+def dishonest(
     rule: Rule, word: str, *also: Rule, changes: Changes | None = None
-) -> Callable[[Callable[[Cage], str]], Callable[[Cage], str]]:
+) -> Callable[[Callable[[LedgerUnderTest], str]], Callable[[LedgerUnderTest], str]]:
     """Take a builder into the zoo; with changes, its contract is altered, which its code always shows too."""
 
-    def enter(build: Callable[[Cage], str]) -> Callable[[Cage], str]:
-        def published(cage: Cage) -> str:
+    def enter(build: Callable[[LedgerUnderTest], str]) -> Callable[[LedgerUnderTest], str]:
+        def published(ledger: LedgerUnderTest) -> str:
             if changes is not None:
-                cage.publish(changes)
-            return build(cage)
+                ledger.publish(changes)
+            return build(ledger)
 
         code = [] if changes is None or rule is Rule.BYTECODE else [Rule.BYTECODE]
-        BEASTS.append(Beast(build.__name__, published, rule, word, frozenset([*also, *code])))
+        DISHONEST_LEDGERS.append(DishonestLedger(build.__name__, published, rule, word, frozenset([*also, *code])))
         return build
 
     return enter
@@ -60,5 +60,5 @@ def units(precision: str) -> int:
     return int(Fraction(precision) * UNITS)
 
 
-def fraction(query: Query, cage: Cage) -> tuple[int, int]:
-    return sensitivity(query, cage.terms.population).as_integer_ratio()
+def fraction(query: Query, ledger: LedgerUnderTest) -> tuple[int, int]:
+    return sensitivity(query, ledger.terms.population).as_integer_ratio()

@@ -1,22 +1,22 @@
-"""Ledgers whose record or whose code is not that of the published contract."""
+"""Ledgers whose record or whose code is not the published contract's code."""
 
 from __future__ import annotations
 
-from audit.altered import SOURCE, added, bytecode
-from audit.beasts import beast
-from audit.cage import OTHER, OVER_30, OVER_60, TOWNS, Cage
-from audit.hostile import unreadable_logs
-from audit.zoo_answers import CARELESS
+from audit.altered_contract import SOURCE, added, bytecode
+from audit.dishonest import dishonest
+from audit.dishonest_answers import CARELESS
+from audit.ledger_under_test import OTHER, OVER_30, OVER_60, TOWNS, LedgerUnderTest
+from audit.malformed_events import unreadable_logs
 from noiseledger.audit import Rule
 
 _NEWS = ("event Allowed:\n", "event News:\n    text: String[9]\n\nevent Allowed:\n")
 _SPEAK = added('@external\ndef speak():\n    log News(text="all well")\n\n')
 
 
-@beast(Rule.RECORD, "never writes such an event", changes=[_NEWS, *_SPEAK])
-def writes_another_event(cage: Cage) -> str:
-    cage.live()
-    return cage.send(OTHER, "speak()")
+@dishonest(Rule.RECORD, "never writes this event", changes=[_NEWS, *_SPEAK])
+def writes_another_event(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    return ledger.send(OTHER, "speak()")
 
 
 _GARBLED = """@external
@@ -29,72 +29,72 @@ def garble(topics: DynArray[bytes32, 4], data: Bytes[1024]):
 """
 
 
-@beast(Rule.RECORD, "never writes such an event", changes=added(_GARBLED))
-def writes_events_that_cannot_be_read(cage: Cage) -> str:
-    cage.live()
-    sent = [cage.send(OTHER, "garble(bytes32[],bytes)", topics, data) for topics, data in unreadable_logs()]
+@dishonest(Rule.RECORD, "never writes this event", changes=added(_GARBLED))
+def writes_events_that_cannot_be_read(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    sent = [ledger.send(OTHER, "garble(bytes32[],bytes)", topics, data) for topics, data in unreadable_logs()]
     return sent[0]
 
 
-@beast(
+@dishonest(
     Rule.RECORD,
-    "A request for a query that is not registered",
+    "sold for a query that is not registered",
     changes=[('    assert meter != 0, "ledger: unknown query"\n', "")],
 )
-def sells_what_is_not_registered(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    return cage.ask((OVER_30, "1/4"))
+def sells_what_is_not_registered(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    return ledger.ask((OVER_30, "1/4"))
 
 
-@beast(
+@dishonest(
     Rule.RECORD,
-    "An answer to a query that is not registered",
+    "revealed for a query that is not registered",
     changes=[('    assert meter != 0, "ledger: unknown query"\n', ""), *CARELESS],
 )
-def answers_what_is_not_registered(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    return cage.reveal(OVER_30, 0, "1/4", [])
+def answers_what_is_not_registered(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    return ledger.reveal(OVER_30, 0, "1/4", [])
 
 
-@beast(
+@dishonest(
     Rule.BYTECODE,
-    "is not that of the published contract",
+    "is not the published contract's code",
     changes=[("MAX_BATCH: constant(uint256) = 100", "MAX_BATCH: constant(uint256) = 101")],
 )
-def behaves_well_with_other_code(cage: Cage) -> str:
+def behaves_well_with_other_code(ledger: LedgerUnderTest) -> str:
     """Who knows what it will do tomorrow."""
-    cage.live()
+    ledger.run()
     return ""
 
 
-@beast(Rule.BYTECODE, "is not that of the published contract")
-def stands_behind_a_proxy(cage: Cage) -> str:
+@dishonest(Rule.BYTECODE, "is not the published contract's code")
+def stands_behind_a_proxy(ledger: LedgerUnderTest) -> str:
     """Every call is passed on to the real contract's code, until somebody passes it on to another one's."""
-    cage.publish()
-    cage.publish(code=bytecode(proxy(cage.address)))
-    cage.live()
+    ledger.publish()
+    ledger.publish(code=bytecode(proxy(ledger.address)))
+    ledger.run()
     return ""
 
 
-@beast(Rule.BYTECODE, "The terms in the contract's code are not those that it tells")
-def has_more_code_behind_the_terms(cage: Cage) -> str:
+@dishonest(Rule.BYTECODE, "The terms in the contract's code differ from the terms it reports")
+def has_more_code_behind_the_terms(ledger: LedgerUnderTest) -> str:
     """Only the constructor is altered: it puts another number there."""
-    cage.publish(
+    ledger.publish(
         [
             ("TERMS: immutable(Terms)\n", "TERMS: immutable(Terms)\nMORE: immutable(uint256)\n"),
             ("    TERMS = terms\n", "    TERMS = terms\n    MORE = 7\n"),
         ]
     )
-    cage.live()
+    ledger.run()
     return ""
 
 
 _NEVER = "    assert msg.sender == self\n"
 
 
-@beast(
+@dishonest(
     Rule.TERMS,
-    "The terms that the contract tells",
+    "The terms the contract reports",
     Rule.STATE,
     changes=[
         ("    return TERMS\n", f"{_NEVER}    return TERMS\n"),
@@ -104,9 +104,9 @@ _NEVER = "    assert msg.sender == self\n"
         ("    values: DynArray[int256, ", f"{_NEVER}    values: DynArray[int256, "),
     ],
 )
-def does_not_answer(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    cage.ask((OVER_60, "1/4"))
+def does_not_answer(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
     return ""
 
 
@@ -133,9 +133,9 @@ _POINT = """def point(query: bytes32) -> DynArray[int256, MAX_COORDINATES]:
 """
 
 
-@beast(
+@dishonest(
     Rule.TERMS,
-    "The terms that the contract tells",
+    "The terms the contract reports",
     Rule.STATE,
     changes=[
         ("def terms() -> Terms:", "def terms() -> uint256:"),
@@ -150,9 +150,9 @@ _POINT = """def point(query: bytes32) -> DynArray[int256, MAX_COORDINATES]:
         ),
     ],
 )
-def answers_with_garbage(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    cage.ask((OVER_60, "1/4"))
+def answers_with_garbage(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
     return ""
 
 

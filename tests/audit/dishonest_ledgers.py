@@ -6,7 +6,15 @@ noise is wrong are in ``dishonest_workers``: only who knows the data can catch t
 
 from __future__ import annotations
 
-from audit import zoo_answers, zoo_code, zoo_limits, zoo_prices, zoo_terms
-from audit.beasts import BEASTS, Beast
+from audit import dishonest_answers, dishonest_code, dishonest_limits, dishonest_prices, dishonest_terms
+from audit.dishonest import DISHONEST_LEDGERS, DishonestLedger
 
-__all__ = ["BEASTS", "Beast", "zoo_answers", "zoo_code", "zoo_limits", "zoo_prices", "zoo_terms"]
+__all__ = [
+    "DISHONEST_LEDGERS",
+    "DishonestLedger",
+    "dishonest_answers",
+    "dishonest_code",
+    "dishonest_limits",
+    "dishonest_prices",
+    "dishonest_terms",
+]

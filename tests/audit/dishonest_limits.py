@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from audit.altered import added
-from audit.beasts import PUBLISHED, beast, fraction, units
-from audit.cage import ANALYST, CUSTODIAN, NAMES, OTHER, OVER_60, TOWNS, WORKER, Cage
+from audit.altered_contract import added
+from audit.dishonest import PUBLISHED, dishonest, fraction, units
+from audit.ledger_under_test import ANALYST, CUSTODIAN, NAMES, OTHER, OVER_60, TOWNS, WORKER, LedgerUnderTest
 from noiseledger.audit import Rule
 
 
-@beast(
+@dishonest(
     Rule.CEILING,
-    "up to 0.5, beyond its ceiling of 0.25",
+    "up to precision 0.5, above its ceiling of 0.25",
     changes=[("(ceiling == 0 or goal <= ceiling)", "(ceiling == 0 or goal <= 2 * ceiling)")],
 )
-def ignores_a_ceiling(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS, ceiling="1/4")
-    return cage.ask((OVER_60, "1/2"))
+def ignores_a_ceiling(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS, ceiling="1/4")
+    return ledger.ask((OVER_60, "1/2"))
 
 
 _LIFT = """@external
@@ -28,37 +28,37 @@ def lift(query: bytes32, ceiling: uint256):
 """
 
 
-@beast(Rule.CEILING, "beyond its ceiling", Rule.STATE, changes=added(_LIFT))
-def lifts_a_ceiling_and_sells(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS, ceiling="1/4")
-    cage.send(CUSTODIAN, "lift(bytes32,uint256)", bytes.fromhex(OVER_60.identifier), 0)
-    return cage.ask((OVER_60, "1/2"))
+@dishonest(Rule.CEILING, "above its ceiling", Rule.STATE, changes=added(_LIFT))
+def lifts_a_ceiling_and_sells(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS, ceiling="1/4")
+    ledger.send(CUSTODIAN, "lift(bytes32,uint256)", bytes.fromhex(OVER_60.identifier), 0)
+    return ledger.ask((OVER_60, "1/2"))
 
 
-@beast(Rule.STATE, "the ceiling of query", changes=added(_LIFT))
-def lowers_a_ceiling_in_secret(cage: Cage) -> str:
-    cage.live()
-    cage.send(CUSTODIAN, "lift(bytes32,uint256)", bytes.fromhex(OVER_60.identifier), 1)
+@dishonest(Rule.STATE, "the ceiling of query", changes=added(_LIFT))
+def lowers_a_ceiling_in_secret(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    ledger.send(CUSTODIAN, "lift(bytes32,uint256)", bytes.fromhex(OVER_60.identifier), 1)
     return ""
 
 
-@beast(Rule.ALLOWANCE, "0.25 more than was allowed", Rule.STATE, Rule.BYTECODE)
-def ignores_allowances(cage: Cage) -> str:
-    cage.with_terms(invites=True)
-    cage.publish([("    if TERMS.invites:\n", "    if TERMS.invites and msg.sender != self.custodian:\n")])
-    cage.register(OVER_60, TOWNS)
-    cage.as_(CUSTODIAN).allow(CUSTODIAN.address, Fraction(1, 4))
-    return cage.ask((OVER_60, "1/2"), key=CUSTODIAN)
+@dishonest(Rule.ALLOWANCE, "exceeds their allowance by 0.25", Rule.STATE, Rule.BYTECODE)
+def ignores_allowances(ledger: LedgerUnderTest) -> str:
+    ledger.with_terms(invites=True)
+    ledger.publish([("    if TERMS.invites:\n", "    if TERMS.invites and msg.sender != self.custodian:\n")])
+    ledger.register(OVER_60, TOWNS)
+    ledger.as_(CUSTODIAN).allow(CUSTODIAN.address, Fraction(1, 4))
+    return ledger.ask((OVER_60, "1/2"), key=CUSTODIAN)
 
 
-@beast(Rule.ALLOWANCE, "0.5 more than was allowed", Rule.STATE)
-def has_an_allowance_from_birth(cage: Cage) -> str:
+@dishonest(Rule.ALLOWANCE, "exceeds their allowance by 0.5", Rule.STATE)
+def has_an_allowance_from_birth(ledger: LedgerUnderTest) -> str:
     """Nothing but the constructor is altered, so the code is that of the published contract."""
-    cage.with_terms(invites=True)
+    ledger.with_terms(invites=True)
     birth = f"    self.allowance[{ANALYST.address}] = {units('1')}\n"
-    cage.publish([(PUBLISHED, birth + PUBLISHED)])
-    cage.register(OVER_60, TOWNS)
-    return cage.ask((OVER_60, "1/2"))
+    ledger.publish([(PUBLISHED, birth + PUBLISHED)])
+    ledger.register(OVER_60, TOWNS)
+    return ledger.ask((OVER_60, "1/2"))
 
 
 _ENDOW = """@external
@@ -69,43 +69,45 @@ def endow(analyst: address, allowance: uint256):
 """
 
 
-@beast(Rule.STATE, "how much", changes=added(_ENDOW))
-def raises_an_allowance_in_secret(cage: Cage) -> str:
+@dishonest(Rule.STATE, "the allowance of", changes=added(_ENDOW))
+def raises_an_allowance_in_secret(ledger: LedgerUnderTest) -> str:
     """Nothing was bought with it yet."""
-    cage.live()
-    cage.as_(CUSTODIAN).allow(OTHER.address, Fraction(1, 4))
-    cage.send(CUSTODIAN, "endow(address,uint256)", OTHER.address, units("1"))
+    ledger.run()
+    ledger.as_(CUSTODIAN).allow(OTHER.address, Fraction(1, 4))
+    ledger.send(CUSTODIAN, "endow(address,uint256)", OTHER.address, units("1"))
     return ""
 
 
-@beast(Rule.PAUSE, "while selling was stopped", changes=[('    assert self._till >= SELLING, "ledger: paused"\n', "")])
-def sells_while_it_is_paused(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    cage.as_(CUSTODIAN).pause(True)
-    return cage.ask((OVER_60, "1/4"))
+@dishonest(
+    Rule.PAUSE, "while the ledger was paused", changes=[('    assert self._till >= SELLING, "ledger: paused"\n', "")]
+)
+def sells_while_it_is_paused(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.as_(CUSTODIAN).pause(True)
+    return ledger.ask((OVER_60, "1/4"))
 
 
-@beast(Rule.STATE, "whether selling is stopped")
-def is_paused_from_birth(cage: Cage) -> str:
+@dishonest(Rule.STATE, "whether the ledger is paused")
+def is_paused_from_birth(ledger: LedgerUnderTest) -> str:
     """Nothing but the constructor is altered."""
-    cage.publish([("    self._till = SELLING\n", "    self._till = 0\n")])
-    cage.register(OVER_60, TOWNS)
+    ledger.publish([("    self._till = SELLING\n", "    self._till = 0\n")])
+    ledger.register(OVER_60, TOWNS)
     return ""
 
 
-@beast(
+@dishonest(
     Rule.ROLES,
-    "became custodian, and it was not offered to them",
+    "became custodian without having been offered custody",
     changes=[("    self._only(self.heir)\n    self.custodian = msg.sender\n", "    self.custodian = msg.sender\n")],
 )
-def custody_is_taken(cage: Cage) -> str:
-    cage.live()
-    return cage.as_(OTHER).take_custody().transaction
+def custody_is_taken(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    return ledger.as_(OTHER).take_custody().transaction
 
 
-@beast(
+@dishonest(
     Rule.ROLES,
-    "became custodian, and it was not offered to them",
+    "became custodian without having been offered custody",
     changes=[
         (
             "    self._only(self.heir)\n    self.custodian = msg.sender\n",
@@ -114,40 +116,40 @@ def custody_is_taken(cage: Cage) -> str:
         ('log Appointed(role="custodian", who=msg.sender)', 'log Appointed(role="custodian", who=self.custodian)'),
     ],
 )
-def custody_is_given_up(cage: Cage) -> str:
+def custody_is_given_up(ledger: LedgerUnderTest) -> str:
     """To nobody, who was offered nothing."""
-    cage.live()
-    return cage.as_(CUSTODIAN).take_custody().transaction
+    ledger.run()
+    return ledger.as_(CUSTODIAN).take_custody().transaction
 
 
-@beast(
+@dishonest(
     Rule.ROLES,
-    "the role 'janitor', which there is not",
+    "the role 'janitor', which does not exist",
     changes=[('log Appointed(role="worker", who=worker)', 'log Appointed(role="janitor", who=worker)')],
 )
-def appoints_to_an_unknown_role(cage: Cage) -> str:
-    cage.live()
-    return cage.as_(CUSTODIAN).change_worker(WORKER.address).transaction
+def appoints_to_an_unknown_role(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    return ledger.as_(CUSTODIAN).change_worker(WORKER.address).transaction
 
 
-@beast(Rule.STATE, "who is worker", changes=[('    log Appointed(role="worker", who=worker)\n', "")])
-def worker_changes_in_secret(cage: Cage) -> str:
-    cage.live()
-    cage.as_(CUSTODIAN).change_worker(OTHER.address)
+@dishonest(Rule.STATE, "who is the worker", changes=[('    log Appointed(role="worker", who=worker)\n', "")])
+def worker_changes_in_secret(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    ledger.as_(CUSTODIAN).change_worker(OTHER.address)
     return ""
 
 
-@beast(Rule.STATE, "who is heir", changes=[('    log Appointed(role="heir", who=heir)\n', "")])
-def custody_is_offered_in_secret(cage: Cage) -> str:
-    cage.live()
-    cage.as_(CUSTODIAN).offer_custody(OTHER.address)
+@dishonest(Rule.STATE, "who is the heir", changes=[('    log Appointed(role="heir", who=heir)\n', "")])
+def custody_is_offered_in_secret(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    ledger.as_(CUSTODIAN).offer_custody(OTHER.address)
     return ""
 
 
-@beast(Rule.STATE, "who is custodian")
-def has_another_custodian_from_birth(cage: Cage) -> str:
+@dishonest(Rule.STATE, "who is the custodian")
+def has_another_custodian_from_birth(ledger: LedgerUnderTest) -> str:
     """Nothing but the constructor is altered: who says to have published the ledger does not hold it."""
-    cage.publish(
+    ledger.publish(
         [
             (
                 "    self.custodian = msg.sender\n    self.worker = worker\n",
@@ -156,5 +158,5 @@ def has_another_custodian_from_birth(cage: Cage) -> str:
         ]
     )
     for query in NAMES.values():
-        cage.as_(OTHER).register(query, Fraction(*fraction(query, cage)))
+        ledger.as_(OTHER).register(query, Fraction(*fraction(query, ledger)))
     return ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from audit.altered import added
-from audit.beasts import beast, units
-from audit.cage import CUSTODIAN, OVER_60, TOWNS, Cage
+from audit.altered_contract import added
+from audit.dishonest import dishonest, units
+from audit.ledger_under_test import CUSTODIAN, OVER_60, TOWNS, LedgerUnderTest
 from noiseledger.audit import Rule
 from noiseledger.core.privacy import UNITS, classic_precision_for
 
@@ -16,21 +16,26 @@ _FREE = "return CASE_2A if precision == bought else CASE_2C, 0"
 _PRICE = "if TERMS.reuses and precision <= bought:"
 
 
-@beast(Rule.PRICE, "it is case 1 for 0.25", Rule.STATE, changes=[(_LOGGED_COST, "            cost=cost // 2,\n")])
-def says_less_than_it_charges(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    return cage.ask((OVER_60, "1/4"))
+@dishonest(
+    Rule.PRICE,
+    "the rules give case 1 at cost 0.25",
+    Rule.STATE,
+    changes=[(_LOGGED_COST, "            cost=cost // 2,\n")],
+)
+def says_less_than_it_charges(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    return ledger.ask((OVER_60, "1/4"))
 
 
-@beast(Rule.STATE, "what was spent", changes=[(_CHARGED, "            total += cost // 2\n")])
-def charges_less_than_it_says(cage: Cage) -> str:
-    cage.live()
+@dishonest(Rule.STATE, "the amount spent", changes=[(_CHARGED, "            total += cost // 2\n")])
+def charges_less_than_it_says(ledger: LedgerUnderTest) -> str:
+    ledger.run()
     return ""
 
 
-@beast(
+@dishonest(
     Rule.PRICE,
-    "it is case 2B for 0.25",
+    "the rules give case 2B at cost 0.25",
     Rule.REVEAL,
     Rule.STATE,
     changes=[
@@ -38,48 +43,50 @@ def charges_less_than_it_says(cage: Cage) -> str:
         (_LOGGED_COST, "            cost=0 if case == CASE_2B else cost,\n"),
     ],
 )
-def goes_further_for_nothing(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    cage.ask((OVER_60, "1/4"))
-    asked = cage.ask((OVER_60, "1/2"))
-    cage.reveal(OVER_60, 0, "1/2")
+def goes_further_for_nothing(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    asked = ledger.ask((OVER_60, "1/2"))
+    ledger.reveal(OVER_60, 0, "1/2")
     return asked
 
 
-@beast(Rule.PRICE, "recorded as case 1", changes=[(_SOLD, "return CASE_1, goal - bought")])
-def says_another_case(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    cage.ask((OVER_60, "1/4"))
-    return cage.ask((OVER_60, "1/2"))
+@dishonest(Rule.PRICE, "recorded as case 1", changes=[(_SOLD, "return CASE_1, goal - bought")])
+def says_another_case(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ledger.ask((OVER_60, "1/2"))
 
 
-@beast(Rule.PRICE, "recorded as case 7", changes=[("CASE_2B: constant(uint256) = 3", "CASE_2B: constant(uint256) = 7")])
-def says_a_case_that_there_is_not(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    cage.ask((OVER_60, "1/4"))
-    return cage.ask((OVER_60, "1/2"))
+@dishonest(
+    Rule.PRICE, "recorded as case 7", changes=[("CASE_2B: constant(uint256) = 3", "CASE_2B: constant(uint256) = 7")]
+)
+def says_a_case_that_there_is_not(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ledger.ask((OVER_60, "1/2"))
 
 
-@beast(
+@dishonest(
     Rule.PRICE,
-    "it is case 1 for 0.123456789",
+    "the rules give case 1 at cost 0.123456789",
     changes=[(_SOLD, _SOLD.replace("goal - bought", f"(goal - bought) // {UNITS // 10**4} * {UNITS // 10**4}"))],
 )
-def truncates_costs(cage: Cage) -> str:
+def truncates_costs(ledger: LedgerUnderTest) -> str:
     """Cuts the cost to four decimals."""
-    cage.register(OVER_60, TOWNS)
-    return cage.ask((OVER_60, "0.123456789"))
+    ledger.register(OVER_60, TOWNS)
+    return ledger.ask((OVER_60, "0.123456789"))
 
 
-@beast(
+@dishonest(
     Rule.PRICE,
-    "recorded as case 2A for 0.25; it is case 2A for 0",
+    "recorded as case 2A at cost 0.25; the rules give case 2A at cost 0",
     changes=[(_FREE, "return CASE_2A if precision == bought else CASE_2C, precision if precision == bought else 0")],
 )
-def charges_again_for_what_is_known(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    cage.ask((OVER_60, "1/4"))
-    return cage.ask((OVER_60, "1/4"))
+def charges_again_for_what_is_known(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ledger.ask((OVER_60, "1/4"))
 
 
 _REUSES = [
@@ -89,50 +96,50 @@ _REUSES = [
 ]
 
 
-@beast(Rule.PRICE, "it is case 1 for 0.5", Rule.BYTECODE)
-def reuses_where_it_says_it_does_not(cage: Cage) -> str:
-    cage.with_terms(reuses=False)
-    cage.publish(_REUSES)
-    cage.register(OVER_60, TOWNS)
-    cage.ask((OVER_60, "1/4"))
-    return cage.ask((OVER_60, "1/2"))
+@dishonest(Rule.PRICE, "the rules give case 1 at cost 0.5", Rule.BYTECODE)
+def reuses_where_it_says_it_does_not(ledger: LedgerUnderTest) -> str:
+    ledger.with_terms(reuses=False)
+    ledger.publish(_REUSES)
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ledger.ask((OVER_60, "1/2"))
 
 
-@beast(
+@dishonest(
     Rule.PRICE,
-    "recorded as case 1 for 0.5; it is case 2B for 0.25",
+    "recorded as case 1 at cost 0.5; the rules give case 2B at cost 0.25",
     changes=[
         (_PRICE, "if False and precision <= bought:"),
         ("precision if TERMS.reuses else bought + precision", "bought + precision"),
         (_SOLD, "return CASE_1, goal - bought"),
     ],
 )
-def charges_in_full_where_it_says_it_reuses(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    cage.ask((OVER_60, "1/4"))
-    return cage.ask((OVER_60, "1/2"))
+def charges_in_full_where_it_says_it_reuses(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ledger.ask((OVER_60, "1/2"))
 
 
-@beast(
+@dishonest(
     Rule.PRICE,
-    "it is case 1 for 0.125",
+    "the rules give case 1 at cost 0.125",
     changes=[("            precision=request.precision,", "            precision=request.precision // 2,")],
 )
-def records_half_the_precision(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    return cage.ask((OVER_60, "1/4"))
+def records_half_the_precision(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    return ledger.ask((OVER_60, "1/4"))
 
 
-@beast(
+@dishonest(
     Rule.PRICE,
     "precision 0 after 0.25",
     changes=[("assert 0 < precision and precision <= MAX_PRECISION", "assert precision <= MAX_PRECISION")],
 )
-def sells_a_precision_of_nothing(cage: Cage) -> str:
+def sells_a_precision_of_nothing(ledger: LedgerUnderTest) -> str:
     """No answer has the precision 0, so nobody can have asked for it."""
-    cage.register(OVER_60, TOWNS)
-    cage.ask((OVER_60, "1/4"))
-    return cage.ask((OVER_60, 0))
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ledger.ask((OVER_60, 0))
 
 
 _ASKED = """        log Asked(
@@ -147,21 +154,21 @@ _ASKED = """        log Asked(
 """
 
 
-@beast(Rule.PRICE, "it is case 2A for 0", Rule.STATE, changes=[(_ASKED, _ASKED + _ASKED)])
-def records_requests_twice(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    return cage.ask((OVER_60, "1/4"))
+@dishonest(Rule.PRICE, "the rules give case 2A at cost 0", Rule.STATE, changes=[(_ASKED, _ASKED + _ASKED)])
+def records_requests_twice(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    return ledger.ask((OVER_60, "1/4"))
 
 
 _REMAINING = "    remaining: uint256 = TERMS.budget - (self._till & MAX_PRECISION)\n    if cost > remaining:\n"
 _BEYOND = "    remaining: uint256 = MAX_PRECISION\n    if cost > remaining:\n"
 
 
-@beast(Rule.BUDGET, "What was spent, 4", changes=[(_REMAINING, _BEYOND)])
-def spends_beyond_the_budget(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    cage.ask((OVER_60, 3))
-    return cage.ask((TOWNS, 1))
+@dishonest(Rule.BUDGET, "The amount spent, 4", changes=[(_REMAINING, _BEYOND)])
+def spends_beyond_the_budget(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, 3))
+    return ledger.ask((TOWNS, 1))
 
 
 _EXTRA = ("_till: uint256\n", "_till: uint256\n_extra: uint256\n")
@@ -170,16 +177,16 @@ _RAISE = added(
 )
 
 
-@beast(
+@dishonest(
     Rule.BUDGET,
-    "is more than the budget of 3.39",
+    "exceeds the budget of 3.39",
     changes=[_EXTRA, *_RAISE, (_REMAINING, _REMAINING.replace("TERMS.budget", "TERMS.budget + self._extra"))],
 )
-def raises_the_budget_by_a_hidden_function(cage: Cage) -> str:
-    cage.register(OVER_60, TOWNS)
-    cage.ask((OVER_60, 3))
-    cage.send(CUSTODIAN, "raise_budget(uint256)", units("10"))
-    return cage.ask((TOWNS, 10))
+def raises_the_budget_by_a_hidden_function(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, 3))
+    ledger.send(CUSTODIAN, "raise_budget(uint256)", units("10"))
+    return ledger.ask((TOWNS, 10))
 
 
 _OTHER_TERMS = """    told: Terms = TERMS
@@ -188,40 +195,40 @@ _OTHER_TERMS = """    told: Terms = TERMS
 """
 
 
-@beast(
+@dishonest(
     Rule.TERMS,
-    "The terms that the contract tells",
+    "The terms the contract reports",
     changes=[_EXTRA, *_RAISE, ("    return TERMS\n", _OTHER_TERMS)],
 )
-def raises_the_budget_that_it_tells(cage: Cage) -> str:
-    cage.live()
-    cage.send(CUSTODIAN, "raise_budget(uint256)", units("10"))
+def raises_the_budget_that_it_tells(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    ledger.send(CUSTODIAN, "raise_budget(uint256)", units("10"))
     return ""
 
 
-@beast(Rule.CONVERSION, "and the budget is 4")
-def budget_is_more_than_promised(cage: Cage) -> str:
-    cage.with_terms(budget=Fraction(4))
-    cage.publish()
-    cage.live()
-    return cage.published
+@dishonest(Rule.CONVERSION, "but the ledger has a budget of 4")
+def budget_is_more_than_promised(ledger: LedgerUnderTest) -> str:
+    ledger.with_terms(budget=Fraction(4))
+    ledger.publish()
+    ledger.run()
+    return ledger.published
 
 
-@beast(Rule.CONVERSION, "means a budget of 3.39062975 or less, and the budget is 3.392172")
-def budget_by_the_classic_formula(cage: Cage) -> str:
+@dishonest(Rule.CONVERSION, "means a budget of precision 3.39062975, but the ledger has a budget of 3.392172")
+def budget_by_the_classic_formula(ledger: LedgerUnderTest) -> str:
     """The paper's own numbers and formula, which keeps a little less than it promises."""
-    cage.with_terms(budget=classic_precision_for(8, "1e-4"))
-    cage.publish()
-    cage.live()
-    return cage.published
+    ledger.with_terms(budget=classic_precision_for(8, "1e-4"))
+    ledger.publish()
+    ledger.run()
+    return ledger.published
 
 
-@beast(Rule.CONVERSION, "cannot be converted")
-def promise_that_means_nothing(cage: Cage) -> str:
-    cage.with_terms(delta=Fraction(2))
-    cage.publish()
-    cage.live()
-    return cage.published
+@dishonest(Rule.CONVERSION, "cannot be converted")
+def promise_that_means_nothing(ledger: LedgerUnderTest) -> str:
+    ledger.with_terms(delta=Fraction(2))
+    ledger.publish()
+    ledger.run()
+    return ledger.published
 
 
 _REFUND = """@external
@@ -232,16 +239,16 @@ def refund(amount: uint256):
 """
 
 
-@beast(Rule.STATE, "what was spent", changes=added(_REFUND))
-def refunds(cage: Cage) -> str:
-    cage.live()
-    cage.send(CUSTODIAN, "refund(uint256)", units("1/2"))
+@dishonest(Rule.STATE, "the amount spent", changes=added(_REFUND))
+def refunds(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    ledger.send(CUSTODIAN, "refund(uint256)", units("1/2"))
     return ""
 
 
-@beast(Rule.STATE, "what was spent", changes=[("    return self._till & MAX_PRECISION\n", "    return 0\n")])
-def tells_that_nothing_was_spent(cage: Cage) -> str:
-    cage.live()
+@dishonest(Rule.STATE, "the amount spent", changes=[("    return self._till & MAX_PRECISION\n", "    return 0\n")])
+def tells_that_nothing_was_spent(ledger: LedgerUnderTest) -> str:
+    ledger.run()
     return ""
 
 
@@ -254,8 +261,8 @@ def give(query: bytes32, cost: uint256):
 """
 
 
-@beast(Rule.STATE, "what was spent", changes=added(_GIFT))
-def sells_without_a_record(cage: Cage) -> str:
-    cage.live()
-    cage.send(CUSTODIAN, "give(bytes32,uint256)", bytes.fromhex(OVER_60.identifier), units("1"))
+@dishonest(Rule.STATE, "the amount spent", changes=added(_GIFT))
+def sells_without_a_record(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    ledger.send(CUSTODIAN, "give(bytes32,uint256)", bytes.fromhex(OVER_60.identifier), units("1"))
     return ""

@@ -85,10 +85,10 @@ where = "age >= 18"
 
 def people(rows: int = 1000, seed: int = 1) -> str:
     """Return people as CSV; another seed, other people."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     lines = ["age,town,region,income"]
     for _ in range(rows):
-        person = dice.randint(0, 90), dice.choice(["Jena", "Ulm"]), dice.choice(_REGIONS), dice.randrange(100_000)
+        person = rng.randint(0, 90), rng.choice(["Jena", "Ulm"]), rng.choice(_REGIONS), rng.randrange(100_000)
         lines.append(",".join(map(str, person)))
     return "\n".join([*lines, ""])
 
@@ -150,7 +150,7 @@ class Custodian:
             step = Worker(contract, journal, head="latest").step()
         assert not step.refused
 
-    def live(self, weakness: Weakness = rounded_gaussians, steps: int = 8, data: Source | None = None) -> None:
+    def run(self, weakness: Weakness = rounded_gaussians, steps: int = 8, data: Source | None = None) -> None:
         """Buy all queries a little further, and reveal, so many times."""
         total = self.contract.terms().budget
         share = Fraction(int(total * 1000), 1000 * (steps + 1) * len(self.names))

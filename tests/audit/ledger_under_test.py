@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from audit.altered import Changes, altered, bytecode, call, deploy
+from audit.altered_contract import Changes, altered, bytecode, call, deploy
 from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, Sender, Terms, abi, node
 from noiseledger.chain.sender import Receipt
 from noiseledger.core.noise import rounded_gaussians
@@ -33,7 +33,7 @@ NAMES = {"over_60": OVER_60, "towns": TOWNS}
 Amount: TypeAlias = Fraction | int | str
 
 
-class Cage:
+class LedgerUnderTest:
     """A ledger that a custodian published, with the published contract or with another one."""
 
     def __init__(self, rpc: Rpc, folder: Path, terms: Terms = TERMS) -> None:
@@ -100,7 +100,7 @@ class Cage:
         drawn = tuple(noise(query.dimension, abs(high - low) or Fraction(1)) if increments is None else increments)
         return self.as_(WORKER).reveal([Reveal(query.identifier, low, high, drawn)]).transaction
 
-    def live(self) -> None:
+    def run(self) -> None:
         """Some ordinary life: all four cases, answers, and a query with groups."""
         self.register(*NAMES.values())
         self.ask((OVER_60, "1/4"), (TOWNS, "1/8"))

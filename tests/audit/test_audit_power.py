@@ -12,7 +12,7 @@ import pytest
 from benchmarks import audit_power
 from benchmarks.audit_power import DATA, caught_at, quantile
 from benchmarks.cheats import CHEATS, Life
-from noiseledger.audit.plausible import FALSE_ALARM, Test
+from noiseledger.audit.noise_tests import FALSE_ALARM, NoiseTest
 
 FACTS: dict[str, Any] = json.loads(DATA.read_text())
 NUMBERS = {cheat.name: number for number, cheat in enumerate(CHEATS)}
@@ -34,7 +34,7 @@ def test_a_guide_that_says_something_else_is_found_out(tmp_path: Path, monkeypat
 def test_the_data_is_that_of_these_tests_and_these_cheats() -> None:
     assert [kind["cheat"] for kind in FACTS["kinds"]] == list(NUMBERS)
     assert {len(kind["caught_at"]) for kind in FACTS["kinds"]} == {FACTS["lives"]} == {audit_power.LIVES}
-    assert (FACTS["tests"], FACTS["false_alarm"]) == (len(Test), FALSE_ALARM)
+    assert (FACTS["tests"], FACTS["false_alarm"]) == (len(NoiseTest), FALSE_ALARM)
     assert len(QUICK) > 30
 
 

@@ -19,10 +19,10 @@ from noiseledger.core.privacy import epsilon_for, precision_for
 from noiseledger.core.query import Query
 from noiseledger.experiments.stage import Stage, census_stage
 
-OUTSIDE = (
-    "CHECKED and in order: every price, balance and rule on the chain (2 requests, 2 reveals); NOT CHECKED: whether any answer "
-    "is true and its noise is real, which needs the custodian's data and secret (noiseledger audit --catalogue); whether the "
-    "endpoint shows the chain as it is, which needs a node of your own."
+CHAIN_ONLY = (
+    "CHECKED, no problem found: every price, balance and rule on the chain (2 requests, 2 reveals); NOT CHECKED: whether any "
+    "answer is true and its noise genuine (requires the custodian's data and secret: noiseledger audit --catalogue); whether "
+    "the endpoint shows the real chain (requires your own node)."
 )
 
 
@@ -46,20 +46,20 @@ def test_an_honest_ledger_in_one_line_then_a_table(run: Run, stage: Stage) -> No
     done = run("audit", stage.ledger_file)
     assert done.code == 0
     first, *rest = done.out.splitlines()
-    assert first == OUTSIDE
+    assert first == CHAIN_ONLY
     assert any("sensitivity" in line for line in rest)
     again = run("audit", stage.ledger_file, "--json").json["ledgers"][0]
     assert again["well"]
     assert again["findings"] == []
-    assert again["verdict"] == OUTSIDE
+    assert again["verdict"] == CHAIN_ONLY
     assert again["checked"] == ["every price, balance and rule on the chain (2 requests, 2 reveals)"]
     assert again["not_checked"] == [
-        "whether any answer is true and its noise is real",
-        "whether the endpoint shows the chain as it is",
+        "whether any answer is true and its noise genuine",
+        "whether the endpoint shows the real chain",
     ]
     assert again["needed"] == [
-        "the custodian's data and secret (noiseledger audit --catalogue)",
-        "a node of your own",
+        "the custodian's data and secret: noiseledger audit --catalogue",
+        "your own node",
     ]
     assert {rule["rule"] for rule in again["rules"]} >= {"bytecode", "price", "state"}
     assert run("audit", stage.ledger_file, "--from-genesis", "--json").json["ledgers"][0]["first_block"] == 0
@@ -85,7 +85,9 @@ def test_what_is_wrong_is_named_with_its_transaction(run: Run, stage: Stage, hid
     page = tmp_path / "report.html"
     done = run("audit", stage.ledger_file, "--html", page)
     assert done.code == 1
-    assert done.out.startswith("NOT WELL: 1 thing is wrong. First: catalogue: The ledger has a query")
+    assert done.out.startswith(
+        "1 PROBLEM FOUND. First problem: catalogue: The ledger file does not name a registered query"
+    )
     assert "NOT CHECKED: whether any answer is true" in done.out.splitlines()[0]
     assert hidden_query in done.out
     assert hidden_query in page.read_text()
@@ -107,8 +109,8 @@ def test_the_report_is_a_page_that_needs_nothing_else(run: Run, stage: Stage, tm
     Reader().feed(page.read_text())
     assert asked == []
     shown = unescape(page.read_text())
-    assert OUTSIDE in shown
-    assert "<td>whether any answer is true and its noise is real</td><td>the custodian's data and secret" in shown
+    assert CHAIN_ONLY in shown
+    assert "<td>whether any answer is true and its noise genuine</td><td>the custodian's data and secret" in shown
     assert run("audit", stage.ledger_file, "--html", tmp_path / "no" / "folder.html", "--json").error == "InvalidInput"
 
 
@@ -123,7 +125,7 @@ def test_two_ledgers_compose(run: Run, stage: Stage, tmp_path: Path, monkeypatch
     assert together["epsilon"] == epsilon_for(2 * precision_for(8, "1e-4"), "1e-4")
     assert together["spent"] == done.json["ledgers"][0]["spent"]
     shown = run("audit", stage.ledger_file, other, "--html", tmp_path / "two.html")
-    assert f"epsilon {together['epsilon']:.4g} at delta 0.0001 is promised together" in shown.out
+    assert f"epsilon {together['epsilon']:.4g} at delta 0.0001 together" in shown.out
     assert f"{together['epsilon']:.4g}" in (tmp_path / "two.html").read_text()
     assert run("audit", stage.ledger_file, stage.ledger_file, "--json").error == "InvalidInput"
 
@@ -135,13 +137,13 @@ def test_with_the_custodians_help_the_noise_is_tested_too(run: Run, stage: Stage
     report = found.json["ledgers"][0]
     assert {"commitment", "noise"} <= {rule["rule"] for rule in report["rules"]}
     assert report["p_values"]
-    assert "published numbers, by 14 tests which gross cheating fails" in report["verdict"]
+    assert "published numbers, with 14 tests that detect gross cheating" in report["verdict"]
     assert len(report["not_checked"]) == len(report["needed"]) == 4
-    shown = run("audit", stage.ledger_file, "--catalogue", catalogue, "--html", tmp_path / "inside.html")
-    assert "p at most" in shown.out
+    shown = run("audit", stage.ledger_file, "--catalogue", catalogue, "--html", tmp_path / "with_data.html")
+    assert "p-value at most" in shown.out
     secret = (stage.folder / "acs12.custody" / "secret").read_text().strip()
     over_60 = sum(int(age) > 60 for age in _ages(stage))
-    for text in (found.out, shown.out, (tmp_path / "inside.html").read_text()):
+    for text in (found.out, shown.out, (tmp_path / "with_data.html").read_text()):
         assert secret not in text
         assert str(over_60 / 2000) not in text
     other = tmp_path / "other.csv"
@@ -186,7 +188,7 @@ def test_a_person_finds_their_record(run: Run, stage: Stage, tmp_path: Path) -> 
     assert stat.S_IMODE(proof.stat().st_mode) == 0o600
     done = run("included", proof, stage.ledger_file)
     assert done.code == 0
-    assert "one of those that the ledger was published for" in done.out
+    assert "INCLUDED: this record is part of the data" in done.out
     assert set(json.loads(proof.read_text())) == {"form", "record", "salt", "place", "siblings", "journal"}
     header, *rows = (stage.folder / "acs12.csv").read_text().splitlines()
     mine = dict(zip(header.split(","), rows[16].split(","), strict=True))

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from audit.cage import Cage
-from audit.zoo import BEASTS, Beast
+from audit.dishonest_ledgers import DISHONEST_LEDGERS, DishonestLedger
+from audit.ledger_under_test import LedgerUnderTest
 from noiseledger.audit import audit
 
 
-@pytest.mark.parametrize("beast", BEASTS, ids=str)
-def test_every_beast_is_caught(beast: Beast, cage: Cage) -> None:
-    transaction = beast.build(cage)
-    report = audit(cage.ledger_file, rpc=cage.rpc.url)
-    found = [finding for finding in report.findings if finding.rule is beast.rule and beast.word in finding.sentence]
+@pytest.mark.parametrize("dishonest", DISHONEST_LEDGERS, ids=str)
+def test_every_dishonest_ledger_is_caught(dishonest: DishonestLedger, ledger: LedgerUnderTest) -> None:
+    transaction = dishonest.build(ledger)
+    report = audit(ledger.ledger_file, rpc=ledger.rpc.url)
+    found = [
+        finding for finding in report.findings if finding.rule is dishonest.rule and dishonest.word in finding.sentence
+    ]
     assert found, [str(finding) for finding in report.findings]
     assert (transaction or None) in [finding.transaction for finding in found]
-    assert set(report.broken) == {beast.rule, *beast.also}, [str(finding) for finding in report.findings]
-    assert not report.is_well
-    assert report.verdict.startswith("NOT WELL")
+    assert set(report.broken) == {dishonest.rule, *dishonest.also}, [str(finding) for finding in report.findings]
+    assert not report.passed
+    assert report.verdict.startswith(f"{sum(report.broken.values()):,} PROBLEM")
     assert report.epsilon_spent >= 0
 
 
-def test_an_honest_ledger_is_not_caught(cage: Cage) -> None:
+def test_an_honest_ledger_is_not_caught(ledger: LedgerUnderTest) -> None:
     """The very life that most beasts lead."""
-    cage.publish()
-    cage.live()
-    report = audit(cage.ledger_file, rpc=cage.rpc.url)
-    assert report.is_well, report.verdict
+    ledger.publish()
+    ledger.run()
+    report = audit(ledger.ledger_file, rpc=ledger.rpc.url)
+    assert report.passed, report.verdict

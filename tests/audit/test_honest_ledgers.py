@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from audit.dishonest_workers import Custodian
-from audit.honest import Life
+from audit.honest_ledgers import RandomLedger
 from noiseledger.audit import Rule, audit
 from noiseledger.chain import Rpc
 
@@ -19,10 +19,14 @@ PUBLIC_RULES = set(Rule) - {Rule.COMMITMENT, Rule.NOISE}
 def test_random_honest_ledgers_pass(first: int, rpc: Rpc, tmp_path: Path) -> None:
     checked: set[Rule] = set()
     for seed in range(first, first + AT_ONCE):
-        life = Life(rpc, tmp_path, seed)
-        report = audit(life.live().ledger_file, rpc=rpc.url)
-        assert report.is_well, (seed, [str(finding) for finding in report.findings])
-        assert (report.queries, report.requests, report.reveals) == (len(life.queries), life.requests, life.reveals)
+        made = RandomLedger(rpc, tmp_path, seed)
+        report = audit(made.run().ledger_file, rpc=rpc.url)
+        assert report.passed, (seed, [str(finding) for finding in report.findings])
+        assert (report.queries, report.requests, report.reveals) == (
+            len(made.queries),
+            made.requests,
+            made.reveals,
+        )
         assert report.requests == 0 or report.spent > 0
         checked |= set(report.checked)
     # Else their lives would show too little.
@@ -31,7 +35,7 @@ def test_random_honest_ledgers_pass(first: int, rpc: Rpc, tmp_path: Path) -> Non
 
 def test_a_ledger_of_the_real_worker_passes(url: str, tmp_path: Path) -> None:
     with Custodian.publish(url, tmp_path) as custodian:
-        custodian.live(steps=3)
+        custodian.run(steps=3)
         report = audit(custodian.ledger_file, rpc=url)
-        assert report.is_well, report.verdict
+        assert report.passed, report.verdict
         assert (report.requests, report.reveals) == (15, 15)

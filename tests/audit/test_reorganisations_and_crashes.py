@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from audit.cage import NAMES, OVER_60, Cage
+from audit.ledger_under_test import NAMES, OVER_60, LedgerUnderTest
 from faults.worker import scene as scenes
 from faults.worker.moments import MOMENTS
 from faults.worker.nursery import Job
@@ -33,7 +33,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 def audited(scene: Scene) -> Report:
     report = audit(scene.folder.custody / "ledger.json", rpc=scene.chain.url)
-    assert report.is_well, [str(finding) for finding in report.findings]
+    assert report.passed, [str(finding) for finding in report.findings]
     return report
 
 
@@ -71,24 +71,24 @@ def test_a_worker_killed_at_each_of_its_steps_leaves_a_ledger_that_passes(stage:
 # Reorganised while it is audited.
 
 
-def drop_and_replace(cage: Cage) -> None:
+def drop_and_replace(ledger: LedgerUnderTest) -> None:
     """Put empty blocks in the place of the last two, as two miners at once would."""
-    cage.rpc.call("anvil_reorg", 2, [])
+    ledger.rpc.call("anvil_reorg", 2, [])
 
 
-def take_back(cage: Cage) -> None:
+def take_back(ledger: LedgerUnderTest) -> None:
     """Let the chain be shorter than it was."""
-    cage.rpc.call("anvil_rollback", 2)
+    ledger.rpc.call("anvil_rollback", 2)
 
 
-def take_back_and_go_on(cage: Cage) -> None:
+def take_back_and_go_on(ledger: LedgerUnderTest) -> None:
     """Let another history take the place of the last one, as long as it was."""
-    cage.rpc.call("anvil_rollback", 2)
-    cage.ask((OVER_60, "3/4"), (OVER_60, "1/8"))
-    cage.ask((OVER_60, "7/8"))
+    ledger.rpc.call("anvil_rollback", 2)
+    ledger.ask((OVER_60, "3/4"), (OVER_60, "1/8"))
+    ledger.ask((OVER_60, "7/8"))
 
 
-Reorganise = Callable[[Cage], None]
+Reorganise = Callable[[LedgerUnderTest], None]
 WAYS = (drop_and_replace, take_back, take_back_and_go_on)
 
 
@@ -107,33 +107,33 @@ class Restless(Rpc):
 
 
 @pytest.fixture
-def lively(cage: Cage) -> Cage:
+def lively(ledger: LedgerUnderTest) -> LedgerUnderTest:
     """A ledger whose last two blocks matter."""
-    cage.publish()
-    cage.register(*NAMES.values())
-    cage.ask((OVER_60, "1/4"))
-    cage.reveal(OVER_60, 0, "1/4")
-    return cage
+    ledger.publish()
+    ledger.register(*NAMES.values())
+    ledger.ask((OVER_60, "1/4"))
+    ledger.reveal(OVER_60, 0, "1/4")
+    return ledger
 
 
 def disturbed(
-    cage: Cage, monkeypatch: pytest.MonkeyPatch, reorganise: Reorganise, moments: Sequence[int], **how: Any
+    ledger: LedgerUnderTest, monkeypatch: pytest.MonkeyPatch, reorganise: Reorganise, moments: Sequence[int], **how: Any
 ) -> Report:
     """Audit while the chain is reorganised before some exchanges."""
-    Restless.moments, Restless.exchanges, Restless.reorganise = moments, 0, staticmethod(lambda: reorganise(cage))
+    Restless.moments, Restless.exchanges, Restless.reorganise = moments, 0, staticmethod(lambda: reorganise(ledger))
     with monkeypatch.context() as patch:
         patch.setattr(audited_chain, "Rpc", Restless)
-        return audit(cage.ledger_file, rpc=cage.rpc.url, **how)
+        return audit(ledger.ledger_file, rpc=ledger.rpc.url, **how)
 
 
-def exchanges_of_an_audit(cage: Cage, monkeypatch: pytest.MonkeyPatch) -> int:
-    disturbed(cage, monkeypatch, drop_and_replace, [])
+def exchanges_of_an_audit(ledger: LedgerUnderTest, monkeypatch: pytest.MonkeyPatch) -> int:
+    disturbed(ledger, monkeypatch, drop_and_replace, [])
     return Restless.exchanges
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.__name__))
 def test_a_chain_reorganised_during_an_audit_gives_a_report_of_one_history(
-    way: Reorganise, lively: Cage, monkeypatch: pytest.MonkeyPatch
+    way: Reorganise, lively: LedgerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before each exchange with the node that there is."""
     exchanges = exchanges_of_an_audit(lively, monkeypatch)
@@ -142,15 +142,15 @@ def test_a_chain_reorganised_during_an_audit_gives_a_report_of_one_history(
         lively.ask((OVER_60, "1/2"))
         lively.ask((OVER_60, "5/8"))
         report = disturbed(lively, monkeypatch, way, [moment])
-        assert report.is_well, (moment, [str(finding) for finding in report.findings])
+        assert report.passed, (moment, [str(finding) for finding in report.findings])
         # The last exchange asks whether the chain is still the same: after it, all is told.
         assert report == audit(lively.ledger_file, rpc=lively.rpc.url), moment
         if way is take_back_and_go_on:
             lively.rpc.call("anvil_rollback", 2)
 
 
-def test_a_chain_that_never_rests_is_not_judged(lively: Cage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_that_never_rests_is_not_judged(lively: LedgerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(10):
         lively.rpc.call("anvil_mine", "0x1")
-    with pytest.raises(ChainUnreachable, match="reorganised faster than it can be audited"):
+    with pytest.raises(ChainUnreachable, match="reorganised during 3 attempts to audit it"):
         disturbed(lively, monkeypatch, drop_and_replace, range(3, 1000))

@@ -34,9 +34,9 @@ from audit.dishonest_workers import (
     weak_at_times,
 )
 from noiseledger.audit import Report, Rule, audit, wire
-from noiseledger.audit.inside import Dataset, Insider, audit_inside
-from noiseledger.audit.plausible import Test
-from noiseledger.audit.shapes import describe_report, html_report
+from noiseledger.audit.noise_tests import NoiseTest
+from noiseledger.audit.render import describe_report, html_report
+from noiseledger.audit.with_data import DataObserver, Dataset, audit_with_data
 from noiseledger.client import Ask, connect
 from noiseledger.core.condition import Row
 from noiseledger.core.noise import rounded_gaussians
@@ -54,17 +54,17 @@ from noiseledger.experiments.stage import census_stage
 def honest(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Custodian]:
     """A ledger with an honest worker; tests leave it as it is."""
     with Custodian.publish(url, tmp_path_factory.mktemp("honest")) as custodian:
-        custodian.live(steps=2)
+        custodian.run(steps=2)
         yield custodian
 
 
-def look(custodian: Custodian, **files: Path) -> Report:
+def audit_custodian(custodian: Custodian, **files: Path) -> Report:
     """Audit a ledger on its custodian's side."""
     return audit_files(custodian, {"catalogue": custodian.catalogue.file, **files})
 
 
 def audit_files(custodian: Custodian, files: Mapping[str, Path]) -> Report:
-    return audit_inside(
+    return audit_with_data(
         custodian.ledger_file,
         rpc=custodian.rpc.url,
         catalogue=files["catalogue"],
@@ -83,28 +83,28 @@ def test_an_honest_census_with_the_real_worker_passes() -> None:
         with connect(stage.ledger_file, rpc=stage.url, key=ANALYST) as client:
             for step in range(1, 4):
                 client.ask([Ask(offer.query, precision=Fraction(step, 20)) for offer in client.queries()])
-        report = audit_inside(stage.ledger_file, rpc=stage.url, catalogue=stage.folder / "acs12.toml")
-    assert report.is_well, report.verdict
+        report = audit_with_data(stage.ledger_file, rpc=stage.url, catalogue=stage.folder / "acs12.toml")
+    assert report.passed, report.verdict
     assert report.checked[Rule.COMMITMENT] == 2
-    assert len(report.p_values) == len(Test)
+    assert len(report.p_values) == len(NoiseTest)
 
 
 def test_an_honest_ledger_is_checked_from_outside_and_inside(honest: Custodian) -> None:
-    report, outside = look(honest), audit(honest.ledger_file, rpc=honest.rpc.url)
-    assert report.is_well, report.verdict
+    report, outside = audit_custodian(honest), audit(honest.ledger_file, rpc=honest.rpc.url)
+    assert report.passed, report.verdict
     assert {rule: report.checked[rule] for rule in outside.checked} == dict(outside.checked)
     assert report.checked[Rule.COMMITMENT] == 2
-    assert report.checked[Rule.NOISE] == len(Test) + 5
-    tests = f"the noise of 1,008 published numbers, by {len(Test)} tests"
-    assert report.looked_at[-1] == f"{tests} which gross cheating fails and slight cheating passes"
+    assert report.checked[Rule.NOISE] == len(NoiseTest) + 5
+    tests = f"the noise of 1,008 published numbers, with {len(NoiseTest)} tests"
+    assert report.covered[-1] == f"{tests} that detect gross cheating but miss slight cheating"
     assert [gap.needed for gap in report.gaps] == [
         "more answers",
-        "the worker's program and machine",
-        "the people in it (noiseledger included)",
-        "a node of your own",
+        "access to the worker's program and machine",
+        "the people in the data: noiseledger included",
+        "your own node",
     ]
     assert (
-        "NOT CHECKED: cheating with the noise that is too rare or too slight to show in so few numbers"
+        "NOT CHECKED: cheating with the noise that is too rare or too slight to show in this many numbers"
         in report.verdict
     )
 
@@ -112,27 +112,27 @@ def test_an_honest_ledger_is_checked_from_outside_and_inside(honest: Custodian) 
 @pytest.mark.parametrize(
     ("weakness", "words"),
     [
-        (no_noise, "Noise was forgotten"),
+        (no_noise, "Noise is missing"),
         (half_the_noise, "less noise"),
-        (biased, "leans to one side"),
-        (flattering, "further from the truth"),
+        (biased, "biased to one side"),
+        (flattering, "further from the true values"),
         (float_noise, "low-order digits"),
         (coarse_noise, "coarse grid"),
-        (noise_reused_across_queries, "used twice"),
-        (noise_repeated_along_a_path, "used twice"),
-        (same_noise_for_all_groups, "used twice"),
-        (redrawn, "too few large values"),
-        (weak_at_times, "Some stretches"),
-        (taking_back, "depends on that before it"),
-        (opposed_queries, "goes together"),
+        (noise_reused_across_queries, "used more than once"),
+        (noise_repeated_along_a_path, "used more than once"),
+        (same_noise_for_all_groups, "used more than once"),
+        (redrawn, "too few or too many large values"),
+        (weak_at_times, "in some stretches"),
+        (taking_back, "depends on earlier noise"),
+        (opposed_queries, "is correlated"),
         (cancelling_out, "Some sums"),
     ],
 )
 def test_a_dishonest_worker_is_caught(weakness: Callable[[], Weakness], words: str, url: str, tmp_path: Path) -> None:
     with Custodian.publish(url, tmp_path) as custodian:
-        custodian.live(weakness(), steps=2)
-        assert audit(custodian.ledger_file, rpc=url).is_well  # the public cannot know
-        report = look(custodian)
+        custodian.run(weakness(), steps=2)
+        assert audit(custodian.ledger_file, rpc=url).passed  # the public cannot know
+        report = audit_custodian(custodian)
     assert set(report.broken) == {Rule.NOISE}
     assert any(words in finding.sentence for finding in report.findings)
     assert min(report.p_values.values()) <= 1e-6
@@ -140,34 +140,33 @@ def test_a_dishonest_worker_is_caught(weakness: Callable[[], Weakness], words: s
 
 def test_other_data_after_publishing_is_caught_whichever_data_is_shown(url: str, tmp_path: Path) -> None:
     with Custodian.publish(url, tmp_path) as custodian:
-        custodian.live(steps=1, data=other_people())
-        report = look(custodian)
+        custodian.run(steps=1, data=other_people())
+        report = audit_custodian(custodian)
         assert set(report.broken) == {Rule.NOISE}
-        assert any("further from the truth" in finding.sentence for finding in report.findings)
+        assert any("further from the true values" in finding.sentence for finding in report.findings)
         other = tmp_path / "other.csv"
         other.write_text(people(seed=2))
-        assert set(look(custodian, data=other).broken) == {Rule.COMMITMENT}
+        assert set(audit_custodian(custodian, data=other).broken) == {Rule.COMMITMENT}
 
 
 def test_forgotten_noise_is_caught_with_a_single_increment(url: str, tmp_path: Path) -> None:
     with Custodian.publish(url, tmp_path) as custodian:
         custodian.buy("over_60", "1/1000")
         custodian.work(no_noise())
-        report = look(custodian)
+        report = audit_custodian(custodian)
     assert report.reveals == 1
-    assert "Noise was forgotten" in report.verdict
-    assert "over 1 increment)" in report.verdict
+    assert "Noise is missing" in report.verdict
+    assert "from 1 published number)" in report.verdict
 
 
 def test_before_anything_is_revealed_the_commitment_is_opened(url: str, tmp_path: Path) -> None:
     with Custodian.publish(url, tmp_path) as custodian:
-        report = look(custodian)
-    assert report.is_well
+        report = audit_custodian(custodian)
+    assert report.passed
     assert report.checked[Rule.COMMITMENT] == 2
     assert report.p_values == {}
     assert (
-        "NOT CHECKED: whether the noise is real, which needs published answers, of which there are none"
-        in report.verdict
+        "NOT CHECKED: whether the noise is genuine (requires published answers; there are none yet)" in report.verdict
     )
 
 
@@ -186,7 +185,7 @@ def test_the_data_may_be_elsewhere(honest: Custodian, tmp_path: Path) -> None:
     copy = tmp_path / "copy.csv"
     lines = (honest.catalogue.file.parent / "people.csv").read_text().splitlines()
     copy.write_text("\n".join([lines[0], *reversed(lines[1:])]))  # the order of the records does not matter
-    assert look(honest, data=copy).is_well
+    assert audit_custodian(honest, data=copy).passed
 
 
 def wrong_secret(folder: Path) -> dict[str, Path]:
@@ -209,7 +208,7 @@ def one_more(folder: Path) -> dict[str, Path]:
 def test_data_without_the_declared_columns_is_refused_by_their_names(honest: Custodian, tmp_path: Path) -> None:
     private(tmp_path / "secret", honest.custody.secret_file.read_text())
     with pytest.raises(DataMismatch, match="no column income"):
-        look(honest, data=private(tmp_path / "people.csv", "height\n180\n"))
+        audit_custodian(honest, data=private(tmp_path / "people.csv", "height\n180\n"))
 
 
 def private(file: Path, content: str) -> Path:
@@ -223,35 +222,35 @@ def test_what_the_ledger_was_not_published_with_does_not_open_the_commitment(
     wrong: Callable[[Path], dict[str, Path]], honest: Custodian, tmp_path: Path
 ) -> None:
     private(tmp_path / "secret", honest.custody.secret_file.read_text())
-    report = look(honest, **wrong(tmp_path))
+    report = audit_custodian(honest, **wrong(tmp_path))
     assert set(report.broken) == {Rule.COMMITMENT}
     assert "do not open the published commitment" in report.verdict
     assert report.p_values == {}
     assert any("not tested" in note for note in report.notes)
-    assert "NOT CHECKED: whether any answer is true and its noise is real" in report.verdict
+    assert "NOT CHECKED: whether any answer is true and its noise genuine" in report.verdict
 
 
-@pytest.mark.parametrize(("rows", "is_well"), [(1, True), (1000, False)])
-def test_a_ledger_for_more_records_than_there_are_is_wrong(rows: int, is_well: bool) -> None:
+@pytest.mark.parametrize(("rows", "passed"), [(1, True), (1000, False)])
+def test_a_ledger_for_more_records_than_there_are_is_wrong(rows: int, passed: bool) -> None:
     # With more of them, shares and means would get less noise than one person needs.
     dataset = Dataset(Table([{"age": 61}], {"age": "number"}), bytes(32), bytes(32))
-    insider, report = Insider(dataset), Report("0x", 1)
+    observer, report = DataObserver(dataset), Report("0x", 1)
     terms = wire.Terms(dataset.commitment(), rows, True, True, False, 1, 1, 1)
-    insider.take(wire.Published(1, 0, "0x", terms, "0x", "0x"))
-    insider.finish(report)
-    assert report.is_well == is_well
-    assert is_well or "another number of records" in report.verdict
+    observer.on_event(wire.Published(1, 0, "0x", terms, "0x", "0x"))
+    observer.finish(report)
+    assert report.passed == passed
+    assert passed or "The number of records in the data differs" in report.verdict
 
 
 @pytest.mark.parametrize("sensitivity", [None, Fraction(0)])
 def test_an_answer_to_a_query_without_a_sensitivity_is_wrong_and_ends_no_audit(sensitivity: Fraction | None) -> None:
     dataset = Dataset(Table([{"age": 61}], {"age": "number"}), bytes(32), bytes(32))
-    insider, report, query = Insider(dataset), Report("0x", 1), Query.share("age > 60")
+    observer, report, query = DataObserver(dataset), Report("0x", 1), Query.share("age > 60")
     terms = wire.Terms(dataset.commitment(), 1, True, True, False, 1, 1, 1)
-    insider.take(wire.Published(1, 0, "0x", terms, "0x", "0x"))
-    insider.take(wire.Registered(1, 1, "0x", query.identifier, 1, sensitivity, 0, query.canonical.encode()))
-    insider.take(wire.Revealed(1, 2, "0x", query.identifier, 0, 1, (1,)))
-    insider.finish(report)
+    observer.on_event(wire.Published(1, 0, "0x", terms, "0x", "0x"))
+    observer.on_event(wire.Registered(1, 1, "0x", query.identifier, 1, sensitivity, 0, query.canonical.encode()))
+    observer.on_event(wire.Revealed(1, 2, "0x", query.identifier, 0, 1, (1,)))
+    observer.finish(report)
     assert "the data cannot answer it" in report.verdict
 
 
@@ -270,7 +269,7 @@ def test_data_that_changes_while_it_is_read_is_refused() -> None:
         dataset = Dataset(table, bytes(32), bytes(32))
         assert list(dataset.totals(query)) == [1]
         if changes:
-            with pytest.raises(DataMismatch, match="changed while it was read"):
+            with pytest.raises(DataMismatch, match="changed while it was being read"):
                 dataset.commitment()
         else:
             dataset.commitment()
@@ -310,8 +309,8 @@ def test_no_true_answer_noise_or_secret_is_told(
     weakness: Callable[[], Weakness] | None, url: str, tmp_path: Path
 ) -> None:
     with Custodian.publish(url, tmp_path) as custodian:
-        custodian.live(rounded_gaussians if weakness is None else weakness(), steps=1)
-        report = look(custodian)
+        custodian.run(rounded_gaussians if weakness is None else weakness(), steps=1)
+        report = audit_custodian(custodian)
         queries = [entry.query for entry in custodian.catalogue.entries]
         seen = everything(report)
         for secret in (custodian.custody.secret_file, custodian.custody.identity_file):
@@ -351,7 +350,7 @@ def test_what_an_engine_says_of_the_data_is_not_told(honest: Custodian, monkeypa
         return Loud(Table.read_csv(honest.catalogue.file.parent / "people.csv", reading).records(), reading)
 
     monkeypatch.setattr("noiseledger.data.location.Location.open", opened)
-    report = look(honest)
+    report = audit_custodian(honest)
     assert set(report.broken) == {Rule.NOISE}
     assert "the data cannot answer it" in report.verdict
     assert str(AMOUNT) not in everything(report)

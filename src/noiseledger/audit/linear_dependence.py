@@ -1,9 +1,9 @@
-"""Is a list of noise a mixture of others, so that some sum of answers has too little noise?
+"""Test for linear dependence: whether one list of noise is a combination of others, so that some sum has too little noise.
 
-Take lists of ``n`` honest numbers one by one. What the j-th one has along the directions of those before it are standard normal
-numbers, and what is left of it is a chi-square number with ``n - j + 1`` degrees of freedom, all of them independent: these are
-the entries of the triangular factor of the lists (Bartlett's decomposition). So however the lists are mixed, what is left of
-the last of them is too little, and what goes along the others is too much.
+Take lists of ``n`` honest numbers one by one. The components of the j-th list along the directions of the lists before it are
+standard normal, and the square of what remains is chi-square with ``n - j + 1`` degrees of freedom. All are independent: they
+are the entries of the triangular factor of the lists (Bartlett's decomposition). If a list is a combination of others, the
+remainder is too small and the components are too large.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from noiseledger.audit import tails
+from noiseledger.audit import p_values
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 
-#: So many lists are looked at together: at most this, and at most half as many as each has numbers.
+#: The maximum number of lists that are tested together; it is also at most half the length of the lists.
 _TOGETHER = 64
 _FEWEST = 4
 
 
-def odd_spans(lists: Sequence[_Floats]) -> float:
-    """Return how likely it is that lists lie as near to the span of others, or go along with them as much."""
+def linear_dependence_test(lists: Sequence[_Floats]) -> float:
+    """Return the p-value of how close lists are to the span of the others, and how strongly they correlate with them."""
     by_length = defaultdict(list)
     for noise in lists:
         by_length[len(noise)].append(noise)
@@ -35,21 +35,23 @@ def odd_spans(lists: Sequence[_Floats]) -> float:
         for group in _groups(some, length):
             factor = np.linalg.qr(np.array(group).T, mode="r")
             rest = np.diag(factor) ** 2
-            left.extend(tails.chi_square_two_sided(float(value), length - place) for place, value in enumerate(rest))
+            left.extend(p_values.chi_square_two_sided(float(value), length - index) for index, value in enumerate(rest))
             along += float((np.triu(factor, 1) ** 2).sum())
             degrees += len(rest) * (len(rest) - 1) // 2
     if not degrees:
         return 1.0
-    return tails.any_of([tails.any_of(left), tails.chi_square_two_sided(along, degrees)])
+    return p_values.bonferroni([p_values.bonferroni(left), p_values.chi_square_two_sided(along, degrees)])
 
 
-def odd_sums(lists: Sequence[_Floats]) -> float:
-    """Return how likely it is that the sums of lists have as little noise, or as much."""
+def list_sum_test(lists: Sequence[_Floats]) -> float:
+    """Return the p-value of the noise in the sums of lists: too little or too much."""
     if all(len(noise) < 2 for noise in lists):
         return 1.0
     sums = np.array([noise.sum() / np.sqrt(len(noise)) for noise in lists if len(noise) > 1])
-    furthest = tails.normal_two_sided(float(np.abs(sums).max()))
-    return tails.any_of([tails.chi_square_two_sided(float(sums @ sums), len(sums)), min(len(sums) * furthest, 1.0)])
+    furthest = p_values.normal_two_sided(float(np.abs(sums).max()))
+    return p_values.bonferroni(
+        [p_values.chi_square_two_sided(float(sums @ sums), len(sums)), min(len(sums) * furthest, 1.0)]
+    )
 
 
 def _groups(lists: Sequence[_Floats], length: int) -> Iterator[Sequence[_Floats]]:

@@ -1,4 +1,4 @@
-"""An audit's report as JSON and as a page that needs nothing else."""
+"""Render an audit's report as JSON and as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from noiseledger.audit.compose import Composed
+from noiseledger.audit.compose import Composition
 from noiseledger.audit.report import Report, Rule
 
 
 def describe_report(report: Report) -> dict[str, Any]:
-    """Describe a report for machines."""
+    """Return a report as JSON values."""
     return {
         "verdict": report.verdict,
-        "well": report.is_well,
-        "checked": report.looked_at,
+        "well": report.passed,
+        "checked": report.covered,
         "not_checked": [gap.what for gap in report.gaps],
         "needed": [gap.needed for gap in report.gaps],
         "address": report.address,
@@ -46,27 +46,27 @@ def describe_report(report: Report) -> dict[str, Any]:
     }
 
 
-def describe_composed(composed: Composed) -> dict[str, Any]:
-    """Describe what several ledgers promise together."""
+def describe_composition(composition: Composition) -> dict[str, Any]:
+    """Return the guarantee of several ledgers together as JSON values."""
     return {
-        "neighbours": composed.neighbours,
-        "delta": float(composed.delta),
-        "budget": float(composed.budget),
-        "epsilon": composed.epsilon,
-        "spent": float(composed.spent),
-        "epsilon_spent": composed.epsilon_spent,
+        "neighbours": composition.neighbours,
+        "delta": float(composition.delta),
+        "budget": float(composition.budget),
+        "epsilon": composition.epsilon,
+        "spent": float(composition.spent),
+        "epsilon_spent": composition.epsilon_spent,
     }
 
 
 def rules(report: Report) -> list[tuple[Rule, int, int]]:
-    """Return what was checked how often, and how often it was broken; what was not checked is left out."""
+    """Return each rule that was checked, with the number of checks and of violations."""
     return [(rule, report.checked[rule], report.broken[rule]) for rule in Rule if report.checked[rule]]
 
 
-def html_report(reports: Sequence[Report], composed: Composed | None) -> str:
-    """Return a page for people, to be kept or printed."""
+def html_report(reports: Sequence[Report], composition: Composition | None) -> str:
+    """Return an HTML page to keep or print."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - only for this
 
     folder = Path(__file__).parent / "templates"
     pages = Environment(loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    return pages.get_template("report.html").render(reports=reports, composed=composed, rules=rules)
+    return pages.get_template("report.html").render(reports=reports, composition=composition, rules=rules)

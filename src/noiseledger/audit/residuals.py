@@ -1,7 +1,8 @@
-"""The noise of a whole ledger, put in order in several ways: by time, by query, by path, by stretch, by size of the truth.
+"""The standardised residuals of a whole ledger, tested in several orders: by time, query, path, stretch and true value.
 
-Honest noise is the same in each order, as long as the order does not look at it. What is rounded to 1e-18 was spread evenly
-over its unit again before it comes here, so that it is a normal number up to one part in 10**9 even over one unit of precision.
+A residual is what a published number differs from its true value by, in units of its standard deviation: the noise. Honest
+residuals are standard normal in every order that does not depend on them. Published numbers are rounded to 1e-18. The caller
+has undone that with a random number, so that residuals are normal up to one part in 10**9, even for one unit of precision.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from noiseledger.audit import tails
-from noiseledger.audit.evenness import too_even
-from noiseledger.audit.lags import odd_lags, odd_steps
-from noiseledger.audit.neighbours import odd_neighbours
-from noiseledger.audit.pairs import Pairs
-from noiseledger.audit.places import odd_blocks, odd_sizes
-from noiseledger.audit.ranks import odd_ranks
-from noiseledger.audit.spans import odd_spans, odd_sums
+from noiseledger.audit import p_values
+from noiseledger.audit.autocorrelation import autocorrelation_test, ragged_autocorrelation_test
+from noiseledger.audit.cross_correlation import CrossCorrelationTest
+from noiseledger.audit.linear_dependence import linear_dependence_test, list_sum_test
+from noiseledger.audit.local_variance import block_test, extreme_sizes_test
+from noiseledger.audit.nearest_neighbours import nearest_neighbour_test
+from noiseledger.audit.order_statistics import order_statistics_test
+from noiseledger.audit.underdispersion import underdispersion_test
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 
-#: Nothing honest is further out; what is, is caught elsewhere, and must not drown the rest.
+#: No honest residual is larger. Another test catches larger ones; they are cut here so as not to hide everything else.
 _FURTHEST = 40.0
-#: Lists of different lengths are compared place by place unless this much of the comparison would be empty.
-_EMPTY = 16
-#: So many numbers in a row are compared with any others in a row.
+#: Rows of different lengths are padded and compared column by column, unless that takes this many times the space.
+_MOST_PADDING = 16
+#: The number of consecutive residuals that are compared with any other consecutive ones.
 _PIECE = 64
 
 
@@ -45,41 +46,43 @@ class _Reveal:
     precision: int
 
 
-class Normals:
-    """Keeps all noise, in units of its own deviation."""
+class Residuals:
+    """Keeps all residuals of a ledger. Each public method is a test, and returns its p-value."""
 
     def __init__(self) -> None:
-        """Begin without noise."""
+        """Start without residuals."""
         self._values = array("d")
         self._truths = array("d")
         self._reveals: list[_Reveal] = []
         self._queries: dict[str, int] = {}
 
-    def take(self, query: str, precision: int, truths: Sequence[float], noise: Sequence[float]) -> None:
-        """Take in one increment of a query: its noise, and the size of the true answers."""
+    def add(self, query: str, precision: int, truths: Sequence[float], noise: Sequence[float]) -> None:
+        """Add one reveal of a query: its residuals, and the sizes of the true answers."""
         start = len(self._values)
         self._values.extend(min(max(number, -_FURTHEST), _FURTHEST) for number in noise)
         self._truths.extend(truths)
         number = self._queries.setdefault(query, len(self._queries))
         self._reveals.append(_Reveal(number, start, len(self._values), precision))
 
-    def large(self) -> float:
-        """Return how likely so few or so many large values are, of all queries or of one."""
-        return self._ends(lambda noise: odd_ranks(-np.abs(noise), tails.normal_two_sided))
+    def large_values(self) -> float:
+        """Test for too few or too many large residuals, in all queries together or in one."""
+        return self._all_and_each_query(lambda noise: order_statistics_test(-np.abs(noise), p_values.normal_two_sided))
 
-    def tiny(self) -> float:
-        """Return how likely so few or so many tiny values are, of all queries or of one."""
-        return self._ends(lambda noise: odd_ranks(np.abs(noise), tails.normal_within))
+    def tiny_values(self) -> float:
+        """Test for too few or too many tiny residuals, in all queries together or in one."""
+        return self._all_and_each_query(lambda noise: order_statistics_test(np.abs(noise), p_values.normal_within))
 
-    def uneven(self) -> float:
-        """Return how likely so few or so many values at one of the two ends are, or values that are spread so evenly."""
-        below = self._ends(lambda noise: odd_ranks(noise, _normal_below))
-        above = self._ends(lambda noise: odd_ranks(-noise, _normal_below))
-        return tails.any_of([below, above, too_even(np.array([_normal_below(number) for number in self._values]))])
+    def shape(self) -> float:
+        """Test for too few or too many residuals in one tail, and for residuals that are spread too evenly."""
+        below = self._all_and_each_query(lambda noise: order_statistics_test(noise, _normal_below))
+        above = self._all_and_each_query(lambda noise: order_statistics_test(-noise, _normal_below))
+        return p_values.bonferroni(
+            [below, above, underdispersion_test(np.array([_normal_below(number) for number in self._values]))]
+        )
 
-    def places(self) -> float:
-        """Return how likely noise is that is as odd somewhere: at a time, in a reveal, a path, or by stretch or truth."""
-        noise, paths = self._noise, self._paths(self._noise)
+    def local_variance(self) -> float:
+        """Test for the wrong variance or a bias at some time, in a reveal or path, or at some stretch or true value."""
+        noise, paths = self._noise, self._by_path(self._noise)
         lengths = np.repeat([float(r.precision) for r in self._reveals], [r.end - r.start for r in self._reveals])
         orders = [
             noise,
@@ -87,107 +90,112 @@ class Normals:
             noise[np.argsort(lengths, kind="stable")],
             noise[np.argsort(np.frombuffer(self._truths), kind="stable")],
         ]
-        lists = (self._lists(noise), paths)
-        return tails.any_of(
-            [*map(odd_blocks, orders), *(tails.any_of(_sizes(some)) for some in lists), _sizes_by_rank(lists[0])]
+        lists = (self._by_reveal(noise), paths)
+        return p_values.bonferroni(
+            [*map(block_test, orders), *(p_values.bonferroni(_sizes(some)) for some in lists), _sizes_by_rank(lists[0])]
         )
 
-    def follows(self) -> float:
-        """Return how likely it is that noise follows older noise, or its size follows older sizes, at some distance."""
-        return tails.any_of(chain.from_iterable(self._lags(numbers) for numbers in self._both))
+    def autocorrelation(self) -> float:
+        """Test whether residuals depend on older ones, or their sizes on older sizes, at any lag."""
+        return p_values.bonferroni(
+            chain.from_iterable(self._autocorrelations(numbers) for numbers in self._values_and_sizes)
+        )
 
-    def pairs(self) -> float:
-        """Return how likely it is that any two queries, paths or reveals go together as much."""
-        return tails.any_of([*(pairs.p_value() for pairs in self._pairs()), odd_neighbours(self._lists(self._noise))])
+    def cross_correlation(self) -> float:
+        """Test whether the residuals of any two queries, paths or reveals are correlated."""
+        correlations = [test.p_value() for test in self._cross_correlations()]
+        return p_values.bonferroni([*correlations, nearest_neighbour_test(self._by_reveal(self._noise))])
 
-    def mixed(self) -> float:
-        """Return how likely it is that some sum of queries, groups or stretches has so little noise, or so much."""
-        lists, paths, queries = (of(self._noise) for of in (self._lists, self._paths, self._of_queries))
-        return tails.any_of([odd_sums(lists), *map(odd_spans, (lists, paths, queries))])
+    def linear_dependence(self) -> float:
+        """Test whether some sum of queries, groups or stretches has too little or too much noise."""
+        reveals, paths, queries = (by(self._noise) for by in (self._by_reveal, self._by_path, self._by_query))
+        return p_values.bonferroni([list_sum_test(reveals), *map(linear_dependence_test, (reveals, paths, queries))])
 
     @property
-    def is_whole(self) -> bool:
-        """Say whether all pairs were compared at all shifts; of very many lists that would take too long."""
-        return all(pairs.is_whole for pairs in self._pairs())
+    def is_complete(self) -> bool:
+        """Say whether all pairs were compared at all shifts; for very many lists that would take too long."""
+        return all(test.is_complete for test in self._cross_correlations())
 
     @property
     def _noise(self) -> _Floats:
         return np.array(self._values)
 
     @property
-    def _both(self) -> tuple[_Floats, _Floats]:
-        """The noise, and its sizes without the signs, made normal again."""
+    def _values_and_sizes(self) -> tuple[_Floats, _Floats]:
+        """The residuals, and their absolute values, transformed to be normal."""
         quantile = NormalDist().inv_cdf
-        sizes = [quantile(min(max(tails.normal_within(number), 1e-16), 1 - 1e-16)) for number in self._values]
+        sizes = [quantile(min(max(p_values.normal_within(number), 1e-16), 1 - 1e-16)) for number in self._values]
         return self._noise, np.array(sizes)
 
-    def _ends(self, test: Callable[[_Floats], float]) -> float:
-        queries = self._of_queries(self._noise)
+    def _all_and_each_query(self, test: Callable[[_Floats], float]) -> float:
+        queries = self._by_query(self._noise)
         together = test(self._noise)
-        return together if len(queries) == 1 else tails.any_of([together, tails.any_of(map(test, queries))])
+        return (
+            together if len(queries) == 1 else p_values.bonferroni([together, p_values.bonferroni(map(test, queries))])
+        )
 
-    def _lags(self, noise: _Floats) -> Iterator[float]:
-        yield odd_lags([noise])
-        yield odd_lags(self._of_queries(noise))
-        yield odd_lags(self._paths(noise))
-        lists = self._lists(noise)
-        widths = {len(some) for some in lists}
-        if len(widths) > 1 and max(widths) * len(lists) <= _EMPTY * len(noise):
-            yield odd_steps(lists)
+    def _autocorrelations(self, noise: _Floats) -> Iterator[float]:
+        yield autocorrelation_test([noise])
+        yield autocorrelation_test(self._by_query(noise))
+        yield autocorrelation_test(self._by_path(noise))
+        reveals = self._by_reveal(noise)
+        widths = {len(some) for some in reveals}
+        if len(widths) > 1 and max(widths) * len(reveals) <= _MOST_PADDING * len(noise):
+            yield ragged_autocorrelation_test(reveals)
 
-    def _pairs(self) -> Iterator[Pairs]:
-        for noise, shifted in zip(self._both, (True, False), strict=True):
-            for lists in (self._of_queries(noise), self._paths(noise), self._lists(noise)):
-                yield Pairs(lists, shifted)
-        yield Pairs(_pieces(self._noise))
+    def _cross_correlations(self) -> Iterator[CrossCorrelationTest]:
+        for noise, shifted in zip(self._values_and_sizes, (True, False), strict=True):
+            for lists in (self._by_query(noise), self._by_path(noise), self._by_reveal(noise)):
+                yield CrossCorrelationTest(lists, shifted)
+        yield CrossCorrelationTest(_pieces(self._noise))
 
-    def _lists(self, noise: _Floats) -> list[_Floats]:
+    def _by_reveal(self, noise: _Floats) -> list[_Floats]:
         return [noise[reveal.start : reveal.end] for reveal in self._reveals]
 
-    def _of_queries(self, noise: _Floats) -> list[_Floats]:
+    def _by_query(self, noise: _Floats) -> list[_Floats]:
         found = defaultdict(list)
         for reveal in self._reveals:
             found[reveal.query].append(noise[reveal.start : reveal.end])
         return [np.concatenate(lists) for lists in found.values()]
 
-    def _paths(self, noise: _Floats) -> list[_Floats]:
-        """Return the noise of each coordinate of each query, in order."""
-        places: dict[tuple[int, int], list[int]] = defaultdict(list)
+    def _by_path(self, noise: _Floats) -> list[_Floats]:
+        """Return the residuals of each coordinate of each query, in order."""
+        positions: dict[tuple[int, int], list[int]] = defaultdict(list)
         for reveal in self._reveals:
-            for coordinate, place in enumerate(range(reveal.start, reveal.end)):
-                places[reveal.query, coordinate].append(place)
-        return [noise[some] for some in places.values()]
+            for coordinate, position in enumerate(range(reveal.start, reveal.end)):
+                positions[reveal.query, coordinate].append(position)
+        return [noise[some] for some in positions.values()]
 
 
 def _pieces(noise: _Floats) -> list[_Floats]:
-    """Cut all noise into pieces, as it was published: some may be those of another time again."""
+    """Divide all residuals into pieces, in the order of publication: some may repeat earlier ones."""
     whole = len(noise) // _PIECE * _PIECE
     return list(noise[:whole].reshape(-1, _PIECE))
 
 
 def _sizes(lists: Sequence[_Floats]) -> Iterator[float]:
-    """Yield for each length how likely the sizes of the lists of this length are."""
+    """Yield, for each length, the p-value of the sums of squares of the lists of this length."""
     energies = defaultdict(list)
     for noise in lists:
         energies[len(noise)].append(float(noise @ noise))
     for length, some in energies.items():
-        yield odd_sizes(np.array(some), length)
+        yield extreme_sizes_test(np.array(some), length)
 
 
 def _sizes_by_rank(lists: Sequence[_Floats]) -> float:
-    """Return how likely it is that so many lists are weak, none of which needs to be odd alone."""
+    """Return the p-value of the number of weak or strong lists, none of which needs to stand out alone."""
     lower, upper = [], []
     for noise in lists:
         if len(noise) > 1:
-            below, above = tails.chi_square_tails(float(noise @ noise), len(noise))
+            below, above = p_values.chi_square_tails(float(noise @ noise), len(noise))
             lower.append(below)
             upper.append(above)
-    return tails.any_of(odd_ranks(np.array(chances), _same) for chances in (lower, upper))
+    return p_values.bonferroni(order_statistics_test(np.array(chances), _uniform_below) for chances in (lower, upper))
 
 
-def _same(chance: float) -> float:
-    return chance
+def _uniform_below(value: float) -> float:
+    return value
 
 
 def _normal_below(value: float) -> float:
-    return max(erfc(-value / sqrt(2)) / 2, tails.LEAST)
+    return max(erfc(-value / sqrt(2)) / 2, p_values.SMALLEST)

@@ -1,4 +1,4 @@
-"""Options of commands that start a chain of their own, unless they are told of another one, where somebody has to pay."""
+"""The key that pays, and related options, of commands that start their own chain unless ``--rpc`` names another one."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ HeadOption: TypeAlias = Annotated[
 
 
 def open_payer(rpc: str | None, keystore: Path | None) -> Key | None:
-    """Return the key that pays on somebody else's chain; our own development node needs none."""
+    """Return the key that pays on the chain that ``--rpc`` names; a development node of our own needs none."""
     if rpc is None:
         if keystore is not None:
-            raise InvalidInput("--key pays on another chain: give its --rpc, or leave both out.")
+            raise InvalidInput("--key works only together with --rpc: give both, or neither.")
         return None
     return open_key(find_payer(keystore))
