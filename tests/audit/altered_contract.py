@@ -1,6 +1,6 @@
-"""The contract, altered on purpose: its real source with some text replaced, compiled by the real compiler.
+"""Deliberately altered contracts: the real source with some text replaced, compiled by the real compiler.
 
-Compiling takes a second, so what was compiled is kept, by the hash of its source.
+Compiling takes a second, so compiled contracts are cached by the hash of their source.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from noiseledger.chain.sender import Receipt
 SOURCE = (Path(contracts.__file__).parent / "PrivacyLedger.vy").read_text(encoding="utf-8")
 _TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256)"
 
-#: What is replaced in the source, and by what.
+#: Texts to replace in the source, and their replacements.
 Changes: TypeAlias = Sequence[tuple[str, str]]
 
 
 def altered(changes: Changes) -> str:
-    """Return the source with each text replaced; each must be there once, else the alteration is not what it seems."""
+    """Return the source with each text replaced. Each text must occur exactly once, so that the change is the intended one."""
     source = SOURCE
     for old, new in changes:
         assert source.count(old) == 1, f"found {source.count(old)} times: {old}"
@@ -47,7 +47,7 @@ def added(*functions: str) -> Changes:
 
 @cache
 def bytecode(source: str) -> str:
-    """Return the code that creates a contract."""
+    """Return a contract's creation code."""
     name = sha256(f"{vyper.__version__} {source}".encode()).hexdigest()
     file = cache_folder() / "altered-contracts" / f"{name}.json"
     with locked("altered-contracts"):
@@ -61,7 +61,7 @@ def bytecode(source: str) -> str:
 
 
 def deploy(code: str, sender: Sender, terms: Terms, worker: str) -> tuple[PrivacyLedgerContract, Receipt]:
-    """Publish a ledger with other code than the published one; the rest is as always."""
+    """Publish a ledger with different code; everything else is as usual."""
     arguments = encode([_TERMS, "address"], [terms.encode(), worker]).hex()
     receipt = sender.wait(sender.send(None, code + arguments))
     assert receipt.succeeded
@@ -70,7 +70,7 @@ def deploy(code: str, sender: Sender, terms: Terms, worker: str) -> tuple[Privac
 
 
 def call(signature: str, *arguments: Any) -> str:
-    """Return the data of a call, also to a function that only an altered contract has."""
+    """Encode a call, possibly to a function that only an altered contract has."""
     types = signature[signature.index("(") + 1 : -1]
     kinds = [kind for kind in types.split(",") if kind]
     return "0x" + (keccak(text=signature)[:4] + encode(kinds, arguments)).hex()

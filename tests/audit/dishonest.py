@@ -1,4 +1,4 @@
-"""What a beast of the zoo is, and how one enters it."""
+"""The kinds of dishonest ledgers, and the decorator that registers one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from noiseledger.core.privacy import UNITS
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 
-#: The end of the constructor: what is altered there only leaves no trace in the code of the contract.
+#: The end of the constructor. Changes to the constructor alone leave no trace in the contract's code.
 PUBLISHED = "    log Published(terms=terms, custodian=msg.sender, worker=worker)\n"
 
 
@@ -22,26 +22,26 @@ class DishonestLedger:
     """A kind of dishonest ledger."""
 
     name: str
-    #: Builds one, and returns the transaction in which it misbehaves, or "" if none does.
+    #: Builds one, and returns the transaction that breaks the rule, or "" if no transaction does.
     build: Callable[[LedgerUnderTest], str]
     rule: Rule
-    #: Part of the sentence that must be found.
+    #: A part of the sentence that the audit must report.
     word: str
-    #: What else must be broken: its consequences.
+    #: The other rules that are broken as a consequence.
     also: frozenset[Rule]
 
     def __str__(self) -> str:
         return self.name
 
 
-#: All there are.
+#: All dishonest ledgers.
 DISHONEST_LEDGERS: list[DishonestLedger] = []
 
 
 def dishonest(
     rule: Rule, word: str, *also: Rule, changes: Changes | None = None
 ) -> Callable[[Callable[[LedgerUnderTest], str]], Callable[[LedgerUnderTest], str]]:
-    """Take a builder into the zoo; with changes, its contract is altered, which its code always shows too."""
+    """Register the builder of a dishonest ledger. With changes its contract is altered, which also breaks the bytecode rule."""
 
     def enter(build: Callable[[LedgerUnderTest], str]) -> Callable[[LedgerUnderTest], str]:
         def published(ledger: LedgerUnderTest) -> str:

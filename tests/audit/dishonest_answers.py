@@ -15,7 +15,7 @@ CARELESS = [(_START, ""), (_END, ""), (_MOVED, _ANYWHERE)]
 
 @dishonest(Rule.REVEAL, "a second time: it starts at 0, but the path was already revealed up to 0.25", changes=CARELESS)
 def answers_twice(ledger: LedgerUnderTest) -> str:
-    """Two answers to one question, with noise that averages out, for the price of one."""
+    """Two answers for the price of one, whose noise averages out."""
     ledger.register(OVER_60, TOWNS)
     ledger.ask((OVER_60, "1/4"))
     ledger.reveal(OVER_60, 0, "1/4")
@@ -83,14 +83,14 @@ def adds_to_answers(ledger: LedgerUnderTest) -> str:
     "is not the sum of the revealed increments",
     changes=[("        values.append(self._points[query][j])\n", "        values.append(self._points[query][0])\n")],
 )
-def tells_another_answer(ledger: LedgerUnderTest) -> str:
+def reports_another_answer(ledger: LedgerUnderTest) -> str:
     ledger.run()
     return ""
 
 
 @dishonest(Rule.STATE, "is not the sum of the revealed increments")
-def has_an_answer_from_birth(ledger: LedgerUnderTest) -> str:
-    """Nothing but the constructor is altered: the path does not begin at 0."""
+def has_an_answer_from_the_start(ledger: LedgerUnderTest) -> str:
+    """Only the constructor is altered: the path does not start at 0."""
     birth = f"    self._points[0x{TOWNS.identifier}][1] = 10 ** 18\n"
     ledger.publish([(PUBLISHED, birth + PUBLISHED)])
     ledger.run()
@@ -102,7 +102,7 @@ def has_an_answer_from_birth(ledger: LedgerUnderTest) -> str:
     "the precision bought and revealed of query",
     changes=[("return word >> 224, word & MAX_PRECISION,", "return word >> 224, (word & MAX_PRECISION) // 2,")],
 )
-def tells_another_meter(ledger: LedgerUnderTest) -> str:
+def reports_another_meter(ledger: LedgerUnderTest) -> str:
     ledger.run()
     return ""
 
@@ -112,6 +112,6 @@ _HUSHED = _LOGGED_PART.replace("        log", "        if starts[i] > 0:\n      
 
 @dishonest(Rule.STATE, "the precision bought and revealed of query", Rule.REVEAL, changes=[(_LOGGED_PART, _HUSHED)])
 def reveals_without_a_record(ledger: LedgerUnderTest) -> str:
-    """The first answer is known to who reads transactions; TOWNS has no other, OVER_60 goes on where nothing is."""
+    """The first answer is visible only in the transaction; TOWNS has no other, and OVER_60 continues after a gap."""
     ledger.run()
     return ""

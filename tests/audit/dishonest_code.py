@@ -1,4 +1,4 @@
-"""Ledgers whose record or whose code is not the published contract's code."""
+"""Ledgers whose record or code is not that of the published contract."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def answers_what_is_not_registered(ledger: LedgerUnderTest) -> str:
     changes=[("MAX_BATCH: constant(uint256) = 100", "MAX_BATCH: constant(uint256) = 101")],
 )
 def behaves_well_with_other_code(ledger: LedgerUnderTest) -> str:
-    """Who knows what it will do tomorrow."""
+    """It may behave differently later."""
     ledger.run()
     return ""
 
 
 @dishonest(Rule.BYTECODE, "is not the published contract's code")
 def stands_behind_a_proxy(ledger: LedgerUnderTest) -> str:
-    """Every call is passed on to the real contract's code, until somebody passes it on to another one's."""
+    """It delegates every call to the real contract's code, but could delegate to other code at any time."""
     ledger.publish()
     ledger.publish(code=bytecode(proxy(ledger.address)))
     ledger.run()
@@ -78,7 +78,7 @@ def stands_behind_a_proxy(ledger: LedgerUnderTest) -> str:
 
 @dishonest(Rule.BYTECODE, "The terms in the contract's code differ from the terms it reports")
 def has_more_code_behind_the_terms(ledger: LedgerUnderTest) -> str:
-    """Only the constructor is altered: it puts another number there."""
+    """Only the constructor is altered: it stores another number there."""
     ledger.publish(
         [
             ("TERMS: immutable(Terms)\n", "TERMS: immutable(Terms)\nMORE: immutable(uint256)\n"),
@@ -104,7 +104,7 @@ _NEVER = "    assert msg.sender == self\n"
         ("    values: DynArray[int256, ", f"{_NEVER}    values: DynArray[int256, "),
     ],
 )
-def does_not_answer(ledger: LedgerUnderTest) -> str:
+def does_not_reply(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
     ledger.ask((OVER_60, "1/4"))
     return ""
@@ -143,21 +143,21 @@ _POINT = """def point(query: bytes32) -> DynArray[int256, MAX_COORDINATES]:
         ("def spent() -> uint256:", "def spent() -> String[100]:"),
         ("    return self._till & MAX_PRECISION\n", '    return "a lot"\n'),
         (_METER, "def meter(query: bytes32) -> uint256:\n    return 0\n"),
-        # The list would begin, and end, far behind the end of the world.
+        # The list would start, and end, far beyond the end of the data.
         (
             _POINT,
             "def point(query: bytes32) -> (uint256, uint256):\n    return max_value(uint256), max_value(uint256)\n",
         ),
     ],
 )
-def answers_with_garbage(ledger: LedgerUnderTest) -> str:
+def replies_with_garbage(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
     ledger.ask((OVER_60, "1/4"))
     return ""
 
 
 def proxy(implementation: str) -> str:
-    """Return the source of a contract with the same beginning, which then leaves everything to another one's code."""
+    """Return the source of a contract that starts like the real one, and delegates every call to another contract."""
     start, end = SOURCE.index("@external\ndef register("), len(SOURCE)
     fallback = f"""@external
 @raw_return

@@ -1,7 +1,7 @@
-"""The zoo: dishonest ledgers, each with what it does wrong and the rule that it must be caught by.
+"""Dishonest ledgers, each with what it does wrong and the rule that must catch it.
 
-Each is built on a real chain by a real but altered contract, or by a custodian or worker who lies to the real one. Those whose
-noise is wrong are in ``dishonest_workers``: only who knows the data can catch them.
+Each is built on a real chain, by an altered contract or by a custodian or worker who lies to the real contract. Ledgers with
+wrong noise are in ``dishonest_workers``: only an auditor who has the data can catch them.
 """
 
 from __future__ import annotations

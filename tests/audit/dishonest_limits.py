@@ -1,4 +1,4 @@
-"""Ledgers that sell to whom, or what, or when they may not, and whose roles change unseen."""
+"""Ledgers that ignore ceilings, allowances or pauses, and ledgers whose roles change in secret."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def ignores_allowances(ledger: LedgerUnderTest) -> str:
 
 
 @dishonest(Rule.ALLOWANCE, "exceeds their allowance by 0.5", Rule.STATE)
-def has_an_allowance_from_birth(ledger: LedgerUnderTest) -> str:
-    """Nothing but the constructor is altered, so the code is that of the published contract."""
+def has_an_allowance_from_the_start(ledger: LedgerUnderTest) -> str:
+    """Only the constructor is altered, so the code is the published contract's code."""
     ledger.with_terms(invites=True)
     birth = f"    self.allowance[{ANALYST.address}] = {units('1')}\n"
     ledger.publish([(PUBLISHED, birth + PUBLISHED)])
@@ -71,7 +71,7 @@ def endow(analyst: address, allowance: uint256):
 
 @dishonest(Rule.STATE, "the allowance of", changes=added(_ENDOW))
 def raises_an_allowance_in_secret(ledger: LedgerUnderTest) -> str:
-    """Nothing was bought with it yet."""
+    """Nothing has been bought with it yet."""
     ledger.run()
     ledger.as_(CUSTODIAN).allow(OTHER.address, Fraction(1, 4))
     ledger.send(CUSTODIAN, "endow(address,uint256)", OTHER.address, units("1"))
@@ -88,8 +88,8 @@ def sells_while_it_is_paused(ledger: LedgerUnderTest) -> str:
 
 
 @dishonest(Rule.STATE, "whether the ledger is paused")
-def is_paused_from_birth(ledger: LedgerUnderTest) -> str:
-    """Nothing but the constructor is altered."""
+def is_paused_from_the_start(ledger: LedgerUnderTest) -> str:
+    """Only the constructor is altered."""
     ledger.publish([("    self._till = SELLING\n", "    self._till = 0\n")])
     ledger.register(OVER_60, TOWNS)
     return ""
@@ -100,7 +100,7 @@ def is_paused_from_birth(ledger: LedgerUnderTest) -> str:
     "became custodian without having been offered custody",
     changes=[("    self._only(self.heir)\n    self.custodian = msg.sender\n", "    self.custodian = msg.sender\n")],
 )
-def custody_is_taken(ledger: LedgerUnderTest) -> str:
+def custody_is_taken_without_an_offer(ledger: LedgerUnderTest) -> str:
     ledger.run()
     return ledger.as_(OTHER).take_custody().transaction
 
@@ -116,8 +116,8 @@ def custody_is_taken(ledger: LedgerUnderTest) -> str:
         ('log Appointed(role="custodian", who=msg.sender)', 'log Appointed(role="custodian", who=self.custodian)'),
     ],
 )
-def custody_is_given_up(ledger: LedgerUnderTest) -> str:
-    """To nobody, who was offered nothing."""
+def custody_passes_to_nobody(ledger: LedgerUnderTest) -> str:
+    """Custody passes to the zero address, which was offered nothing."""
     ledger.run()
     return ledger.as_(CUSTODIAN).take_custody().transaction
 
@@ -147,8 +147,8 @@ def custody_is_offered_in_secret(ledger: LedgerUnderTest) -> str:
 
 
 @dishonest(Rule.STATE, "who is the custodian")
-def has_another_custodian_from_birth(ledger: LedgerUnderTest) -> str:
-    """Nothing but the constructor is altered: who says to have published the ledger does not hold it."""
+def has_another_custodian_from_the_start(ledger: LedgerUnderTest) -> str:
+    """Only the constructor is altered: the recorded custodian is not the actual one."""
     ledger.publish(
         [
             (

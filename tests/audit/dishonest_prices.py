@@ -1,4 +1,4 @@
-"""Ledgers that lie about costs, or spend more than they may."""
+"""Ledgers that misreport costs, or spend more than they may."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _PRICE = "if TERMS.reuses and precision <= bought:"
     Rule.STATE,
     changes=[(_LOGGED_COST, "            cost=cost // 2,\n")],
 )
-def says_less_than_it_charges(ledger: LedgerUnderTest) -> str:
+def records_less_than_it_charges(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
     return ledger.ask((OVER_60, "1/4"))
 
 
 @dishonest(Rule.STATE, "the amount spent", changes=[(_CHARGED, "            total += cost // 2\n")])
-def charges_less_than_it_says(ledger: LedgerUnderTest) -> str:
+def charges_less_than_it_records(ledger: LedgerUnderTest) -> str:
     ledger.run()
     return ""
 
@@ -43,7 +43,7 @@ def charges_less_than_it_says(ledger: LedgerUnderTest) -> str:
         (_LOGGED_COST, "            cost=0 if case == CASE_2B else cost,\n"),
     ],
 )
-def goes_further_for_nothing(ledger: LedgerUnderTest) -> str:
+def extends_a_path_for_free(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
     ledger.ask((OVER_60, "1/4"))
     asked = ledger.ask((OVER_60, "1/2"))
@@ -52,7 +52,7 @@ def goes_further_for_nothing(ledger: LedgerUnderTest) -> str:
 
 
 @dishonest(Rule.PRICE, "recorded as case 1", changes=[(_SOLD, "return CASE_1, goal - bought")])
-def says_another_case(ledger: LedgerUnderTest) -> str:
+def records_another_case(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
     ledger.ask((OVER_60, "1/4"))
     return ledger.ask((OVER_60, "1/2"))
@@ -61,7 +61,7 @@ def says_another_case(ledger: LedgerUnderTest) -> str:
 @dishonest(
     Rule.PRICE, "recorded as case 7", changes=[("CASE_2B: constant(uint256) = 3", "CASE_2B: constant(uint256) = 7")]
 )
-def says_a_case_that_there_is_not(ledger: LedgerUnderTest) -> str:
+def records_a_case_that_does_not_exist(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
     ledger.ask((OVER_60, "1/4"))
     return ledger.ask((OVER_60, "1/2"))
@@ -73,7 +73,7 @@ def says_a_case_that_there_is_not(ledger: LedgerUnderTest) -> str:
     changes=[(_SOLD, _SOLD.replace("goal - bought", f"(goal - bought) // {UNITS // 10**4} * {UNITS // 10**4}"))],
 )
 def truncates_costs(ledger: LedgerUnderTest) -> str:
-    """Cuts the cost to four decimals."""
+    """Truncates the cost to four decimals."""
     ledger.register(OVER_60, TOWNS)
     return ledger.ask((OVER_60, "0.123456789"))
 
@@ -97,7 +97,7 @@ _REUSES = [
 
 
 @dishonest(Rule.PRICE, "the rules give case 1 at cost 0.5", Rule.BYTECODE)
-def reuses_where_it_says_it_does_not(ledger: LedgerUnderTest) -> str:
+def reuses_although_its_terms_say_it_does_not(ledger: LedgerUnderTest) -> str:
     ledger.with_terms(reuses=False)
     ledger.publish(_REUSES)
     ledger.register(OVER_60, TOWNS)
@@ -114,7 +114,7 @@ def reuses_where_it_says_it_does_not(ledger: LedgerUnderTest) -> str:
         (_SOLD, "return CASE_1, goal - bought"),
     ],
 )
-def charges_in_full_where_it_says_it_reuses(ledger: LedgerUnderTest) -> str:
+def charges_in_full_although_its_terms_say_it_reuses(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
     ledger.ask((OVER_60, "1/4"))
     return ledger.ask((OVER_60, "1/2"))
@@ -135,8 +135,8 @@ def records_half_the_precision(ledger: LedgerUnderTest) -> str:
     "precision 0 after 0.25",
     changes=[("assert 0 < precision and precision <= MAX_PRECISION", "assert precision <= MAX_PRECISION")],
 )
-def sells_a_precision_of_nothing(ledger: LedgerUnderTest) -> str:
-    """No answer has the precision 0, so nobody can have asked for it."""
+def sells_a_precision_of_zero(ledger: LedgerUnderTest) -> str:
+    """No answer has precision 0, so nobody can have asked for it."""
     ledger.register(OVER_60, TOWNS)
     ledger.ask((OVER_60, "1/4"))
     return ledger.ask((OVER_60, 0))
@@ -200,7 +200,7 @@ _OTHER_TERMS = """    told: Terms = TERMS
     "The terms the contract reports",
     changes=[_EXTRA, *_RAISE, ("    return TERMS\n", _OTHER_TERMS)],
 )
-def raises_the_budget_that_it_tells(ledger: LedgerUnderTest) -> str:
+def raises_the_budget_that_it_reports(ledger: LedgerUnderTest) -> str:
     ledger.run()
     ledger.send(CUSTODIAN, "raise_budget(uint256)", units("10"))
     return ""
@@ -216,7 +216,7 @@ def budget_is_more_than_promised(ledger: LedgerUnderTest) -> str:
 
 @dishonest(Rule.CONVERSION, "means a budget of precision 3.39062975, but the ledger has a budget of 3.392172")
 def budget_by_the_classic_formula(ledger: LedgerUnderTest) -> str:
-    """The paper's own numbers and formula, which keeps a little less than it promises."""
+    """The paper's own numbers and formula, which guarantees slightly less than it promises."""
     ledger.with_terms(budget=classic_precision_for(8, "1e-4"))
     ledger.publish()
     ledger.run()
@@ -224,7 +224,7 @@ def budget_by_the_classic_formula(ledger: LedgerUnderTest) -> str:
 
 
 @dishonest(Rule.CONVERSION, "cannot be converted")
-def promise_that_means_nothing(ledger: LedgerUnderTest) -> str:
+def promise_with_an_invalid_delta(ledger: LedgerUnderTest) -> str:
     ledger.with_terms(delta=Fraction(2))
     ledger.publish()
     ledger.run()
@@ -247,7 +247,7 @@ def refunds(ledger: LedgerUnderTest) -> str:
 
 
 @dishonest(Rule.STATE, "the amount spent", changes=[("    return self._till & MAX_PRECISION\n", "    return 0\n")])
-def tells_that_nothing_was_spent(ledger: LedgerUnderTest) -> str:
+def reports_that_nothing_was_spent(ledger: LedgerUnderTest) -> str:
     ledger.run()
     return ""
 

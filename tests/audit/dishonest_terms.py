@@ -1,4 +1,4 @@
-"""Ledgers that are not what they were published as, and queries that are not what they seem."""
+"""Ledgers that differ from what was published, and queries that differ from their definitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_published_twice(ledger: LedgerUnderTest) -> str:
 
 @dishonest(Rule.TERMS, "The terms the contract reports")
 def is_published_with_other_terms_than_its_code_has(ledger: LedgerUnderTest) -> str:
-    """Nothing but the constructor is altered, so the code is that of the published contract."""
+    """Only the constructor is altered, so the code is the published contract's code."""
     small = "    small: Terms = terms\n    small.budget *= 2\n    TERMS = small\n"
     ledger.publish([("    TERMS = terms\n", small)])
     ledger.run()
@@ -31,7 +31,7 @@ def is_published_with_other_terms_than_its_code_has(ledger: LedgerUnderTest) -> 
 
 @dishonest(Rule.TERMS, "before it was published", Rule.STATE)
 def is_never_published(ledger: LedgerUnderTest) -> str:
-    """Again only the constructor is altered: it says nothing."""
+    """Only the constructor is altered: it writes no event."""
     ledger.publish([(PUBLISHED, "")])
     registered = ledger.register(OVER_60)
     ledger.register(TOWNS)
@@ -39,8 +39,8 @@ def is_never_published(ledger: LedgerUnderTest) -> str:
 
 
 @dishonest(Rule.TERMS, "If it starts too late, use --from-genesis", Rule.RECORD, Rule.CATALOGUE, Rule.STATE)
-def its_file_names_too_late_a_block(ledger: LedgerUnderTest) -> str:
-    """The custodian would like to hide how it began."""
+def its_file_names_a_block_that_is_too_late(ledger: LedgerUnderTest) -> str:
+    """The custodian hides the beginning of the record."""
     ledger.publish()
     ledger.register(OVER_60)
     ledger.ask((OVER_60, "1/4"))
@@ -101,7 +101,7 @@ def names_a_query_that_it_lacks(ledger: LedgerUnderTest) -> str:
     changes=[('    assert self._meters[query] == 0, "ledger: query exists"\n', "")],
 )
 def registers_a_query_anew(ledger: LedgerUnderTest) -> str:
-    """So that a path begins again, and what was spent on it is forgotten."""
+    """The path starts again, and what was spent on it is forgotten."""
     ledger.run()
     return ledger.register(OVER_60)
 
@@ -146,7 +146,7 @@ def registers_a_dimension_that_fits_no_memory(ledger: LedgerUnderTest) -> str:
 
 @dishonest(Rule.SENSITIVITY, "is unknown")
 def has_no_rows(ledger: LedgerUnderTest) -> str:
-    """A share of no rows has no sensitivity that anybody knows."""
+    """A share of zero rows has no known sensitivity."""
     none = "    empty_: Terms = terms\n    empty_.rows = 0\n    TERMS = empty_\n"
     ledger.publish([("    TERMS = terms\n", none), (PUBLISHED, PUBLISHED.replace("terms=terms", "terms=empty_"))])
     ledger.named = {"over_60": OVER_60.canonical}

@@ -1,4 +1,4 @@
-"""Random honest lives of ledgers: the published contract, real noise, and everything that its rules allow."""
+"""Random honest ledgers: the published contract, real noise, and every operation that the rules allow."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from noiseledger.core.sensitivity import Population
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded, LedgerPaused, LedgerRefused
 
 ANALYSTS = (ANALYST, OTHER, Key.from_hex(node.PLAY_ANALYSTS[2]))
-#: Either may hold custody or reveal, at any time.
+#: Any of these may be custodian or worker at any time.
 HOLDERS = (CUSTODIAN, OTHER)
 WORKERS = (WORKER, ANALYSTS[2])
 INCOME = Column.of("income", -100, 5000, missing=0)
-#: Those that divide need a public number of rows.
+#: The queries in DIVIDING require a public number of rows.
 QUERIES = (
     Query.count("age > 60"),
     Query.count("town = 'Ulm' AND NOT smokes = TRUE"),
@@ -37,7 +37,7 @@ PROMISES = {
 
 
 class RandomLedger:
-    """One random life, from a seed; refusals are part of it."""
+    """A ledger with random operations, from a seed; some operations are refused."""
 
     def __init__(self, rpc: Rpc, folder: Path, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -63,7 +63,7 @@ class RandomLedger:
         )
 
     def run(self) -> LedgerUnderTest:
-        """Live it, and return where."""
+        """Run the operations, and return the ledger."""
         self.ledger.publish()
         self.register()
         for _ in range(4 if self.ledger.terms.invites else 1):
@@ -95,7 +95,7 @@ class RandomLedger:
         self.ledger.as_(self.custodian).change_worker(self.worker.address)
 
     def hand_over(self) -> None:
-        """Offer custody; it is taken, taken back, or left as it is."""
+        """Offer custody; the offer is accepted, withdrawn, or left open."""
         heir = self.rng.choice(HOLDERS)
         self.ledger.as_(self.custodian).offer_custody(heir.address)
         if self.rng.random() < 0.6:
@@ -105,7 +105,7 @@ class RandomLedger:
             self.ledger.as_(self.custodian).offer_custody("0x" + "00" * 20)
 
     def ask(self) -> None:
-        """Ask a batch, often for what was asked before; what the contract refuses has not happened."""
+        """Ask a batch of requests, often repeated ones; a refused batch changes nothing."""
         requests = [self._request() for _ in range(self.rng.choice([1, 1, 2, 3, 12]))]
         with suppress(BudgetExceeded, AllowanceExceeded, LedgerPaused, LedgerRefused):
             self.ledger.as_(self.rng.choice(ANALYSTS)).ask(requests)
@@ -122,7 +122,7 @@ class RandomLedger:
         return Fraction(self.rng.choice([1, 2, 3, 5, 8, 12]), self.rng.choice([16, 36, 360]))
 
     def reveal(self) -> None:
-        """Reveal some of what is bought: all or some queries, all or some of the way, in one transaction."""
+        """Reveal some of what was bought: all or some queries, completely or partly, in one or several transactions."""
         meters = self.ledger.as_(self.worker).meters([query.identifier for query in self.queries])
         found = [
             Reveal(query.identifier, meter.revealed, end, tuple(noise(query.dimension, end - meter.revealed)))

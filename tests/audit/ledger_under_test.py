@@ -1,4 +1,4 @@
-"""One suspicious ledger on a real chain, and everyone who may write to it."""
+"""A ledger on a real chain that is to be audited, with all keys that may write to it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OVER_60, TOWNS, OVER_30 = (
     Query.counts_by("town", ["Jena", "Ulm"]),
     Query.share("age > 30"),
 )
-#: What the ledger file calls them.
+#: The queries by their names in the ledger file.
 NAMES = {"over_60": OVER_60, "towns": TOWNS}
 
 
@@ -34,7 +34,7 @@ Amount: TypeAlias = Fraction | int | str
 
 
 class LedgerUnderTest:
-    """A ledger that a custodian published, with the published contract or with another one."""
+    """A ledger that a custodian published, with the published contract or an altered one."""
 
     def __init__(self, rpc: Rpc, folder: Path, terms: Terms = TERMS) -> None:
         self.rpc = rpc
@@ -43,11 +43,11 @@ class LedgerUnderTest:
         self.named = {name: query.canonical for name, query in NAMES.items()}
         self.first_block = 0
         self.address = ""
-        #: Where the ledger was published.
+        #: The transaction that published the ledger.
         self.published = ""
 
     def publish(self, changes: Changes = (), code: str | None = None) -> None:
-        """Publish the contract, altered or given as code, and two queries."""
+        """Publish the contract, optionally altered or given as code."""
         found, receipt = deploy(code or bytecode(altered(changes)), self.sender(), self.terms, WORKER.address)
         self.address, self.first_block, self.published = found.address, receipt.block, receipt.transaction
 
@@ -59,16 +59,16 @@ class LedgerUnderTest:
 
     @property
     def ledger_file(self) -> Path:
-        """Write and return the ledger file, as the custodian would hand it out."""
+        """Write the ledger file as the custodian would, and return its path."""
         content = {"address": self.address, "chain_id": self.rpc.chain_id, "block": self.first_block}
         file = self.folder / "ledger.json"
         file.write_text(json.dumps({**content, "queries": self.named}))
         return file
 
-    # All of these return the transaction.
+    # Each of these methods returns the transaction.
 
     def send(self, key: Key, signature: str, *arguments: Any) -> str:
-        """Call any function, also one that only an altered contract has."""
+        """Call any function, including one that only an altered contract has."""
         return self._sent(key, call(signature, *arguments))
 
     def _sent(self, key: Key, data: str) -> str:
@@ -86,22 +86,22 @@ class LedgerUnderTest:
         return transaction
 
     def register_as(self, definition: str, dimension: int, fraction: tuple[int, int], ceiling: int = 0) -> str:
-        """Register anything."""
+        """Register any definition, even an invalid one."""
         return self._sent(CUSTODIAN, abi.encode_call("register", definition, dimension, *fraction, ceiling))
 
     def ask(self, *wishes: tuple[Query, Amount], key: Key = ANALYST) -> str:
-        """Buy, all in one transaction."""
+        """Buy requests in one transaction."""
         requests = [Request(query.identifier, Fraction(precision)) for query, precision in wishes]
         return self.as_(key).ask(requests).transaction
 
     def reveal(self, query: Query, start: Amount, end: Amount, increments: Sequence[int] | None = None) -> str:
-        """Reveal a stretch, with some noise around 0 if nothing else is given."""
+        """Reveal a stretch, with noise around 0 by default."""
         low, high = Fraction(start), Fraction(end)
         drawn = tuple(noise(query.dimension, abs(high - low) or Fraction(1)) if increments is None else increments)
         return self.as_(WORKER).reveal([Reveal(query.identifier, low, high, drawn)]).transaction
 
     def run(self) -> None:
-        """Some ordinary life: all four cases, answers, and a query with groups."""
+        """Use the ledger in the usual ways: all four cases, answers, and a query with groups."""
         self.register(*NAMES.values())
         self.ask((OVER_60, "1/4"), (TOWNS, "1/8"))
         self.reveal(OVER_60, 0, "1/4")
@@ -110,12 +110,12 @@ class LedgerUnderTest:
         self.reveal(TOWNS, 0, "1/8")
 
     def with_terms(self, **changed: Any) -> None:
-        """Publish with other terms than usual."""
+        """Change the terms before publishing."""
         self.terms = replace(self.terms, **changed)
 
 
 def noise(dimension: int, precision: Fraction, truth: Iterable[Fraction] = ()) -> list[int]:
-    """Return an increment as an honest worker draws it."""
+    """Return an increment that an honest worker could draw."""
     drift = precision * PATH_UNITS
     means = [drift * value for value in truth] or [Fraction(0)] * dimension
     return rounded_gaussians(means, drift * PATH_UNITS)

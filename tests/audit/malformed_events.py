@@ -1,4 +1,4 @@
-"""What a contract may say to confuse who listens: events and replies that are malformed, huge, or no text."""
+"""Malformed events that a hostile contract may write: truncated, oversized, or not text."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def words(*numbers: int) -> bytes:
 
 
 def unreadable_logs() -> Iterator[tuple[list[bytes], bytes]]:
-    """Yield topics and data of events that bear a known name, and cannot be read."""
+    """Yield the topics and data of events that have a known name but cannot be decoded."""
     some = words(7)
     for topic in TOPICS:
         yield [topic], b""
         yield [topic, some], b"\x01"
     published, registered, _, revealed, _, paused, appointed = TOPICS
     yield [published], words(*range(9))
-    yield [registered, some], words(1, 1, 1, 0, MOST)  # a text far beyond the end
-    yield [registered, some], words(1, 1, 1, 0, 160, MOST)  # a text of any length
+    yield [registered, some], words(1, 1, 1, 0, MOST)  # a text that starts far beyond the end
+    yield [registered, some], words(1, 1, 1, 0, 160, MOST)  # a text of impossible length
     yield [registered, some], words(1, 1, 1, 0, 160, 1000) + b"\xff" * 32
     yield [revealed, some], words(0, 1, MOST)
     yield [revealed, some], words(0, 1, 96, MOST)
     yield [revealed, some], words(0, 1, 96, 2**62)
-    yield [revealed, some], words(0, 1, 97, 1, 1)  # begins between two words
+    yield [revealed, some], words(0, 1, 97, 1, 1)  # starts between two words
     yield [appointed], words(64, 0, 2**40) + b"\xff" * 32
-    yield [appointed], words(64, 2**160, 4) + b"heir" + bytes(28)  # nobody has such an address
+    yield [appointed], words(64, 2**160, 4) + b"heir" + bytes(28)  # not a possible address
     yield [bytes(32)], b""
     yield [paused], words(2)  # neither true nor false
-    yield [paused, some], words(1)  # a field of it was made a topic
+    yield [paused, some], words(1)  # the field is indexed
     yield [revealed], words(0, 1, 96, 0)

@@ -42,7 +42,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return Runner(monkeypatch, capsys)
 
 
-def test_an_honest_ledger_in_one_line_then_a_table(run: Run, stage: Stage) -> None:
+def test_an_honest_ledger_gets_a_verdict_and_a_table(run: Run, stage: Stage) -> None:
     done = run("audit", stage.ledger_file)
     assert done.code == 0
     first, *rest = done.out.splitlines()
@@ -69,7 +69,7 @@ def test_an_honest_ledger_in_one_line_then_a_table(run: Run, stage: Stage) -> No
 
 @pytest.fixture
 def hidden_query(stage: Stage) -> Iterator[str]:
-    """A query that the ledger has and its file does not name; return the transaction that added it."""
+    """Register a query that the ledger file does not name; return the transaction."""
     with Rpc(stage.url) as rpc:
         before = rpc.call("evm_snapshot")
         address = json.loads(stage.ledger_file.read_text())["address"]
@@ -81,7 +81,7 @@ def hidden_query(stage: Stage) -> Iterator[str]:
         rpc.call("evm_revert", before)
 
 
-def test_what_is_wrong_is_named_with_its_transaction(run: Run, stage: Stage, hidden_query: str, tmp_path: Path) -> None:
+def test_a_problem_is_reported_with_its_transaction(run: Run, stage: Stage, hidden_query: str, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     done = run("audit", stage.ledger_file, "--html", page)
     assert done.code == 1
@@ -96,7 +96,7 @@ def test_what_is_wrong_is_named_with_its_transaction(run: Run, stage: Stage, hid
     assert found.json["ledgers"][0]["findings"][0]["transaction"] == hidden_query
 
 
-def test_the_report_is_a_page_that_needs_nothing_else(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_the_html_report_is_self_contained(run: Run, stage: Stage, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert run("audit", stage.ledger_file, "--html", page).code == 0
     asked: list[str] = []
@@ -130,7 +130,7 @@ def test_two_ledgers_compose(run: Run, stage: Stage, tmp_path: Path, monkeypatch
     assert run("audit", stage.ledger_file, stage.ledger_file, "--json").error == "InvalidInput"
 
 
-def test_with_the_custodians_help_the_noise_is_tested_too(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_with_the_custodians_data_the_noise_is_tested_too(run: Run, stage: Stage, tmp_path: Path) -> None:
     catalogue = stage.folder / "acs12.toml"
     found = run("audit", stage.ledger_file, "--catalogue", catalogue, "--json")
     assert found.code == 0
@@ -166,11 +166,11 @@ def _ages(stage: Stage) -> list[str]:
     "options",
     [("--block", "yesterday"), ("--secret", "s"), ("--data", "d"), ("--html", "/no/folder/at/all.html")],
 )
-def test_bad_options_are_one_sentence(run: Run, stage: Stage, options: tuple[str, ...]) -> None:
+def test_bad_options_are_refused_in_a_sentence(run: Run, stage: Stage, options: tuple[str, ...]) -> None:
     assert run("audit", stage.ledger_file, *options, "--json").error == "InvalidInput"
 
 
-def test_bad_ledgers_are_one_sentence(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_bad_ledgers_are_refused_in_a_sentence(run: Run, stage: Stage, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     wrong.write_text("[]")
     assert run("audit", wrong, "--json").error == "InvalidInput"
@@ -223,11 +223,11 @@ def test_equal_records_have_proofs_of_their_own(run: Run, stage: Stage, tmp_path
 
 
 @pytest.mark.parametrize("row", ["0", "2001", "x", "[1]", '{"age": 61}', "-1"])
-def test_rows_that_are_none(run: Run, stage: Stage, row: str) -> None:
+def test_invalid_rows_are_refused(run: Run, stage: Stage, row: str) -> None:
     assert run("prove", "--json", "--", row, stage.folder / "acs12.toml").error in ("DataMismatch", "InvalidInput")
 
 
-def test_proofs_that_are_none(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_invalid_proofs_are_refused(run: Run, stage: Stage, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     for content in ("", "[]", "{}", '{"record": "x"}'):
         wrong.write_text(content)

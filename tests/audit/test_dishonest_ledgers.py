@@ -1,4 +1,4 @@
-"""Every dishonest ledger is caught, and called what it is, where it happened; an honest one is not."""
+"""Every dishonest ledger is caught by the right rule and transaction; an honest one is not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_every_dishonest_ledger_is_caught(dishonest: DishonestLedger, ledger: Le
 
 
 def test_an_honest_ledger_is_not_caught(ledger: LedgerUnderTest) -> None:
-    """The very life that most beasts lead."""
+    """With the same operations as most dishonest ledgers."""
     ledger.publish()
     ledger.run()
     report = audit(ledger.ledger_file, rpc=ledger.rpc.url)

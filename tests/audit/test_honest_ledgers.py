@@ -1,4 +1,4 @@
-"""200 random honest ledgers pass: a rule that an honest custodian can break would be no rule."""
+"""200 random honest ledgers pass: no rule may accuse an honest custodian."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_random_honest_ledgers_pass(first: int, rpc: Rpc, tmp_path: Path) -> Non
         )
         assert report.requests == 0 or report.spent > 0
         checked |= set(report.checked)
-    # Else their lives would show too little.
+    # Otherwise these ledgers would test too little.
     assert checked == PUBLIC_RULES
 
 

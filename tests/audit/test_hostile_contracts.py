@@ -1,4 +1,4 @@
-"""Whatever a contract writes or answers, whatever a file says: an audit reports it, or refuses in a sentence."""
+"""Whatever a contract writes or replies, and whatever a file contains: the audit reports it, or refuses it in a sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from noiseledger.errors import ChainMismatch, InvalidInput, NoiseledgerError
 
 PUBLISHED, REGISTERED, ASKED, REVEALED, ALLOWED, PAUSED, APPOINTED = TOPICS
 ADDRESS = "0x" + "ab" * 20
-#: What tends to be trouble: bounds, offsets into the data and beyond, and anything.
+#: Numbers that tend to cause trouble (bounds, offsets into the data and beyond), and arbitrary ones.
 NUMBERS = st.one_of(
     st.sampled_from([0, 1, 2, 31, 32, 33, 64, 96, 97, 128, 160, 512, 2**62, 2**63, 2**160, 2**255 - 1, 2**255, MOST]),
     st.integers(0, MOST),
@@ -39,7 +39,7 @@ REPLIES = st.one_of(st.just("0x"), DATA.map(lambda data: "0x" + data.hex()))
 
 
 def log(topics: Sequence[bytes], data: bytes, block: int = 1, index: int = 0) -> dict[str, Any]:
-    """Return a log as a node tells it."""
+    """Return a log as a node returns it."""
     return {
         "topics": ["0x" + topic.hex() for topic in topics],
         "data": "0x" + data.hex(),
@@ -54,8 +54,8 @@ def published(block: int = 1, *, invites: bool = False) -> dict[str, Any]:
     return log([PUBLISHED], encode([TERMS_TYPE, "address", "address"], [terms, ADDRESS, WORKER.address]), block)
 
 
-class AnswersAnything(Reader):
-    """A contract that answers what it likes."""
+class ArbitraryReplies(Reader):
+    """A contract that returns arbitrary replies."""
 
     def __init__(self, replies: Sequence[str]) -> None:
         self._replies = replies
@@ -77,16 +77,18 @@ def test_any_reply_is_read(reply: str) -> None:
 
 
 @given(st.lists(LOGS, max_size=8), st.lists(REPLIES, min_size=1, max_size=5), st.booleans())
-def test_any_life_is_told(logs: list[tuple[list[bytes], bytes]], replies: list[str], is_published: bool) -> None:
-    """Whatever it wrote and answers, there is a report, and it is not well."""
+def test_any_record_leads_to_a_report(
+    logs: list[tuple[list[bytes], bytes]], replies: list[str], is_published: bool
+) -> None:
+    """Whatever the contract writes and replies, there is a report, and it names problems."""
     report = Report(ADDRESS, 1)
     replay = Replay(report, {OVER_60.identifier: "over_60"})
-    life = [published()] if is_published else []
-    life += [log(*each, index=number) for number, each in enumerate(logs, 1)]
-    for each in life:
+    record = [published()] if is_published else []
+    record += [log(*each, index=number) for number, each in enumerate(logs, 1)]
+    for each in record:
         replay.apply(wire.read_log(each))
     replay.finish()
-    check_state(report, AnswersAnything(replies), BlockReference(1, "0x"), replay)
+    check_state(report, ArbitraryReplies(replies), BlockReference(1, "0x"), replay)
     assert not report.passed
     assert report.verdict.startswith(f"{sum(report.broken.values()):,} PROBLEM")
     assert report.epsilon_spent >= 0
@@ -124,7 +126,7 @@ def test_well_formed_events_are_read(text: bytes, number: int, increments: list[
 
 
 @pytest.mark.parametrize(("precision", "is_sold"), [(0, False), (1, True), (2**112 - 1, True), (2**112, False)])
-def test_no_request_is_beyond_what_the_contract_counts(precision: int, is_sold: bool) -> None:
+def test_no_request_exceeds_the_contracts_maximum(precision: int, is_sold: bool) -> None:
     report = Report(ADDRESS, 1)
     replay = Replay(report)
     replay.apply(wire.read_log(published(block=0)))
@@ -135,8 +137,8 @@ def test_no_request_is_beyond_what_the_contract_counts(precision: int, is_sold: 
     assert (report.broken[Rule.PRICE] == 0) == is_sold
 
 
-def test_who_asks_for_nothing_need_not_be_remembered() -> None:
-    """What is known is free for anyone, also where one must be invited: a crowd must not fill an auditor's memory."""
+def test_analysts_of_free_requests_are_not_remembered() -> None:
+    """Free requests need no allowance, so anyone can make any number of them; they must not fill the auditor's memory."""
     report = Report(ADDRESS, 1)
     replay = Replay(report)
     replay.apply(wire.read_log(published(block=0, invites=True)))
@@ -153,7 +155,7 @@ def test_who_asks_for_nothing_need_not_be_remembered() -> None:
 
 @pytest.mark.parametrize("places", [[(1, 0), (1, 0)], [(2, 0), (1, 0)], [(1, 1), (1, 0)]])
 def test_a_record_out_of_order_is_noticed(places: list[tuple[int, int]]) -> None:
-    """No contract can do that, but a node or a reorganised chain can."""
+    """A contract cannot cause this, but a node or a reorganised chain can."""
     report = Report(ADDRESS, 1)
     replay = Replay(report)
     replay.apply(wire.read_log(published(block=0)))
@@ -180,14 +182,14 @@ def test_terms_are_eight_words_and_three_of_them_true_or_false(flag: int, extra:
     report = Report(ADDRESS, 1)
     replay = Replay(report)
     replay.apply(wire.read_log(published()))
-    told = encode([TERMS_TYPE], [TERMS.encode()])
-    told = told[:128] + words(flag) + told[160:] + extra
-    check_state(report, AnswersAnything(["0x" + told.hex()]), BlockReference(1, "0x"), replay)
+    reported = encode([TERMS_TYPE], [TERMS.encode()])
+    reported = reported[:128] + words(flag) + reported[160:] + extra
+    check_state(report, ArbitraryReplies(["0x" + reported.hex()]), BlockReference(1, "0x"), replay)
     assert (report.broken[Rule.TERMS] == 0) == (flag == TERMS.invites and not extra)
 
 
 def test_what_analysts_write_cannot_make_a_ledger_look_dishonest(ledger: LedgerUnderTest) -> None:
-    """The (epsilon, delta) beside a request is the analyst's own: a false one is worth a note, and breaks no rule."""
+    """Analysts choose the (epsilon, delta) beside a request: a wrong one is worth a note, but breaks no rule."""
     ledger.publish()
     ledger.register(*NAMES.values())
     odd = [Fraction(0), Fraction(1, 10**36), Fraction(8), Fraction(MOST, 10**36)]
@@ -216,19 +218,19 @@ def test_what_analysts_write_cannot_make_a_ledger_look_dishonest(ledger: LedgerU
         "\x00",
     ],
 )
-def test_what_is_no_ledger_file_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_ledger_file_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "ledger.json").write_text(text.replace("ADDRESS", ADDRESS))
     with pytest.raises(InvalidInput, match=r"is not a ledger file"):
         Target.resolve(str(tmp_path / "ledger.json"))
 
 
-def test_a_ledger_may_begin_with_the_chain(tmp_path: Path) -> None:
+def test_a_ledger_may_start_at_block_zero(tmp_path: Path) -> None:
     (tmp_path / "ledger.json").write_text(f'{{"address": "{ADDRESS}", "chain_id": 1, "block": 0, "queries": {{}}}}')
     assert Target.resolve(str(tmp_path / "ledger.json")).first_block == 0
 
 
 def test_a_ledger_file_may_have_brackets_and_quotes_in_its_texts(tmp_path: Path) -> None:
-    """Here every definition has many, and none of them nests."""
+    """Every definition contains many of them, but nothing is nested."""
     odd = '[{"\\' * 1000
     content = {"address": ADDRESS, "chain_id": 1, "block": 7, "queries": {odd: odd, "over_60": OVER_60.canonical}}
     (tmp_path / "ledger.json").write_text(json.dumps(content))
@@ -250,7 +252,7 @@ def test_a_ledger_that_is_not_yet_final_is_not_called_dishonest(ledger: LedgerUn
         audit(ledger.ledger_file, rpc=ledger.rpc.url, block="finalized")
 
 
-def test_a_beginning_that_the_file_hides_is_found_from_the_first_block_on(ledger: LedgerUnderTest) -> None:
+def test_a_hidden_beginning_is_found_from_the_first_block(ledger: LedgerUnderTest) -> None:
     ledger.publish()
     ledger.run()
     ledger.first_block = int(ledger.rpc.call("eth_blockNumber"), 16)

@@ -1,4 +1,4 @@
-"""The tests of the noise: they leave honest workers alone at the stated rate, and catch each kind of dishonest one.
+"""The noise tests: they accuse honest workers no more often than stated, and catch each kind of dishonest worker.
 
 Each statistical check here has a false-alarm rate of 1e-9, see calibrated.py.
 """
@@ -36,13 +36,13 @@ from noiseledger.core.noise import rounded_gaussian, rounded_gaussians
 from noiseledger.core.path import PATH_UNITS
 from noiseledger.core.privacy import UNITS
 
-#: From one unit of precision, where rounding shows most, to more than any budget.
+#: From one unit of precision, where rounding matters most, to more than any budget.
 PRECISIONS = (1, 12_345, UNITS // 10**6, UNITS // 7, 3 * UNITS)
 PLENTY = 300
 
 
 def draw(sampler: Weakness, precision: int, truth: Sequence[Fraction]) -> list[int]:
-    """Return what a worker publishes, by the mathematics as they are told and not as they are tested."""
+    """Return what a worker publishes, computed from the definition and not with the code under test."""
     stretch = Fraction(precision, UNITS)
     return sampler([stretch * PATH_UNITS * value for value in truth], stretch * PATH_UNITS**2)
 
@@ -62,7 +62,7 @@ def simulate(
     precisions: Sequence[int] = PRECISIONS,
     noise: NoiseTestSuite | None = None,
 ) -> NoiseTestSuite:
-    """Let a worker reveal every query so many times, over stretches of any length."""
+    """Let a worker reveal every query ``steps`` times, over stretches of various lengths."""
     noise = noise or NoiseTestSuite()
     known = truths(queries, dimension)
     for _ in range(steps):
@@ -76,7 +76,7 @@ def failing(noise: NoiseTestSuite) -> set[NoiseTest]:
     return {outcome.test for outcome in noise.outcomes() if not outcome.holds}
 
 
-# The probabilities.
+# P-values.
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 7, 100, 10_000, 1_000_000])
@@ -100,7 +100,7 @@ def test_binomial_tails_are_those_of_scipy_or_larger(chance: float) -> None:
 
 # Honest workers.
 
-#: Where the sampler of the p-value is uniform, and not only above it.
+#: The tests whose p-value is exactly uniform, and not just an upper bound.
 UNIFORM = (NoiseTest.MEAN, NoiseTest.ANSWERS, NoiseTest.SIZE, NoiseTest.FORGOTTEN, NoiseTest.OUTLIERS)
 
 
@@ -108,7 +108,7 @@ UNIFORM = (NoiseTest.MEAN, NoiseTest.ANSWERS, NoiseTest.SIZE, NoiseTest.FORGOTTE
 def test_p_values_of_honest_workers_are_uniform_or_larger(increments: int, workers: int) -> None:
     found: dict[NoiseTest, list[float]] = {test: [] for test in NoiseTest}
     for _ in range(workers):
-        # A stretch of a single unit would blur the smallest numbers by 6e-5: too large a p-value, and not a uniform one.
+        # For a stretch of a single unit, rounding moves numbers by 6e-5, so the p-value is too large and not uniform.
         for test, p_value in simulate(steps=increments, precisions=PRECISIONS[2:]).exact_p_values().items():
             found[test].append(p_value)
     for test in UNIFORM:
@@ -136,7 +136,7 @@ def test_all_tests_together_keep_the_false_alarm_rate(monkeypatch: pytest.Monkey
     monkeypatch.setattr(noise_tests, "FALSE_ALARM", 0.1)
     accused = sum(bool(failing(simulate(steps=4, queries=2))) for _ in range(400))
     assert stats.binomtest(accused, 400, 0.1, alternative="greater").pvalue > FALSE_ALARM
-    # The level is used up, not just kept: or else what follows could not be caught.
+    # The level is not only kept but nearly used up; otherwise the tests would have little power.
     assert stats.binomtest(accused, 400, 0.02, alternative="less").pvalue > FALSE_ALARM
 
 
@@ -149,15 +149,15 @@ def test_cells_are_compared_exactly_with_few_counts_and_closely_with_many() -> N
         assert stats.binomtest(below, 1500, 0.1 * slack, alternative="less").pvalue > FALSE_ALARM
 
 
-def test_digits_of_honest_noise_are_even_where_two_grids_meet() -> None:
-    # Here a deviation is 4.5 * 10**17 units of a path, so that of two decimal fractions one has 4 of them, and one has 5.
+def test_digits_of_honest_noise_are_uniform_where_two_grids_meet() -> None:
+    # Here a standard deviation is 4.5 * 10**17 path units, so decimal fractions are alternately 4 and 5 units apart.
     assert simulate(steps=10_000, precisions=[UNITS * 2025 // 10_000]).exact_p_values()[NoiseTest.GRID] > FALSE_ALARM
 
 
-def test_digits_that_narrow_noise_cannot_fill_are_not_asked_for() -> None:
+def test_digits_that_narrow_noise_cannot_randomise_are_not_tested() -> None:
     zero = LastDigitTest(2, 10)
     zero.add(0, 16_667)
-    assert zero.p_value() > 1e-5  # the chance that it is zero
+    assert zero.p_value() > 1e-5  # the probability that it is zero
     narrow = LastDigitTest(2, 10)
     for number in rounded_gaussians([0] * 3000, 50**2):
         narrow.add(number, 50)
@@ -176,7 +176,7 @@ def test_forgotten_noise_is_caught_with_one_increment(precision: int) -> None:
     assert NoiseTest.FORGOTTEN in failing(simulate(no_noise(), precisions=[precision]))
 
 
-def test_forgotten_noise_is_caught_once_in_a_long_honest_life() -> None:
+def test_forgotten_noise_is_caught_among_many_honest_increments() -> None:
     noise = simulate(steps=PLENTY)
     noise.add("forgotten", UNITS, [Fraction(1, 3)], [PATH_UNITS // 3])
     assert NoiseTest.FORGOTTEN in failing(noise)
@@ -202,7 +202,7 @@ def test_weak_noise_is_caught(sampler: Weakness, test: NoiseTest, words: str) ->
     assert f"from {PLENTY} published numbers" in outcomes[test].sentence
 
 
-def test_half_the_noise_is_caught_as_early_as_is_said() -> None:
+def test_half_the_noise_is_caught_as_early_as_stated() -> None:
     def caught(increments: int) -> int:
         workers = (simulate(half_the_noise(), 1, queries=5) for _ in range(100))
         return sum(bool(failing(more(half_the_noise(), noise, increments - 5))) for noise in workers)
@@ -212,7 +212,7 @@ def test_half_the_noise_is_caught_as_early_as_is_said() -> None:
 
 
 def more(sampler: Weakness, noise: NoiseTestSuite, increments: int) -> NoiseTestSuite:
-    """Let a worker of five queries go on."""
+    """Let a worker reveal five queries further."""
     for number, truth in zip(range(increments), 100 * list(truths(5).values()), strict=False):
         noise.add(f"q{number % 5}", UNITS // 40, truth, draw(sampler, UNITS // 40, truth))
     return noise
@@ -234,11 +234,11 @@ def test_other_data_is_caught_in_the_answers() -> None:
     assert NoiseTest.ANSWERS in failing(noise)
 
 
-def test_noise_that_takes_itself_back_is_caught_in_the_answers() -> None:
+def test_noise_that_cancels_itself_is_caught_in_the_answers() -> None:
     noise, truth = NoiseTestSuite(), [Fraction(7, 3)] * 40
     first = draw(rounded_gaussians, UNITS, truth)
     noise.add("q", UNITS, truth, first)
-    # What is left of it is a tenth.
+    # A tenth of it remains.
     mean = 2 * PATH_UNITS * Fraction(7, 3)
     noise.add(
         "q",
@@ -253,7 +253,7 @@ def test_noise_that_takes_itself_back_is_caught_in_the_answers() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "sign"), [(UNITS, UNITS, 1), (UNITS, UNITS, -1), (UNITS // 11, UNITS // 3, -1)]
 )
-def test_noise_that_is_used_twice_is_caught_once_in_a_long_honest_life(first: int, second: int, sign: int) -> None:
+def test_noise_that_is_used_twice_is_caught_among_many_honest_increments(first: int, second: int, sign: int) -> None:
     noise = simulate(steps=PLENTY)
     normal = Fraction(rounded_gaussian(Fraction(0), Fraction(10**50)), 10**25)
     for query, precision, times in (("a", first, 1), ("b", second, sign)):
@@ -269,7 +269,7 @@ def with_noise(normal: Fraction) -> Weakness:
     return sampler
 
 
-def test_a_number_that_is_published_twice_is_caught_also_where_it_means_two_things() -> None:
+def test_a_number_that_is_published_twice_is_caught_even_for_two_stretches() -> None:
     noise = simulate(steps=PLENTY)
     (published,) = draw(rounded_gaussians, UNITS, [Fraction(1, 2)])
     noise.add("a", UNITS, [Fraction(1, 2)], [published])
@@ -277,7 +277,7 @@ def test_a_number_that_is_published_twice_is_caught_also_where_it_means_two_thin
     assert failing(noise) == {NoiseTest.REPEATS}
 
 
-def test_noise_that_is_copied_without_fitting_it_to_the_stretch_is_caught() -> None:
+def test_noise_that_is_copied_without_rescaling_is_caught() -> None:
     noise = simulate(steps=PLENTY)
     (copied,) = draw(rounded_gaussians, UNITS, [Fraction(0)])
     for precision in (UNITS, UNITS // 2):
@@ -297,12 +297,12 @@ def test_noise_that_is_shared_is_caught_with_two_increments(sampler: Weakness, q
 @pytest.mark.parametrize(
     ("queries", "groups", "before"),
     [
-        (20, 1, lambda query, group: (query, group)),  # the increment before it on the same path
-        (2, 20, lambda query, group: "the last"),  # the number before it, of whichever group and query
-        (2, 20, lambda query, group: group),  # the same group in the reveal before it
+        (20, 1, lambda query, group: (query, group)),  # depends on the previous increment of the same path
+        (2, 20, lambda query, group: "the last"),  # depends on the previous number, of any group and query
+        (2, 20, lambda query, group: group),  # depends on the same group in the previous reveal
     ],
 )
-def test_noise_that_follows_the_noise_before_is_caught(
+def test_noise_that_depends_on_earlier_noise_is_caught(
     queries: int, groups: int, before: Callable[[str, int], object]
 ) -> None:
     noise, last, known = NoiseTestSuite(), dict[object, int](), truths(queries, groups)
@@ -325,7 +325,7 @@ def test_noise_that_is_not_gaussian_is_caught() -> None:
     assert NoiseTest.SHAPE in failing(simulate(even, 1500))
 
 
-def test_one_increment_out_of_place_is_caught_among_many() -> None:
+def test_one_outlier_is_caught_among_many() -> None:
     noise = simulate(steps=PLENTY)
     noise.add("odd", UNITS, [Fraction(0)], draw(rounded_gaussians, UNITS, [Fraction(15)]))
     assert NoiseTest.OUTLIERS in failing(noise)
@@ -343,24 +343,24 @@ def test_a_grid_of_any_kind_is_caught_with_two_increments(grid: int, of_noise: b
 
 
 def float_normals(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
-    """Draw standard normal numbers in floating point, and be exact from there on."""
+    """Draw standard normal numbers in floating point, and compute exactly from there on."""
     return [round(mean + Fraction(random.gauss()) * isqrt(int(variance))) for mean in means]
 
 
 def binary_normals(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
-    """Draw standard normal numbers with thirty binary digits behind the point."""
+    """Draw standard normal numbers with thirty binary places."""
     return [round(mean + Fraction(round(random.gauss() * 2**30), 2**30) * isqrt(int(variance))) for mean in means]
 
 
 def decimal_normals(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
-    """Draw standard normal numbers with nine digits behind the point."""
+    """Draw standard normal numbers with nine decimal places."""
     return [round(mean + Fraction(f"{random.gauss():.9f}") * isqrt(int(variance))) for mean in means]
 
 
 @pytest.mark.parametrize(
     ("sampler", "increments"), [(binary_normals, 4), (decimal_normals, 4), (float_normals, PLENTY)]
 )
-def test_coarse_noise_is_caught_also_where_no_two_stretches_are_alike(sampler: Weakness, increments: int) -> None:
+def test_coarse_noise_is_caught_even_if_all_stretches_differ(sampler: Weakness, increments: int) -> None:
     precisions = [UNITS // 40 + random.randrange(UNITS // 100) for _ in range(1000)]
     assert NoiseTest.GRID in failing(simulate(sampler, increments, precisions=precisions))
 
@@ -372,7 +372,7 @@ def test_digits_that_are_always_the_same_are_caught() -> None:
     assert digits.p_value() < FALSE_ALARM
 
 
-def test_a_last_digit_that_comes_too_often_is_caught() -> None:
+def test_a_last_digit_that_is_too_frequent_is_caught() -> None:
     digits = LastDigitTest(2, 10)
     for _ in range(3000):
         digits.add(random.randrange(10**16) * 10 + random.choice((*range(10), 3)), 1e17)
@@ -382,7 +382,7 @@ def test_a_last_digit_that_comes_too_often_is_caught() -> None:
 # Many increments, and extreme ones.
 
 
-def test_repeats_are_found_with_little_memory() -> None:
+def test_duplicates_are_found_with_little_memory() -> None:
     duplicates = DuplicateTest(cell=2**34, limit=500)
     values = [random.getrandbits(62) for _ in range(5000)]
     for value in values:
@@ -394,7 +394,7 @@ def test_repeats_are_found_with_little_memory() -> None:
     assert duplicates.p_value() < 1e-20
 
 
-def test_one_number_over_and_over_needs_no_memory_and_is_remembered() -> None:
+def test_one_number_many_times_needs_no_memory_and_is_caught() -> None:
     duplicates = DuplicateTest(cell=2**4, limit=100)
     for _ in range(1000):
         duplicates.add(0, 0.5, 1e-17)
@@ -402,7 +402,7 @@ def test_one_number_over_and_over_needs_no_memory_and_is_remembered() -> None:
     assert duplicates.p_value() < 1e-9
 
 
-def test_a_repeat_is_remembered_when_its_numbers_are_forgotten() -> None:
+def test_a_duplicate_is_remembered_after_its_numbers_are_dropped() -> None:
     duplicates = DuplicateTest(cell=2**34, limit=100)
     for value in [7, 7, *(random.getrandbits(62) for _ in range(5000))]:
         duplicates.add(value, 2, 2**-62)
@@ -418,10 +418,10 @@ def test_any_number_can_be_published(increment: int) -> None:
     assert failing(noise)
 
 
-# What is told.
+# What is disclosed.
 
 
-def test_p_values_are_told_as_powers_of_ten_that_are_no_smaller() -> None:
+def test_p_values_are_disclosed_rounded_up_to_powers_of_ten() -> None:
     noise = simulate(steps=ENOUGH_TO_TELL)
     exact = noise.exact_p_values()
     for outcome in noise.outcomes():
@@ -429,7 +429,7 @@ def test_p_values_are_told_as_powers_of_ten_that_are_no_smaller() -> None:
         assert log10(outcome.p_value) == pytest.approx(round(log10(outcome.p_value)))
 
 
-def test_of_few_increments_nothing_is_told_unless_it_is_wrong() -> None:
+def test_with_few_increments_only_failures_are_disclosed() -> None:
     # With the p-value of one increment, anyone could compute the true answer, up to a sign.
     noise = NoiseTestSuite()
     (published,) = draw(rounded_gaussians, UNITS, [Fraction(3)])
@@ -440,5 +440,5 @@ def test_of_few_increments_nothing_is_told_unless_it_is_wrong() -> None:
     assert wrong[NoiseTest.FORGOTTEN] < noise_tests.FALSE_ALARM
 
 
-def test_without_increments_nothing_is_said() -> None:
+def test_without_increments_there_are_no_outcomes() -> None:
     assert NoiseTestSuite().outcomes() == []

@@ -1,4 +1,4 @@
-"""Ledgers that went through reorganisations and crashes pass; and a chain may change its mind while it is audited."""
+"""Ledgers that went through reorganisations and crashes pass, even if the chain is reorganised during the audit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def audited(scene: Scene) -> Report:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_faults_leave_a_ledger_that_passes(seed: int, stage: Stage) -> None:
-    """Real workers, killed and started again, on a chain that is reorganised under them."""
+    """Real workers are killed and restarted on a chain that is reorganised."""
     schedule = replace(Schedule.of(seed), forgets=False)
     with stage.scene() as scene:
         Player(scene).play(schedule)
@@ -47,13 +47,13 @@ def test_random_faults_leave_a_ledger_that_passes(seed: int, stage: Stage) -> No
         assert report.spent == scene.contract.spent()
 
 
-def test_the_schedules_have_all_faults() -> None:
-    """Else they would show too little."""
+def test_the_schedules_contain_all_faults() -> None:
+    """Otherwise they would test too little."""
     assert {move.name for seed in SEEDS for move in Schedule.of(seed).moves} >= FAULTS
 
 
 def test_a_worker_killed_at_each_of_its_steps_leaves_a_ledger_that_passes(stage: Stage) -> None:
-    """Also right after the kill, when more is bought than revealed."""
+    """Also immediately after the kill, when more is bought than revealed."""
     with stage.scene() as scene:
         for number, moment in enumerate(MOMENTS, 1):
             scene.buy(0, Fraction(number, 16))
@@ -68,21 +68,21 @@ def test_a_worker_killed_at_each_of_its_steps_leaves_a_ledger_that_passes(stage:
     assert 1 <= report.reveals <= len(MOMENTS)
 
 
-# Reorganised while it is audited.
+# Reorganisations during an audit.
 
 
 def drop_and_replace(ledger: LedgerUnderTest) -> None:
-    """Put empty blocks in the place of the last two, as two miners at once would."""
+    """Replace the last two blocks by empty ones, as two simultaneous miners could."""
     ledger.rpc.call("anvil_reorg", 2, [])
 
 
 def take_back(ledger: LedgerUnderTest) -> None:
-    """Let the chain be shorter than it was."""
+    """Make the chain shorter."""
     ledger.rpc.call("anvil_rollback", 2)
 
 
 def take_back_and_go_on(ledger: LedgerUnderTest) -> None:
-    """Let another history take the place of the last one, as long as it was."""
+    """Replace the last two blocks by another history of the same length."""
     ledger.rpc.call("anvil_rollback", 2)
     ledger.ask((OVER_60, "3/4"), (OVER_60, "1/8"))
     ledger.ask((OVER_60, "7/8"))
@@ -92,7 +92,7 @@ Reorganise = Callable[[LedgerUnderTest], None]
 WAYS = (drop_and_replace, take_back, take_back_and_go_on)
 
 
-class Restless(Rpc):
+class ReorganisingRpc(Rpc):
     """A connection to a chain that is reorganised before some exchanges."""
 
     moments: Sequence[int] = ()
@@ -100,15 +100,15 @@ class Restless(Rpc):
     reorganise: Callable[[], None]
 
     def batch(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
-        if Restless.exchanges in Restless.moments:
-            Restless.reorganise()
-        Restless.exchanges += 1
+        if ReorganisingRpc.exchanges in ReorganisingRpc.moments:
+            ReorganisingRpc.reorganise()
+        ReorganisingRpc.exchanges += 1
         return super().batch(calls)
 
 
 @pytest.fixture
-def lively(ledger: LedgerUnderTest) -> LedgerUnderTest:
-    """A ledger whose last two blocks matter."""
+def used_ledger(ledger: LedgerUnderTest) -> LedgerUnderTest:
+    """A ledger whose last two blocks contain a request and its answer."""
     ledger.publish()
     ledger.register(*NAMES.values())
     ledger.ask((OVER_60, "1/4"))
@@ -120,37 +120,43 @@ def disturbed(
     ledger: LedgerUnderTest, monkeypatch: pytest.MonkeyPatch, reorganise: Reorganise, moments: Sequence[int], **how: Any
 ) -> Report:
     """Audit while the chain is reorganised before some exchanges."""
-    Restless.moments, Restless.exchanges, Restless.reorganise = moments, 0, staticmethod(lambda: reorganise(ledger))
+    ReorganisingRpc.moments, ReorganisingRpc.exchanges, ReorganisingRpc.reorganise = (
+        moments,
+        0,
+        staticmethod(lambda: reorganise(ledger)),
+    )
     with monkeypatch.context() as patch:
-        patch.setattr(audited_chain, "Rpc", Restless)
+        patch.setattr(audited_chain, "Rpc", ReorganisingRpc)
         return audit(ledger.ledger_file, rpc=ledger.rpc.url, **how)
 
 
 def exchanges_of_an_audit(ledger: LedgerUnderTest, monkeypatch: pytest.MonkeyPatch) -> int:
     disturbed(ledger, monkeypatch, drop_and_replace, [])
-    return Restless.exchanges
+    return ReorganisingRpc.exchanges
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.__name__))
 def test_a_chain_reorganised_during_an_audit_gives_a_report_of_one_history(
-    way: Reorganise, lively: LedgerUnderTest, monkeypatch: pytest.MonkeyPatch
+    way: Reorganise, used_ledger: LedgerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before each exchange with the node that there is."""
-    exchanges = exchanges_of_an_audit(lively, monkeypatch)
+    """The reorganisation happens before each exchange with the node in turn."""
+    exchanges = exchanges_of_an_audit(used_ledger, monkeypatch)
     assert exchanges > 5
     for moment in range(exchanges):
-        lively.ask((OVER_60, "1/2"))
-        lively.ask((OVER_60, "5/8"))
-        report = disturbed(lively, monkeypatch, way, [moment])
+        used_ledger.ask((OVER_60, "1/2"))
+        used_ledger.ask((OVER_60, "5/8"))
+        report = disturbed(used_ledger, monkeypatch, way, [moment])
         assert report.passed, (moment, [str(finding) for finding in report.findings])
-        # The last exchange asks whether the chain is still the same: after it, all is told.
-        assert report == audit(lively.ledger_file, rpc=lively.rpc.url), moment
+        # The last exchange checks that the chain is still the same, so the report is final.
+        assert report == audit(used_ledger.ledger_file, rpc=used_ledger.rpc.url), moment
         if way is take_back_and_go_on:
-            lively.rpc.call("anvil_rollback", 2)
+            used_ledger.rpc.call("anvil_rollback", 2)
 
 
-def test_a_chain_that_never_rests_is_not_judged(lively: LedgerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_that_is_always_reorganised_gets_no_verdict(
+    used_ledger: LedgerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for _ in range(10):
-        lively.rpc.call("anvil_mine", "0x1")
+        used_ledger.rpc.call("anvil_mine", "0x1")
     with pytest.raises(ChainUnreachable, match="reorganised during 3 attempts to audit it"):
-        disturbed(lively, monkeypatch, drop_and_replace, range(3, 1000))
+        disturbed(used_ledger, monkeypatch, drop_and_replace, range(3, 1000))

@@ -1,4 +1,4 @@
-"""The tests of all noise together: their laws are those of scipy, and honest noise in any order passes at the stated rate.
+"""The tests of residuals: their distributions match scipy's, and honest residuals pass in any order at the stated rate.
 
 Each statistical check here has a false-alarm rate of 1e-9, see calibrated.py.
 """
@@ -47,18 +47,18 @@ TESTS: dict[str, Callable[[Residuals], float]] = {
 
 
 @pytest.mark.parametrize(
-    ("shape", "lives"), [((3, 2, 4), 400), ((2, 20, 3), 200), ((5, 4, 20), 100), ((1, 1, 200), 100)]
+    ("shape", "ledgers"), [((3, 2, 4), 400), ((2, 20, 3), 200), ((5, 4, 20), 100), ((1, 1, 200), 100)]
 )
-def test_p_values_of_honest_ledgers_are_not_too_small(shape: tuple[int, int, int], lives: int) -> None:
+def test_p_values_of_honest_ledgers_are_not_too_small(shape: tuple[int, int, int], ledgers: int) -> None:
     rng = np.random.default_rng()
-    found = [[test(noise) for test in TESTS.values()] for noise in (ledger(*shape, rng) for _ in range(lives))]
+    found = [[test(noise) for test in TESTS.values()] for noise in (ledger(*shape, rng) for _ in range(ledgers))]
     for name, values in zip(TESTS, zip(*found, strict=True), strict=True):
         for level in (0.3, 0.1, 0.01):
             below = sum(p_value <= level for p_value in values)
-            assert stats.binomtest(below, lives, level, alternative="greater").pvalue > FALSE_ALARM, name
+            assert stats.binomtest(below, ledgers, level, alternative="greater").pvalue > FALSE_ALARM, name
 
 
-def test_the_law_of_a_cosine_is_bounded_and_closely() -> None:
+def test_the_bound_on_a_cosine_holds_and_is_tight() -> None:
     for length in (6, 20, 300):
         for level in (1e-3, 1e-9, 1e-15):
             cosine = float(stats.beta.isf(level, 0.5, (length - 1) / 2))
@@ -66,20 +66,20 @@ def test_the_law_of_a_cosine_is_bounded_and_closely() -> None:
             assert level * (1 - 1e-6) <= bound <= 1.5 * level
 
 
-def test_ranks_have_the_law_of_order_statistics() -> None:
+def test_order_statistics_have_the_right_distribution() -> None:
     rng = np.random.default_rng()
     found = [order_statistics_test(rng.random(50), lambda chance: chance) for _ in range(1000)]
     below = sum(p_value <= 0.1 for p_value in found)
     assert stats.binomtest(below, 1000, 0.1, alternative="greater").pvalue > FALSE_ALARM
-    assert stats.binomtest(below, 1000, 0.03, alternative="less").pvalue > FALSE_ALARM  # not far too large either
-    # Nothing beyond three deviations among ten thousand numbers: 27 are expected.
+    assert stats.binomtest(below, 1000, 0.03, alternative="less").pvalue > FALSE_ALARM  # nor far too large
+    # Of ten thousand numbers none is beyond three standard deviations; 27 are expected.
     cut = np.linspace(0, 1, 10_001)[1:] * p_values.normal_within(3)
     assert order_statistics_test(1 - cut, lambda chance: chance) < 1e-9
 
 
 @pytest.mark.parametrize("lag", [1, 2, 7, 100, 777])
 @pytest.mark.parametrize("rho", [0.8, -0.8])
-def test_noise_that_follows_older_noise_is_seen_at_any_distance(lag: int, rho: float) -> None:
+def test_autocorrelation_is_detected_at_any_lag(lag: int, rho: float) -> None:
     noise = np.random.default_rng(lag).standard_normal(1200)
     assert autocorrelation_test([noise]) > 1e-6
     for place in range(lag, len(noise)):
@@ -87,7 +87,7 @@ def test_noise_that_follows_older_noise_is_seen_at_any_distance(lag: int, rho: f
     assert autocorrelation_test([noise]) < 1e-8
 
 
-def test_distances_are_added_up_over_lists_that_are_short() -> None:
+def test_autocorrelation_is_pooled_over_short_lists() -> None:
     rng = np.random.default_rng(3)
     lists = [rng.standard_normal(8) for _ in range(100)]
     assert autocorrelation_test(lists) > 1e-6
@@ -96,7 +96,7 @@ def test_distances_are_added_up_over_lists_that_are_short() -> None:
     assert autocorrelation_test(lists) < 1e-8
 
 
-def test_rows_of_different_lengths_are_compared_place_by_place() -> None:
+def test_rows_of_different_lengths_are_compared_column_by_column() -> None:
     rng = np.random.default_rng(4)
     rows = [rng.standard_normal(3 + number % 5) for number in range(300)]
     assert ragged_autocorrelation_test(rows) > 1e-6
@@ -108,14 +108,14 @@ def test_rows_of_different_lengths_are_compared_place_by_place() -> None:
 
 @pytest.mark.parametrize("shift", [0, 5, -11])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_two_of_many_lists_that_go_together_are_seen_at_any_shift(shift: int, sign: int) -> None:
+def test_two_correlated_lists_among_many_are_detected_at_any_shift(shift: int, sign: int) -> None:
     lists = list(np.random.default_rng(5).standard_normal((40, 40)))
     assert CrossCorrelationTest(lists).p_value() > 1e-6
     lists[31] = sign * np.roll(lists[8], shift) * 0.995 + 0.1 * lists[31]
     assert CrossCorrelationTest(lists).p_value() < 1e-8
 
 
-def test_lists_of_many_lengths_are_compared_as_far_as_both_go() -> None:
+def test_lists_of_different_lengths_are_compared_up_to_the_shorter_one() -> None:
     rng = np.random.default_rng(6)
     lists = [rng.standard_normal(50 + number) for number in range(60)]
     assert CrossCorrelationTest(lists).p_value() > 1e-6
@@ -123,7 +123,7 @@ def test_lists_of_many_lengths_are_compared_as_far_as_both_go() -> None:
     assert CrossCorrelationTest(lists).p_value() < 1e-8
 
 
-def test_too_many_pairs_are_compared_as_they_are_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_pairs_are_compared_unshifted_and_reported_as_incomplete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cross_correlation, "_SHIFTED", 1000)
     lists = list(np.random.default_rng(7).standard_normal((30, 40)))
     lists[20] = -lists[4] + 0.1 * lists[20]
@@ -133,7 +133,7 @@ def test_too_many_pairs_are_compared_as_they_are_and_that_is_said(monkeypatch: p
     assert CrossCorrelationTest(lists[:1]).is_complete
 
 
-def test_a_mixture_of_lists_is_seen_which_no_pair_shows() -> None:
+def test_linear_dependence_is_detected_that_no_pair_shows() -> None:
     rng = np.random.default_rng(8)
     lists = list(rng.standard_normal((6, 40)))
     assert linear_dependence_test(lists) > 1e-6
@@ -141,21 +141,21 @@ def test_a_mixture_of_lists_is_seen_which_no_pair_shows() -> None:
     assert linear_dependence_test(lists) < 1e-8
 
 
-def test_sums_without_noise_are_seen_for_any_number_of_groups() -> None:
+def test_sums_without_noise_are_detected() -> None:
     rows = list(np.random.default_rng(9).standard_normal((30, 7)))
     assert list_sum_test(rows) > 1e-6
     assert list_sum_test([row - 0.9 * row.mean() for row in rows]) < 1e-8
 
 
 @pytest.mark.parametrize("start", [0, 300, 901])
-def test_a_weak_time_is_seen_wherever_it_is(start: int) -> None:
+def test_a_period_of_weak_noise_is_detected_anywhere(start: int) -> None:
     noise = np.random.default_rng(10).standard_normal(1000)
     assert block_test(noise) > 1e-6
     noise[start : start + 60] *= 0.1
     assert block_test(noise) < 1e-8
 
 
-def test_near_copies_of_any_earlier_vector_are_seen() -> None:
+def test_near_copies_of_any_earlier_vector_are_detected() -> None:
     rng = np.random.default_rng(11)
     vectors = list(rng.standard_normal((200, 4)))
     assert nearest_neighbour_test(vectors) > 1e-6
@@ -164,7 +164,7 @@ def test_near_copies_of_any_earlier_vector_are_seen() -> None:
     assert nearest_neighbour_test(vectors) < 1e-8
 
 
-def test_numbers_that_were_dealt_are_seen_and_drawn_ones_pass() -> None:
+def test_stratified_numbers_are_detected_and_independent_ones_pass() -> None:
     rng = np.random.default_rng(12)
     assert underdispersion_test(rng.random(5000)) > 1e-6
     assert underdispersion_test((np.arange(5000) + rng.random(5000)) / 5000) < 1e-8

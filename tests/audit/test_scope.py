@@ -1,4 +1,4 @@
-"""What a verdict says of what was checked, of what was not, and of what that would need."""
+"""The verdict says what was checked, what was not, and what would be required to check it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def report(scope: Scope, passed: bool = True) -> Report:
 
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("passed", [True, False])
-def test_no_verdict_is_without_its_limits(scope: Scope, passed: bool) -> None:
+def test_every_verdict_states_its_limits(scope: Scope, passed: bool) -> None:
     verdict = report(scope, passed).verdict
     assert verdict.startswith(
         "CHECKED, no problem found: every price" if passed else "1 PROBLEM FOUND. First problem: price"
@@ -51,7 +51,7 @@ def test_with_the_data_the_verdict_says_how_much_noise_was_tested() -> None:
     assert "correlations of all queries and groups at every shift" in report(PARTLY).verdict
 
 
-def test_what_was_looked_at_is_not_said_to_be_in_order_where_it_is_not() -> None:
+def test_a_verdict_with_a_problem_does_not_say_that_there_is_none() -> None:
     found = report(INSIDE)
     found.check(Rule.NOISE, False, "The noise is biased to one side.")
     assert "no problem found" not in found.verdict

@@ -1,4 +1,4 @@
-"""The audit on the custodian's side, on real ledgers: honest ones pass, and each dishonest worker is caught."""
+"""The audit with the custodian's data, on real ledgers: honest ones pass, and each dishonest worker is caught."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ from noiseledger.experiments.stage import census_stage
 
 @pytest.fixture(scope="module")
 def honest(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Custodian]:
-    """A ledger with an honest worker; tests leave it as it is."""
+    """A ledger with an honest worker; tests do not change it."""
     with Custodian.publish(url, tmp_path_factory.mktemp("honest")) as custodian:
         custodian.run(steps=2)
         yield custodian
 
 
 def audit_custodian(custodian: Custodian, **files: Path) -> Report:
-    """Audit a ledger on its custodian's side."""
+    """Audit a ledger with its custodian's data."""
     return audit_files(custodian, {"catalogue": custodian.catalogue.file, **files})
 
 
@@ -74,7 +74,7 @@ def audit_files(custodian: Custodian, files: Mapping[str, Path]) -> Report:
 
 
 def everything(report: Report) -> str:
-    """Return all that anyone can see of a report."""
+    """Return everything that a report discloses."""
     return "\n".join([json.dumps(describe_report(report)), html_report([report], None), repr(report)])
 
 
@@ -89,7 +89,7 @@ def test_an_honest_census_with_the_real_worker_passes() -> None:
     assert len(report.p_values) == len(NoiseTest)
 
 
-def test_an_honest_ledger_is_checked_from_outside_and_inside(honest: Custodian) -> None:
+def test_an_honest_ledger_passes_with_and_without_the_data(honest: Custodian) -> None:
     report, outside = audit_custodian(honest), audit(honest.ledger_file, rpc=honest.rpc.url)
     assert report.passed, report.verdict
     assert {rule: report.checked[rule] for rule in outside.checked} == dict(outside.checked)
@@ -131,7 +131,7 @@ def test_an_honest_ledger_is_checked_from_outside_and_inside(honest: Custodian) 
 def test_a_dishonest_worker_is_caught(weakness: Callable[[], Weakness], words: str, url: str, tmp_path: Path) -> None:
     with Custodian.publish(url, tmp_path) as custodian:
         custodian.run(weakness(), steps=2)
-        assert audit(custodian.ledger_file, rpc=url).passed  # the public cannot know
+        assert audit(custodian.ledger_file, rpc=url).passed  # the chain alone does not show it
         report = audit_custodian(custodian)
     assert set(report.broken) == {Rule.NOISE}
     assert any(words in finding.sentence for finding in report.findings)
@@ -173,7 +173,7 @@ def test_before_anything_is_revealed_the_commitment_is_opened(url: str, tmp_path
 # The commitment.
 
 
-def test_the_commitment_is_that_of_the_custodian(honest: Custodian) -> None:
+def test_the_commitment_matches_the_custodians(honest: Custodian) -> None:
     identity = honest.custody.identity_file.read_text()
     with closing(honest.custody.journal(None)) as journal, closing(honest.catalogue.open()) as source:
         journal_digest = sha256(bytes.fromhex(identity)).digest()
@@ -181,7 +181,7 @@ def test_the_commitment_is_that_of_the_custodian(honest: Custodian) -> None:
         assert ours == commitment(honest.data, journal) == honest.contract.terms().commitment
 
 
-def test_the_data_may_be_elsewhere(honest: Custodian, tmp_path: Path) -> None:
+def test_the_data_may_be_in_another_file(honest: Custodian, tmp_path: Path) -> None:
     copy = tmp_path / "copy.csv"
     lines = (honest.catalogue.file.parent / "people.csv").read_text().splitlines()
     copy.write_text("\n".join([lines[0], *reversed(lines[1:])]))  # the order of the records does not matter
@@ -231,8 +231,8 @@ def test_what_the_ledger_was_not_published_with_does_not_open_the_commitment(
 
 
 @pytest.mark.parametrize(("rows", "passed"), [(1, True), (1000, False)])
-def test_a_ledger_for_more_records_than_there_are_is_wrong(rows: int, passed: bool) -> None:
-    # With more of them, shares and means would get less noise than one person needs.
+def test_a_ledger_for_more_records_than_there_are_is_a_problem(rows: int, passed: bool) -> None:
+    # With too many rows, shares and means would get less noise than one person's privacy requires.
     dataset = Dataset(Table([{"age": 61}], {"age": "number"}), bytes(32), bytes(32))
     observer, report = DataObserver(dataset), Report("0x", 1)
     terms = wire.Terms(dataset.commitment(), rows, True, True, False, 1, 1, 1)
@@ -243,7 +243,7 @@ def test_a_ledger_for_more_records_than_there_are_is_wrong(rows: int, passed: bo
 
 
 @pytest.mark.parametrize("sensitivity", [None, Fraction(0)])
-def test_an_answer_to_a_query_without_a_sensitivity_is_wrong_and_ends_no_audit(sensitivity: Fraction | None) -> None:
+def test_an_answer_to_a_query_without_a_sensitivity_is_a_problem_and_not_an_error(sensitivity: Fraction | None) -> None:
     dataset = Dataset(Table([{"age": 61}], {"age": "number"}), bytes(32), bytes(32))
     observer, report, query = DataObserver(dataset), Report("0x", 1), Query.share("age > 60")
     terms = wire.Terms(dataset.commitment(), 1, True, True, False, 1, 1, 1)
@@ -275,7 +275,7 @@ def test_data_that_changes_while_it_is_read_is_refused() -> None:
             dataset.commitment()
 
 
-# What is missing.
+# Missing files.
 
 
 @pytest.mark.parametrize("option", ["catalogue", "secret", "data"])
@@ -285,7 +285,7 @@ def test_a_file_that_is_not_there_is_named(option: str, honest: Custodian, tmp_p
         audit_files(honest, files)
 
 
-def test_a_custody_without_the_identity_is_told_so(honest: Custodian, tmp_path: Path) -> None:
+def test_a_missing_journal_identity_is_named(honest: Custodian, tmp_path: Path) -> None:
     catalogue = tmp_path / "people.toml"
     catalogue.write_text(honest.catalogue.file.read_text())
     secret = private(tmp_path / "secret", honest.custody.secret_file.read_text())
@@ -297,7 +297,7 @@ def test_a_custody_without_the_identity_is_told_so(honest: Custodian, tmp_path: 
     assert "c0ffee" not in str(caught.value)
 
 
-# Nothing private is told.
+# Nothing private is disclosed.
 
 
 def numbers(text: str) -> set[str]:
@@ -305,7 +305,7 @@ def numbers(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("weakness", [None, no_noise, half_the_noise, flattering])
-def test_no_true_answer_noise_or_secret_is_told(
+def test_no_true_answer_noise_or_secret_is_disclosed(
     weakness: Callable[[], Weakness] | None, url: str, tmp_path: Path
 ) -> None:
     with Custodian.publish(url, tmp_path) as custodian:
@@ -318,7 +318,7 @@ def test_no_true_answer_noise_or_secret_is_told(
     told = " ".join([report.verdict, *(finding.sentence for finding in report.findings), *report.notes])
     for query in queries:
         told = told.replace(str(query), "").replace(query.identifier[:12], "")
-    # The number of requests, tests, increments, findings and audits, and powers of ten: no other numbers are to be read.
+    # Only the numbers of requests, tests, increments, findings and audits may appear, and powers of ten.
     allowed = {
         "5",
         "14",
@@ -334,20 +334,20 @@ def test_no_true_answer_noise_or_secret_is_told(
     assert not totals & numbers(seen)
 
 
-#: So long that no hash in a report has it by chance.
+#: So long that no hash in a report contains it by chance.
 AMOUNT = 4_711_471_147_114_711
 
 
-class Loud(Table):
-    """An engine whose failures quote values."""
+class QuotingErrors(Table):
+    """An engine whose error messages quote values."""
 
     def totals(self, query: Query) -> Sequence[int]:
         raise DataMismatch(f"The column income has the value {AMOUNT}.")
 
 
-def test_what_an_engine_says_of_the_data_is_not_told(honest: Custodian, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_in_an_engines_errors_are_not_disclosed(honest: Custodian, monkeypatch: pytest.MonkeyPatch) -> None:
     def opened(_: object, reading: Reading) -> Source:
-        return Loud(Table.read_csv(honest.catalogue.file.parent / "people.csv", reading).records(), reading)
+        return QuotingErrors(Table.read_csv(honest.catalogue.file.parent / "people.csv", reading).records(), reading)
 
     monkeypatch.setattr("noiseledger.data.location.Location.open", opened)
     report = audit_custodian(honest)
