@@ -104,7 +104,7 @@ def test_an_honest_ledger_passes_with_and_without_the_data(honest: Custodian) ->
         "your own node",
     ]
     assert (
-        "NOT CHECKED: cheating with the noise that is too rare or too slight to show in this many numbers"
+        "NOT CHECKED: any cheating with the noise, if it is too rare or too slight to show in this many numbers"
         in report.verdict
     )
 

@@ -75,7 +75,7 @@ class Finding:
     def __str__(self) -> str:
         """Return the rule, the problem, and its block and transaction."""
         where = "" if self.block is None else f" (block {self.block}, transaction {self.transaction})"
-        return f"{self.rule}: {self.sentence}{where}"
+        return f"{self.rule}: {self.sentence.rstrip('.')}{where}."
 
 
 @dataclass

@@ -71,7 +71,7 @@ class Scope:
 
 
 _TOO_FEW = "all but the grossest cheating with the noise, because so few numbers are published"
-_TOO_SLIGHT = "cheating with the noise that is too rare or too slight to show in this many numbers"
+_TOO_SLIGHT = "any cheating with the noise, if it is too rare or too slight to show in this many numbers"
 _TOO_MANY = "correlations of all queries and groups at every shift, because there are too many"
 #: What no published number can show.
 _NEVER = (
