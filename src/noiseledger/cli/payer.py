@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 RpcOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--rpc", help="The endpoint of a chain, or several with commas; without it, a development node is started."
+        "--rpc", help="URL of the chain's endpoint, or several separated by commas. Default: start a development node."
     ),
 ]
 PayerOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--key", help="Keystore of the key that pays with --rpc; else NOISELEDGER_KEY.")
+    Path | None, typer.Option("--key", help="With --rpc: keystore of the key that pays. Default: NOISELEDGER_KEY.")
 ]
 HeadOption: TypeAlias = Annotated[
-    str, typer.Option(help="With --rpc: what the worker takes for final: finalized, safe, latest, latest-3.")
+    str,
+    typer.Option(help="With --rpc: the block that the worker treats as final: finalized, safe, latest, or latest-3."),
 ]
 
 
