@@ -44,7 +44,7 @@ def lowers_a_ceiling_in_secret(cage: Cage) -> str:
 
 @beast(Rule.ALLOWANCE, "0.25 more than was allowed", Rule.STATE, Rule.BYTECODE)
 def ignores_allowances(cage: Cage) -> str:
-    cage.with_terms(invites=True)
+    cage.with_terms(requires_allowance=True)
     cage.publish([("    if TERMS.invites:\n", "    if TERMS.invites and msg.sender != self.custodian:\n")])
     cage.register(OVER_60, TOWNS)
     cage.as_(CUSTODIAN).allow(CUSTODIAN.address, Fraction(1, 4))
@@ -54,7 +54,7 @@ def ignores_allowances(cage: Cage) -> str:
 @beast(Rule.ALLOWANCE, "0.5 more than was allowed", Rule.STATE)
 def has_an_allowance_from_birth(cage: Cage) -> str:
     """Nothing but the constructor is altered, so the code is that of the published contract."""
-    cage.with_terms(invites=True)
+    cage.with_terms(requires_allowance=True)
     birth = f"    self.allowance[{ANALYST.address}] = {units('1')}\n"
     cage.publish([(PUBLISHED, birth + PUBLISHED)])
     cage.register(OVER_60, TOWNS)

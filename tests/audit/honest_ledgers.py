@@ -59,14 +59,14 @@ class Life:
             epsilon=Fraction(epsilon),
             delta=Fraction(delta),
             reuses=dice.random() < 0.7,
-            invites=dice.random() < 0.4,
+            requires_allowance=dice.random() < 0.4,
         )
 
     def live(self) -> Cage:
         """Live it, and return where."""
         self.cage.publish()
         self.register()
-        for _ in range(4 if self.cage.terms.invites else 1):
+        for _ in range(4 if self.cage.terms.requires_allowance else 1):
             self.allow()
         moves = [self.ask] * 8 + [self.reveal] * 5 + [self.register, self.allow, self.pause, self.appoint]
         moves += [self.hand_over] * 2

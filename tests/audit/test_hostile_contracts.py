@@ -50,7 +50,7 @@ def log(topics: Sequence[bytes], data: bytes, block: int = 1, index: int = 0) ->
 
 
 def published(block: int = 1, *, invites: bool = False) -> dict[str, Any]:
-    terms = replace(TERMS, invites=invites).encode()
+    terms = replace(TERMS, requires_allowance=invites).encode()
     return log([PUBLISHED], encode([TERMS_TYPE, "address", "address"], [terms, ADDRESS, WORKER.address]), block)
 
 
@@ -183,7 +183,7 @@ def test_terms_are_eight_words_and_three_of_them_true_or_false(flag: int, extra:
     told = encode([TERMS_TYPE], [TERMS.encode()])
     told = told[:128] + words(flag) + told[160:] + extra
     check_state(report, AnswersAnything(["0x" + told.hex()]), Head(1, "0x"), replay)
-    assert (report.broken[Rule.TERMS] == 0) == (flag == TERMS.invites and not extra)
+    assert (report.broken[Rule.TERMS] == 0) == (flag == TERMS.requires_allowance and not extra)
 
 
 def test_what_analysts_write_cannot_make_a_ledger_look_dishonest(cage: Cage) -> None:

@@ -38,7 +38,7 @@ from noiseledger.audit.inside import Dataset, Insider, audit_inside
 from noiseledger.audit.plausible import Test
 from noiseledger.audit.shapes import describe_report, html_report
 from noiseledger.client import Ask, connect
-from noiseledger.core.condition import Row
+from noiseledger.core.filters.condition import Row
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.query import Query
 from noiseledger.custodian.custody import commitment
