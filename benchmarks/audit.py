@@ -30,7 +30,7 @@ def _measure(space: Workspace) -> list[Row]:
     rows: list[Row] = []
     with chain() as rpc:
         budget, promise = precision_for(_EPSILON, _DELTA), (_EPSILON, _DELTA)
-        terms = Terms(sha256(b"data").digest(), Population.replace(_ROWS), budget, *promise, invites=False)
+        terms = Terms(sha256(b"data").digest(), Population.replace(_ROWS), budget, *promise, requires_allowance=False)
         shop = Shop(rpc, terms=terms)
         names = shop.register_all([query.canonical for query in _QUERIES], 1, _ROWS)
         grown = _growing(shop, names)

@@ -72,7 +72,13 @@ PARTS = (
     Part(("core/query.py", "core/groups.py"), (*unit("query", "table", "catalogue", "sensitivity"), _LOCAL)),
     Part(("core/access.py",), unit("catalogue")),
     Part(
-        ("core/condition.py", "core/filter.py", "core/_cells.py", "core/_diagram.py", "core/canonical.py"),
+        (
+            "core/filters/condition.py",
+            "core/filters/filter.py",
+            "core/filters/cells.py",
+            "core/filters/diagram.py",
+            "core/filters/canonical.py",
+        ),
         (*unit("filter", "table"), "tests/property/test_filter_dates.py", "tests/property/test_filter_canonical.py"),
     ),
     Part(
@@ -80,7 +86,14 @@ PARTS = (
         (*unit("catalogue", "public_parts"), _REFUSED),
     ),
     Part(
-        ("data/commitment.py", "data/merkle.py", "data/record.py"),
+        (
+            "data/commitment/commitment.py",
+            "data/commitment/proof.py",
+            "data/commitment/secret.py",
+            "data/commitment/hashes.py",
+            "data/commitment/merkle.py",
+            "data/record.py",
+        ),
         unit("commitment", "commitment_form", "merkle", "record_text"),
     ),
     Part(("data/fingerprint.py", "data/pinned.py"), unit("pinned", "bound_ledger", "table")),

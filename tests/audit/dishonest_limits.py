@@ -44,7 +44,7 @@ def lowers_a_ceiling_in_secret(ledger: LedgerUnderTest) -> str:
 
 @dishonest(Rule.ALLOWANCE, "exceeds their allowance by 0.25", Rule.STATE, Rule.BYTECODE)
 def ignores_allowances(ledger: LedgerUnderTest) -> str:
-    ledger.with_terms(invites=True)
+    ledger.with_terms(requires_allowance=True)
     ledger.publish([("    if TERMS.invites:\n", "    if TERMS.invites and msg.sender != self.custodian:\n")])
     ledger.register(OVER_60, TOWNS)
     ledger.as_(CUSTODIAN).allow(CUSTODIAN.address, Fraction(1, 4))
@@ -54,7 +54,7 @@ def ignores_allowances(ledger: LedgerUnderTest) -> str:
 @dishonest(Rule.ALLOWANCE, "exceeds their allowance by 0.5", Rule.STATE)
 def has_an_allowance_from_the_start(ledger: LedgerUnderTest) -> str:
     """Only the constructor is altered, so the code is the published contract's code."""
-    ledger.with_terms(invites=True)
+    ledger.with_terms(requires_allowance=True)
     birth = f"    self.allowance[{ANALYST.address}] = {units('1')}\n"
     ledger.publish([(PUBLISHED, birth + PUBLISHED)])
     ledger.register(OVER_60, TOWNS)

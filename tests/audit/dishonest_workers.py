@@ -25,7 +25,7 @@ from unittest.mock import patch
 
 from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender, node
 from noiseledger.core import path
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.query import Query
 from noiseledger.custodian import Custody, Worker

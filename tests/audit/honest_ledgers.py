@@ -59,14 +59,14 @@ class RandomLedger:
             epsilon=Fraction(epsilon),
             delta=Fraction(delta),
             reuses=rng.random() < 0.7,
-            invites=rng.random() < 0.4,
+            requires_allowance=rng.random() < 0.4,
         )
 
     def run(self) -> LedgerUnderTest:
         """Run the operations, and return the ledger."""
         self.ledger.publish()
         self.register()
-        for _ in range(4 if self.ledger.terms.invites else 1):
+        for _ in range(4 if self.ledger.terms.requires_allowance else 1):
             self.allow()
         moves = [self.ask] * 8 + [self.reveal] * 5 + [self.register, self.allow, self.pause, self.appoint]
         moves += [self.hand_over] * 2

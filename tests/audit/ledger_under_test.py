@@ -20,7 +20,7 @@ from noiseledger.core.sensitivity import Population, sensitivity
 
 CUSTODIAN, WORKER, ANALYST, OTHER = (Key.from_hex(key) for key in (*node.PLAY_KEYS, node.PLAY_ANALYSTS[1]))
 PROMISE = Fraction(8), Fraction(1, 10_000)
-TERMS = Terms(bytes(range(32)), Population.replace(2000), precision_for(*PROMISE), *PROMISE, invites=False)
+TERMS = Terms(bytes(range(32)), Population.replace(2000), precision_for(*PROMISE), *PROMISE, requires_allowance=False)
 OVER_60, TOWNS, OVER_30 = (
     Query.share("age > 60"),
     Query.counts_by("town", ["Jena", "Ulm"]),

@@ -49,8 +49,8 @@ def log(topics: Sequence[bytes], data: bytes, block: int = 1, index: int = 0) ->
     }
 
 
-def published(block: int = 1, *, invites: bool = False) -> dict[str, Any]:
-    terms = replace(TERMS, invites=invites).encode()
+def published(block: int = 1, *, requires_allowance: bool = False) -> dict[str, Any]:
+    terms = replace(TERMS, requires_allowance=requires_allowance).encode()
     return log([PUBLISHED], encode([TERMS_TYPE, "address", "address"], [terms, ADDRESS, WORKER.address]), block)
 
 
@@ -141,7 +141,7 @@ def test_analysts_of_free_requests_are_not_remembered() -> None:
     """Free requests need no allowance, so anyone can make any number of them; they must not fill the auditor's memory."""
     report = Report(ADDRESS, 1)
     replay = Replay(report)
-    replay.apply(wire.read_log(published(block=0, invites=True)))
+    replay.apply(wire.read_log(published(block=0, requires_allowance=True)))
     definition = encode(["uint256"] * 4 + ["string"], [1, 1, 2000, 0, OVER_60.canonical])
     query = bytes.fromhex(OVER_60.identifier)
     replay.apply(wire.read_log(log([REGISTERED, query], definition, index=0)))
@@ -185,7 +185,7 @@ def test_terms_are_eight_words_and_three_of_them_true_or_false(flag: int, extra:
     reported = encode([TERMS_TYPE], [TERMS.encode()])
     reported = reported[:128] + words(flag) + reported[160:] + extra
     check_state(report, ArbitraryReplies(["0x" + reported.hex()]), BlockReference(1, "0x"), replay)
-    assert (report.broken[Rule.TERMS] == 0) == (flag == TERMS.invites and not extra)
+    assert (report.broken[Rule.TERMS] == 0) == (flag == TERMS.requires_allowance and not extra)
 
 
 def test_what_analysts_write_cannot_make_a_ledger_look_dishonest(ledger: LedgerUnderTest) -> None:

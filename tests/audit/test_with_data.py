@@ -38,7 +38,7 @@ from noiseledger.audit.noise_tests import NoiseTest
 from noiseledger.audit.render import describe_report, html_report
 from noiseledger.audit.with_data import DataObserver, Dataset, audit_with_data
 from noiseledger.client import Ask, connect
-from noiseledger.core.condition import Row
+from noiseledger.core.filters.condition import Row
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.query import Query
 from noiseledger.custodian.custody import commitment

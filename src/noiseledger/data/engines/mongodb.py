@@ -21,7 +21,7 @@ from pymongo import MongoClient
 from pymongo.collection import Collection
 from pymongo.errors import PyMongoError
 
-from noiseledger.core.condition import Kind, Row
+from noiseledger.core.filters.condition import Kind, Row
 from noiseledger.core.query import Query
 from noiseledger.data.fingerprint import fingerprint_of
 from noiseledger.data.reading import Reading

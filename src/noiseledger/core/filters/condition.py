@@ -1,7 +1,7 @@
 """The tree of a filter: conditions on one record, with SQL's three-valued logic.
 
-Seven small frozen nodes. Data engines translate them; :mod:`noiseledger.core.filter` reads them from text and
-:mod:`noiseledger.core.canonical` decides when two trees mean the same. A node looks at one record only, and a
+Seven small frozen nodes. Data engines translate them; :mod:`noiseledger.core.filters.filter` reads them from text and
+:mod:`noiseledger.core.filters.canonical` decides when two trees mean the same. A node looks at one record only, and a
 comparison with a missing value is neither true nor false: its truth is ``None``.
 
 A node checks itself when it is made, so a tree built by hand is as safe as one read from text.

@@ -1,7 +1,7 @@
 """The canonical form of a filter: one text for each meaning, whatever the filter looked like.
 
-A filter is a function from the cells of its columns (:mod:`noiseledger.core._cells`) to "counted" or "not counted",
-and each such function has exactly one decision diagram (:mod:`noiseledger.core._diagram`). The text is written from the
+A filter is a function from the cells of its columns (:mod:`noiseledger.core.filters.cells`) to "counted" or "not counted",
+and each such function has exactly one decision diagram (:mod:`noiseledger.core.filters.diagram`). The text is written from the
 diagram alone and can be read back, so two filters have the same text if and only if they mean the same.
 
 Three-valued logic needs no third value here: NOT is pushed inwards by asking where an expression is *false* instead of
@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from noiseledger.core._cells import Column, Mask, all_of, any_of
-from noiseledger.core._diagram import FALSE, TRUE, Blocks, Diagram, Node, too_complex
-from noiseledger.core._sql import write
-from noiseledger.core.condition import Constant, Expression
+from noiseledger.core.filters.cells import Column, Mask, all_of, any_of
+from noiseledger.core.filters.condition import Constant, Expression
+from noiseledger.core.filters.diagram import FALSE, TRUE, Blocks, Diagram, Node, too_complex
+from noiseledger.core.filters.sql import write
 
 MAX_LENGTH = 4_000
 
@@ -27,7 +27,7 @@ def canonical_text(expression: Expression) -> str:
     """Return the one text of everything that means the same as ``expression``.
 
     >>> from fractions import Fraction
-    >>> from noiseledger.core.condition import Comparison, Or
+    >>> from noiseledger.core.filters.condition import Comparison, Or
     >>> canonical_text(Or((Comparison("age", ">", Fraction(60)), Comparison("age", "<=", Fraction(60)))))
     'age IS NOT NULL'
     """

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from noiseledger.core.condition import (
+from noiseledger.core.filters.condition import (
     And,
     Comparison,
     Constant,

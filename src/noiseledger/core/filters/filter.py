@@ -4,8 +4,8 @@ Why privacy holds: a filter is only ever evaluated record by record, so whether 
 record alone; and equal identifiers only for equal meaning means a noisy answer is never reused for a different
 question.
 
-The tree (:mod:`noiseledger.core.condition`) is for engines, the canonical text (:mod:`noiseledger.core.canonical`) for
-identifiers and for people.
+The tree (:mod:`noiseledger.core.filters.condition`) is for engines, the canonical text
+(:mod:`noiseledger.core.filters.canonical`) for identifiers and for people.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from noiseledger.core._diagram import too_complex
-from noiseledger.core._reader import read
-from noiseledger.core.canonical import canonical_text
-from noiseledger.core.condition import Expression, Kind, Row, column_kinds
+from noiseledger.core.filters.canonical import canonical_text
+from noiseledger.core.filters.condition import Expression, Kind, Row, column_kinds
+from noiseledger.core.filters.diagram import too_complex
+from noiseledger.core.filters.reader import read
 from noiseledger.errors import InvalidFilter
 
 

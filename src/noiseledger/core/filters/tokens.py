@@ -1,4 +1,4 @@
-"""The words and signs a filter may use; the first gate of :mod:`noiseledger.core.filter`.
+"""The words and signs a filter may use; the first gate of :mod:`noiseledger.core.filters.filter`.
 
 What SQL has beyond the subset never gets past here: comments, semicolons, ``==``, reserved words, odd kinds of white space.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from noiseledger.core._sql import KEYWORDS, RESERVED
+from noiseledger.core.filters.sql import KEYWORDS, RESERVED
 from noiseledger.errors import InvalidFilter
 
 # Each level takes a few stack frames, and Python allows a thousand in all.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias, cast
 import typer
 
 from noiseledger.cli.settings import LEDGER_VARIABLE, find_ledger
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput, NoiseledgerError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from noiseledger.client import Ask
 
 _HOW = "How accurate (one way)"
-WAYS = tuple(Wish.__annotations__)
+WAYS = tuple(Accuracy.__annotations__)
 _EXPECTED = f": expected {', '.join(WAYS)}"
 
 
@@ -83,14 +83,14 @@ AlsoOption: TypeAlias = Annotated[
 ]
 
 
-def read_asks(query: str, wish: Wish, also: Sequence[str] | None) -> list[Ask]:
+def read_asks(query: str, accuracy: Accuracy, also: Sequence[str] | None) -> list[Ask]:
     """Return all that is asked for, in order."""
     from noiseledger.client import Ask  # noqa: PLC0415 - takes a second
 
-    return [Ask(query, **wish), *(Ask(name, **words) for name, words in map(read_also, also or ()))]
+    return [Ask(query, **accuracy), *(Ask(name, **words) for name, words in map(read_also, also or ()))]
 
 
-def read_also(text: str) -> tuple[str, Wish]:
+def read_also(text: str) -> tuple[str, Accuracy]:
     """Read a request such as ``towns within=20``; a name with spaces goes into quotes.
 
     >>> read_also("towns within=20 confidence=0.9")
@@ -98,12 +98,12 @@ def read_also(text: str) -> tuple[str, Wish]:
     """
     try:
         name, *words = shlex.split(text)
-        wish = dict(word.split("=", 1) for word in words)
+        accuracy = dict(word.split("=", 1) for word in words)
     except ValueError:
         raise InvalidInput(f"--also {text!r} is not a request such as 'towns within=20'.") from None
-    for way in wish:
+    for way in accuracy:
         if way not in WAYS:
             raise InvalidInput(f"--also {text!r} has an unknown word {way!r}{did_you_mean(way, WAYS) or _EXPECTED}.")
-    if len(wish) < len(words):
+    if len(accuracy) < len(words):
         raise InvalidInput(f"--also {text!r} says something twice.")
-    return name, cast(Wish, wish)
+    return name, cast(Accuracy, accuracy)

@@ -20,10 +20,8 @@ from datetime import date
 from fractions import Fraction
 from typing import TypeAlias
 
-from noiseledger.core._sql import decimal, literal, write
-from noiseledger.core._tokens import Token, tokens_of
-from noiseledger.core.canonical import MAX_LENGTH
-from noiseledger.core.condition import (
+from noiseledger.core.filters.canonical import MAX_LENGTH
+from noiseledger.core.filters.condition import (
     And,
     Comparison,
     Constant,
@@ -35,6 +33,8 @@ from noiseledger.core.condition import (
     Or,
     Value,
 )
+from noiseledger.core.filters.sql import decimal, literal, write
+from noiseledger.core.filters.tokens import Token, tokens_of
 from noiseledger.core.numbers import MAX_DIGITS, exact
 from noiseledger.errors import InvalidFilter, InvalidInput
 

@@ -6,7 +6,7 @@ import re
 from datetime import date
 from fractions import Fraction
 
-from noiseledger.core.condition import (
+from noiseledger.core.filters.condition import (
     And,
     Comparison,
     Constant,

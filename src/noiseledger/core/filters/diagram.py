@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from typing import TypeAlias
 
-from noiseledger.core._cells import Column, Mask
-from noiseledger.core.condition import (
+from noiseledger.core.filters.cells import Column, Mask
+from noiseledger.core.filters.condition import (
     And,
     Comparison,
     Constant,
