@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from noiseledger.cli.elsewhere import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.cli.output import JsonOption, console, print_json, print_table
+from noiseledger.cli.payer import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.core.numbers import readable
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 
 if TYPE_CHECKING:
     from noiseledger.chain import Key
@@ -98,8 +98,8 @@ def _show(play: Play) -> None:
     columns = ("analyst", "query", "asks for", ">gets ± 95%", "case", ">pays", ">naive")
     title = "Three analysts ask (delta 1e-5); what was answered before is not paid for again"
     print_table(title, columns, [_row(turn) for turn in play.turns])
-    who, name, wish = TOO_MUCH
-    console.print(f"\nRefused: {who} asks for {name} {_words(wish)}. {play.refusal}\n")
+    who, name, accuracy = TOO_MUCH
+    console.print(f"\nRefused: {who} asks for {name} {_words(accuracy)}. {play.refusal}\n")
     console.print(f"After:  {play.after}")
     console.print(
         f"Naive:  the same requests would have spent {float(play.naive.spent):.6g} (epsilon "
@@ -116,7 +116,7 @@ def _row(turn: Turn) -> tuple[str, ...]:
     return (
         turn.analyst,
         turn.name,
-        _words(turn.wish),
+        _words(turn.accuracy),
         f"{values} ± {error}",
         answer.case,
         paid,
@@ -124,8 +124,8 @@ def _row(turn: Turn) -> tuple[str, ...]:
     )
 
 
-def _words(wish: Wish) -> str:
-    return ", ".join(f"{name} {value}" for name, value in wish.items() if name != "delta")
+def _words(accuracy: Accuracy) -> str:
+    return ", ".join(f"{name} {value}" for name, value in accuracy.items() if name != "delta")
 
 
 def _say_how_to_go_on(stage: Stage, site: str) -> None:

@@ -104,7 +104,9 @@ def naive_totals(desk: Desk, requests: Sequence[tuple[str, Fraction]]) -> list[F
     """Return what a real ledger without reuse has spent after each request; nothing is answered, for that has no say in it."""
     if desk.settings.ledger is Where.LOCAL:
         with naive_ledger() as client:
-            return [client.ask(name, exact=True, precision=precision).budget.spent for name, precision in requests]
+            return [
+                client.ask(name, exact_noise=True, precision=precision).budget.spent for name, precision in requests
+            ]
     found = invented()
     budget = Budget.of(WIDE, DELTA)
     terms = Terms(
@@ -115,7 +117,7 @@ def naive_totals(desk: Desk, requests: Sequence[tuple[str, Fraction]]) -> list[F
         epsilon=budget.epsilon,
         delta=budget.delta,
         reuses=False,
-        invites=False,
+        requires_allowance=False,
     )
     with Rpc(desk.place.url) as rpc:
         sender = Sender(rpc, desk.place.custodian)

@@ -13,12 +13,12 @@ from noiseledger.chain.keys import Key
 from noiseledger.client import Client, connect
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded
 from noiseledger.experiments.stage import Stage
 
 ANALYSTS = ("Ada", "Ben", "Cleo")
-REQUESTS: tuple[tuple[str, str, Wish], ...] = (
+REQUESTS: tuple[tuple[str, str, Accuracy], ...] = (
     ("Ada", "mean_income", {"epsilon": 1, "delta": "1e-5"}),
     ("Ben", "mean_income", {"epsilon": "0.5", "delta": "1e-5"}),
     ("Ben", "citizens", {"within": "0.01"}),
@@ -31,7 +31,7 @@ REQUESTS: tuple[tuple[str, str, Wish], ...] = (
     ("Ben", "white", {"epsilon": "0.7", "delta": "1e-5"}),
     ("Ada", "white", {"epsilon": "0.3", "delta": "1e-5"}),
 )
-TOO_MUCH: tuple[str, str, Wish] = ("Ben", "mean_income", {"within": 100})
+TOO_MUCH: tuple[str, str, Accuracy] = ("Ben", "mean_income", {"within": 100})
 #: How long the web pages may take to see the newest block.
 WEB_SECONDS = 10.0
 
@@ -42,7 +42,7 @@ class Turn:
 
     analyst: str
     name: str
-    wish: Wish
+    accuracy: Accuracy
     answer: Answer
     #: What the naive scheme charges: everything, every time.
     naive: Fraction
@@ -80,7 +80,7 @@ def play(stage: Stage, site: str) -> Play:
         invited = {name: _allowance(client) for name, client in analysts.items()}
         before = analysts["Ada"].budget()
         stranger = _turned_away(stage)
-        turns = [_turn(analysts[analyst], analyst, name, wish) for analyst, name, wish in REQUESTS]
+        turns = [_turn(analysts[analyst], analyst, name, accuracy) for analyst, name, accuracy in REQUESTS]
         refusal = _refused(analysts[TOO_MUCH[0]])
         after = analysts["Ada"].budget()
         return Play(invited, stranger, before, turns, refusal, after, _spent_on_the_web(site, after.spent))
@@ -89,9 +89,9 @@ def play(stage: Stage, site: str) -> Play:
             client.close()
 
 
-def _turn(client: Client, analyst: str, name: str, wish: Wish) -> Turn:
-    naive = client.quote(name, **wish).price.precision
-    return Turn(analyst, name, wish, client.ask(name, **wish), naive)
+def _turn(client: Client, analyst: str, name: str, accuracy: Accuracy) -> Turn:
+    naive = client.quote(name, **accuracy).price.precision
+    return Turn(analyst, name, accuracy, client.ask(name, **accuracy), naive)
 
 
 def _allowance(client: Client) -> Fraction:
@@ -112,9 +112,9 @@ def _turned_away(stage: Stage) -> AllowanceExceeded:
 
 
 def _refused(client: Client) -> BudgetExceeded:
-    _, name, wish = TOO_MUCH
+    _, name, accuracy = TOO_MUCH
     try:
-        client.ask(name, **wish)
+        client.ask(name, **accuracy)
     except BudgetExceeded as refusal:
         return refusal
     raise AssertionError("the last request of the demo must be refused")

@@ -50,7 +50,7 @@ def _measure(desk: Desk, key: Mapping[str, Any]) -> list[dict[str, Any]]:
     step, steps = Fraction(1, 10 * requests), count(2)
     with ledger_of(desk) as client:
         # The first request to each query writes to fresh storage, which costs more: that is neither way's fault.
-        client.ask([Ask(name, precision=step) for name in QUERIES], exact=True)
+        client.ask([Ask(name, precision=step) for name in QUERIES], exact_noise=True)
         turns = []
         for way in _TURNS:
             asks = [Ask(QUERIES[i % len(QUERIES)], precision=next(steps) * step) for i in range(requests)]
@@ -65,7 +65,7 @@ def _take_turn(client: Client, asks: Sequence[Ask], *, at_once: bool) -> dict[st
     before = int(contract.rpc.call("eth_blockNumber"), 16)
     start = perf_counter()
     parts = [asks] if at_once else [[ask] for ask in asks]
-    answers = [answer for part in parts for answer in client.ask(part, exact=True)]
+    answers = [answer for part in parts for answer in client.ask(part, exact_noise=True)]
     seconds = perf_counter() - start
     if not all(answer.cost for answer in answers):
         raise NoiseledgerError("A request was free, so this measures something else.")
