@@ -23,17 +23,23 @@ LONGEST = (
     "tests/statistical/",
     "docs/",
 )
+#: Time limits, in seconds, where the first test may have to build or install a server; pyproject.toml has that of all others.
+PATIENCE = {"tests/network/": 1800, "tests/engines/": 1200, "tests/browser/": 1200, "tests/experiments/": 900}
 
 settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Hand out the longest files first; see PYTEST in the Makefile."""
+    """Hand out the longest files first, see PYTEST in the Makefile; give time to those who install."""
 
     def place(item: pytest.Item) -> int:
         return next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), len(LONGEST))
 
     items.sort(key=place)
+    for item in items:
+        for start, seconds in PATIENCE.items():
+            if item.nodeid.startswith(start) and not item.get_closest_marker("timeout"):
+                item.add_marker(pytest.mark.timeout(seconds))
 
 
 @pytest.hookimpl(wrapper=True)
