@@ -14,10 +14,11 @@ from schemathesis.engine.run import PhaseName
 from schemathesis.python.asgi import HOST
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from depth import examples
 from noiseledger.experiments.stage import Stage
 from web.system import settings_of, visiting_site
 
-EXAMPLES = 200
+EXAMPLES = examples(50)
 OPERATIONS = {
     "GET /api/v1/analysts",
     "GET /api/v1/best",
