@@ -221,6 +221,8 @@ class Law:
     pairs = 12
     #: What its columns can hold.
     values: ClassVar[Sequence[Any]] = TEXTS
+    #: Tests that only make test-deep runs, as in suite.py.
+    deep: ClassVar[Sequence[str]] = ()
     #: What is asked of each pair that once broke it; an engine that takes a second for a query is asked less.
     asked: ClassVar[Sequence[Query]] = QUERIES
 
