@@ -185,3 +185,24 @@ def test_a_query_says_itself() -> None:
 def test_a_grid_beyond_what_doubles_can_tell_apart_is_refused(upper: Any, grid: Any) -> None:
     with pytest.raises(InvalidInput, match="grid"):
         Column.of("x", 0, upper, grid)
+
+
+def test_a_column_can_be_given_by_its_name() -> None:
+    income = Column.of("income", 0, 100, grid=10, missing=20)
+    assert Query.mean("income", lower=0, upper=100, grid=10, missing=20) == Query.mean(income)
+    by_name = Query.sum("income", "age > 60", lower=0, upper=100, grid=10, missing=20)
+    assert by_name == Query.sum(income, "age > 60")
+
+
+@pytest.mark.parametrize(
+    ("column", "bounds", "expected"),
+    [
+        ("income", {}, "lower and upper missing"),
+        ("income", {"lower": 0}, r"upper missing.*lower=0, upper=100"),
+        (Column.of("income", 0, 100), {"lower": 0}, "has its bounds already: leave out lower"),
+        (5, {"lower": 0, "upper": 1}, "a name or a Column, not int"),
+    ],
+)
+def test_a_column_without_its_bounds_is_refused_with_what_to_write(column: Any, bounds: Any, expected: str) -> None:
+    with pytest.raises(InvalidInput, match=expected):
+        Query.mean(column, **bounds)
