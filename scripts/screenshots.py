@@ -1,4 +1,4 @@
-"""Take a picture of every page, light and dark, on a phone and on a desk, into build/screenshots.
+"""Take a picture of every page, light and dark, on a phone and on a desk, and two for the README (docs/images).
 
 Run it with ``make screenshots``. Everything is real: a chain, a worker, the web process, Debian's Chromium, a wallet.
 """
@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, FloatRect, Page, ViewportSize, expect
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -24,6 +24,8 @@ from noiseledger.experiments.play import ANALYSTS, REQUESTS  # noqa: E402
 from noiseledger.experiments.stage import Stage, census_stage, web_pages  # noqa: E402
 
 OUT = ROOT / "build" / "screenshots"
+#: The pictures in the README: name, page, and the height to which it is cut.
+IN_README = (("ask", "/?query=over_60", 790), ("budget", "/budget", 990))
 SIZES: dict[str, ViewportSize] = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 ADA = Key.from_hex(node.PLAY_ANALYSTS[0])
@@ -39,6 +41,7 @@ def main() -> None:
             desk = Desk(context, site, Wallet(ADA, stage.url).install(context))
             _visit(desk, transaction, f"{size}-{scheme}")
             context.close()
+        _take_for_readme(browser, stage, site)
         _trouble(browser, stage, site)
     print(f"{len(list(OUT.glob('*.png')))} pictures in {OUT}")
 
@@ -73,6 +76,18 @@ def _visit(desk: Desk, transaction: str, kind: str) -> None:
     desk.open("/?query=over_60")
     desk.page.get_by_role("button", name="Connect a wallet").click()
     _shoot(desk.page, "wallets", kind)
+
+
+def _take_for_readme(browser: Browser, stage: Stage, site: str) -> None:
+    """Take the README's pictures: the top of two pages without their margins."""
+    context = browser.new_context(viewport=SIZES["desk"], color_scheme="light")
+    desk = Desk(context, site, Wallet(ADA, stage.url).install(context))
+    for name, path, height in IN_README:
+        page = desk.open(path)
+        page.wait_for_load_state("networkidle")
+        clip: FloatRect = {"x": 40, "y": 0, "width": 1200, "height": height}
+        page.screenshot(path=ROOT / "docs" / "images" / f"{name}.png", full_page=True, clip=clip)
+    context.close()
 
 
 def _trouble(browser: Browser, stage: Stage, site: str) -> None:
