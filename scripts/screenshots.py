@@ -20,8 +20,8 @@ from browser.desk import Desk  # noqa: E402
 from browser.wallet import Wallet  # noqa: E402
 from noiseledger.chain import Key, node  # noqa: E402
 from noiseledger.client import connect  # noqa: E402
-from noiseledger.experiments.play import ANALYSTS, REQUESTS  # noqa: E402
-from noiseledger.experiments.stage import Stage, census_stage, web_pages  # noqa: E402
+from noiseledger.demo.scenario import ANALYSTS, REQUESTS  # noqa: E402
+from noiseledger.demo.system import DemoSystem, census_system, web_pages  # noqa: E402
 
 OUT = ROOT / "build" / "screenshots"
 SIZES: dict[str, ViewportSize] = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
@@ -30,25 +30,25 @@ ADA = Key.from_hex(node.PLAY_ANALYSTS[0])
 
 
 def main() -> None:
-    """Set everything on stage, and take the pictures."""
+    """Start a system, and take the pictures."""
     OUT.mkdir(parents=True, exist_ok=True)
-    with census_stage() as stage, web_pages(stage, "--play", "--rate", "1000") as site, chromium() as browser:
-        transaction = _live(stage)
+    with census_system() as system, web_pages(system, "--play", "--rate", "1000") as site, chromium() as browser:
+        transaction = _live(system)
         for (size, viewport), scheme in product(SIZES.items(), SCHEMES):
             context = browser.new_context(viewport=viewport, color_scheme=scheme)
-            desk = Desk(context, site, Wallet(ADA, stage.url).install(context))
+            desk = Desk(context, site, Wallet(ADA, system.url).install(context))
             _visit(desk, transaction, f"{size}-{scheme}")
             context.close()
-        _trouble(browser, stage, site)
+        _trouble(browser, system, site)
     print(f"{len(list(OUT.glob('*.png')))} pictures in {OUT}")
 
 
-def _live(stage: Stage) -> str:
+def _live(system: DemoSystem) -> str:
     """Let the demo's analysts ask, and return a transaction that was answered."""
     keys = dict(zip(ANALYSTS, node.PLAY_ANALYSTS, strict=True))
     transaction = ""
     for analyst, name, wish in REQUESTS:
-        with connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(keys[analyst])) as client:
+        with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(keys[analyst])) as client:
             answer = client.ask(name, **wish)
         transaction = answer.transaction or transaction
     return transaction
@@ -75,18 +75,18 @@ def _visit(desk: Desk, transaction: str, kind: str) -> None:
     _shoot(desk.page, "wallets", kind)
 
 
-def _trouble(browser: Browser, stage: Stage, site: str) -> None:
+def _trouble(browser: Browser, system: DemoSystem, site: str) -> None:
     """Take pictures of what is shown while the worker is stopped."""
     context = browser.new_context(viewport=SIZES["desk"])
-    desk = Desk(context, site, Wallet(ADA, stage.url).install(context))
+    desk = Desk(context, site, Wallet(ADA, system.url).install(context))
     desk.open("/?query=citizens")
     desk.connect()
-    stage.stop_worker()
+    system.stop_worker()
     desk.ask()
     expect(desk.page.locator("#progress")).to_contain_text("The worker does not answer")
     _shoot(desk.page, "worker-stopped", "desk-light")
     _shoot(desk.open("/custodian"), "custodian-worker-stopped", "desk-light")
-    stage.start_worker()
+    system.start_worker()
     context.close()
 
 

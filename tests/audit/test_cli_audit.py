@@ -17,7 +17,7 @@ from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
 from noiseledger.client import connect
 from noiseledger.core.privacy import epsilon_for, precision_for
 from noiseledger.core.query import Query
-from noiseledger.experiments.stage import Stage, census_stage
+from noiseledger.demo.system import DemoSystem, census_system
 
 OUTSIDE = (
     "CHECKED and in order: every price, balance and rule on the chain (2 requests, 2 reveals); NOT CHECKED: whether any answer "
@@ -27,8 +27,8 @@ OUTSIDE = (
 
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[Stage]:
-    with census_stage() as running:
+def stage() -> Iterator[DemoSystem]:
+    with census_system() as running:
         with connect(running.ledger_file, rpc=running.url, key=Key.from_hex(node.PLAY_ANALYSTS[0])) as client:
             client.ask("over_60", within="0.01")
             client.ask("ages", within=20)
@@ -36,13 +36,13 @@ def stage() -> Iterator[Stage]:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, stage: Stage) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, stage: DemoSystem) -> Run:
     bare_environment(monkeypatch, tmp_path)
     monkeypatch.setenv("NOISELEDGER_RPC", stage.url)
     return Runner(monkeypatch, capsys)
 
 
-def test_an_honest_ledger_in_one_line_then_a_table(run: Run, stage: Stage) -> None:
+def test_an_honest_ledger_in_one_line_then_a_table(run: Run, stage: DemoSystem) -> None:
     done = run("audit", stage.ledger_file)
     assert done.code == 0
     first, *rest = done.out.splitlines()
@@ -68,7 +68,7 @@ def test_an_honest_ledger_in_one_line_then_a_table(run: Run, stage: Stage) -> No
 
 
 @pytest.fixture
-def hidden_query(stage: Stage) -> Iterator[str]:
+def hidden_query(stage: DemoSystem) -> Iterator[str]:
     """A query that the ledger has and its file does not name; return the transaction that added it."""
     with Rpc(stage.url) as rpc:
         before = rpc.call("evm_snapshot")
@@ -81,7 +81,9 @@ def hidden_query(stage: Stage) -> Iterator[str]:
         rpc.call("evm_revert", before)
 
 
-def test_what_is_wrong_is_named_with_its_transaction(run: Run, stage: Stage, hidden_query: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_named_with_its_transaction(
+    run: Run, stage: DemoSystem, hidden_query: str, tmp_path: Path
+) -> None:
     page = tmp_path / "report.html"
     done = run("audit", stage.ledger_file, "--html", page)
     assert done.code == 1
@@ -94,7 +96,7 @@ def test_what_is_wrong_is_named_with_its_transaction(run: Run, stage: Stage, hid
     assert found.json["ledgers"][0]["findings"][0]["transaction"] == hidden_query
 
 
-def test_the_report_is_a_page_that_needs_nothing_else(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_the_report_is_a_page_that_needs_nothing_else(run: Run, stage: DemoSystem, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert run("audit", stage.ledger_file, "--html", page).code == 0
     asked: list[str] = []
@@ -112,7 +114,7 @@ def test_the_report_is_a_page_that_needs_nothing_else(run: Run, stage: Stage, tm
     assert run("audit", stage.ledger_file, "--html", tmp_path / "no" / "folder.html", "--json").error == "InvalidInput"
 
 
-def test_two_ledgers_compose(run: Run, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_ledgers_compose(run: Run, stage: DemoSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("acs12.csv", "acs12.toml"):
         shutil.copy(stage.folder / name, tmp_path)
     monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
@@ -128,7 +130,7 @@ def test_two_ledgers_compose(run: Run, stage: Stage, tmp_path: Path, monkeypatch
     assert run("audit", stage.ledger_file, stage.ledger_file, "--json").error == "InvalidInput"
 
 
-def test_with_the_custodians_help_the_noise_is_tested_too(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_with_the_custodians_help_the_noise_is_tested_too(run: Run, stage: DemoSystem, tmp_path: Path) -> None:
     catalogue = stage.folder / "acs12.toml"
     found = run("audit", stage.ledger_file, "--catalogue", catalogue, "--json")
     assert found.code == 0
@@ -154,7 +156,7 @@ def test_with_the_custodians_help_the_noise_is_tested_too(run: Run, stage: Stage
     )
 
 
-def _ages(stage: Stage) -> list[str]:
+def _ages(stage: DemoSystem) -> list[str]:
     header, *rows = (stage.folder / "acs12.csv").read_text().splitlines()
     place = header.split(",").index("age")
     return [row.split(",")[place] for row in rows]
@@ -164,11 +166,11 @@ def _ages(stage: Stage) -> list[str]:
     "options",
     [("--block", "yesterday"), ("--secret", "s"), ("--data", "d"), ("--html", "/no/folder/at/all.html")],
 )
-def test_bad_options_are_one_sentence(run: Run, stage: Stage, options: tuple[str, ...]) -> None:
+def test_bad_options_are_one_sentence(run: Run, stage: DemoSystem, options: tuple[str, ...]) -> None:
     assert run("audit", stage.ledger_file, *options, "--json").error == "InvalidInput"
 
 
-def test_bad_ledgers_are_one_sentence(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_bad_ledgers_are_one_sentence(run: Run, stage: DemoSystem, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     wrong.write_text("[]")
     assert run("audit", wrong, "--json").error == "InvalidInput"
@@ -180,7 +182,7 @@ def test_bad_ledgers_are_one_sentence(run: Run, stage: Stage, tmp_path: Path) ->
     assert run("audit", wrong, "--json").error == "ChainMismatch"
 
 
-def test_a_person_finds_their_record(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_a_person_finds_their_record(run: Run, stage: DemoSystem, tmp_path: Path) -> None:
     proof = tmp_path / "proof.json"
     assert run("prove", "17", stage.folder / "acs12.toml", "--out", proof).code == 0
     assert stat.S_IMODE(proof.stat().st_mode) == 0o600
@@ -197,7 +199,7 @@ def test_a_person_finds_their_record(run: Run, stage: Stage, tmp_path: Path) -> 
     assert run("prove", "18", stage.folder / "acs12.toml", "--out", proof).code == 2  # never overwrites
 
 
-def test_a_changed_record_is_not_included(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_a_changed_record_is_not_included(run: Run, stage: DemoSystem, tmp_path: Path) -> None:
     found = run("prove", "17", stage.folder / "acs12.toml", "--json").json
     for change in ({"record": found["record"].replace("age", "Age")}, {"place": "00000000"}, {"journal": "00" * 32}):
         proof = tmp_path / "changed.json"
@@ -207,7 +209,7 @@ def test_a_changed_record_is_not_included(run: Run, stage: Stage, tmp_path: Path
         assert done.out.startswith("NOT INCLUDED")
 
 
-def test_equal_records_have_proofs_of_their_own(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_equal_records_have_proofs_of_their_own(run: Run, stage: DemoSystem, tmp_path: Path) -> None:
     rows = (stage.folder / "acs12.csv").read_text().splitlines()[1:]
     first = next(number for number, row in enumerate(rows) if row in rows[:number])
     twin = rows.index(rows[first])
@@ -221,11 +223,11 @@ def test_equal_records_have_proofs_of_their_own(run: Run, stage: Stage, tmp_path
 
 
 @pytest.mark.parametrize("row", ["0", "2001", "x", "[1]", '{"age": 61}', "-1"])
-def test_rows_that_are_none(run: Run, stage: Stage, row: str) -> None:
+def test_rows_that_are_none(run: Run, stage: DemoSystem, row: str) -> None:
     assert run("prove", "--json", "--", row, stage.folder / "acs12.toml").error in ("DataMismatch", "InvalidInput")
 
 
-def test_proofs_that_are_none(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_proofs_that_are_none(run: Run, stage: DemoSystem, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     for content in ("", "[]", "{}", '{"record": "x"}'):
         wrong.write_text(content)

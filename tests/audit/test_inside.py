@@ -46,8 +46,8 @@ from noiseledger.data.commitment import read_secret
 from noiseledger.data.reading import Reading
 from noiseledger.data.source import Source
 from noiseledger.data.table import Table
+from noiseledger.demo.system import census_system
 from noiseledger.errors import DataMismatch, InvalidInput
-from noiseledger.experiments.stage import census_stage
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def everything(report: Report) -> str:
 
 
 def test_an_honest_census_with_the_real_worker_passes() -> None:
-    with census_stage() as stage:
+    with census_system() as stage:
         with connect(stage.ledger_file, rpc=stage.url, key=ANALYST) as client:
             for step in range(1, 4):
                 client.ask([Ask(offer.query, precision=Fraction(step, 20)) for offer in client.queries()])

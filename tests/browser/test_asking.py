@@ -8,10 +8,10 @@ from browser.desk import Desk, read_answer
 from browser.wallet import Wallet
 from noiseledger.chain import Key, Rpc, node
 from noiseledger.client import connect
-from noiseledger.experiments.stage import Stage
+from noiseledger.demo.system import DemoSystem
 
 
-def test_all_four_cases_from_connecting_to_an_answer(ada: Desk, stage: Stage) -> None:
+def test_all_four_cases_from_connecting_to_an_answer(ada: Desk, stage: DemoSystem) -> None:
     ada.connect()
     expect(ada.page.get_by_role("button", name="Disconnect")).to_be_visible()
 
@@ -98,7 +98,7 @@ def test_the_slider_moves_the_price(ada: Desk) -> None:
     assert ada.price > before
 
 
-def test_without_a_wallet_what_is_free_works(context: BrowserContext, stage: Stage, site: str) -> None:
+def test_without_a_wallet_what_is_free_works(context: BrowserContext, stage: DemoSystem, site: str) -> None:
     with connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(node.PLAY_ANALYSTS[1])) as client:
         known = client.ask("citizens", within="0.02")
     reader = Desk(context, site)
@@ -124,7 +124,7 @@ def test_a_throw_away_account_on_the_demo_chain(context: BrowserContext, site: s
     assert not visitor.complaints
 
 
-def test_two_analysts_in_two_windows_pay_once(browser: Browser, stage: Stage, site: str, rpc: Rpc) -> None:
+def test_two_analysts_in_two_windows_pay_once(browser: Browser, stage: DemoSystem, site: str, rpc: Rpc) -> None:
     desks = []
     for number, key in enumerate(node.PLAY_ANALYSTS[:2]):
         context = browser.new_context()

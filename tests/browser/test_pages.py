@@ -15,8 +15,8 @@ from browser.desk import Desk
 from browser.wallet import Wallet
 from noiseledger.chain import Key, node
 from noiseledger.client import connect
+from noiseledger.demo.system import DemoSystem
 from noiseledger.errors import AnswerPending
-from noiseledger.experiments.stage import Stage
 from noiseledger.ledger.chain import ChainLedger
 
 CUSTODIAN, ADA = Key.from_hex(node.PLAY_KEYS[0]), Key.from_hex(node.PLAY_ANALYSTS[0])
@@ -25,7 +25,7 @@ PHONE: ViewportSize = {"width": 360, "height": 740}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def asked(stage: Stage) -> str:
+def asked(stage: DemoSystem) -> str:
     """Let something have happened; return a transaction."""
     with connect(stage.ledger_file, rpc=stage.url, key=ADA) as client:
         client.ask("ages", within=30)
@@ -40,13 +40,13 @@ def reader(context: BrowserContext, site: str) -> Desk:
 
 
 @pytest.fixture
-def custodian(context: BrowserContext, stage: Stage, site: str) -> Desk:
+def custodian(context: BrowserContext, stage: DemoSystem, site: str) -> Desk:
     desk = Desk(context, site, Wallet(CUSTODIAN, stage.url).install(context))
     desk.open("/custodian")
     return desk
 
 
-def test_the_budget_page_brings_itself_up_to_date(reader: Desk, stage: Stage) -> None:
+def test_the_budget_page_brings_itself_up_to_date(reader: Desk, stage: DemoSystem) -> None:
     page = reader.open("/budget")
     expect(page.get_by_role("img", name="Precision spent over time")).to_be_visible()
     tile = page.locator(".tile", has_text="spent").first
@@ -67,7 +67,7 @@ def test_the_budget_page_brings_itself_up_to_date(reader: Desk, stage: Stage) ->
     assert not reader.complaints
 
 
-def test_what_the_public_can_check_is_named(reader: Desk, stage: Stage) -> None:
+def test_what_the_public_can_check_is_named(reader: Desk, stage: DemoSystem) -> None:
     page = reader.open("/budget")
     with connect(stage.ledger_file, rpc=stage.url) as client:
         assert isinstance(client.ledger, ChainLedger)
@@ -90,7 +90,9 @@ def test_every_chart_offers_its_numbers(reader: Desk) -> None:
         assert "," in lines[0]
 
 
-def test_the_custodian_stops_selling_and_goes_on(custodian: Desk, browser: Browser, stage: Stage, site: str) -> None:
+def test_the_custodian_stops_selling_and_goes_on(
+    custodian: Desk, browser: Browser, stage: DemoSystem, site: str
+) -> None:
     page = custodian.page
     expect(page.locator("#live")).to_contain_text("The worker is well")
     custodian.connect()
@@ -110,7 +112,7 @@ def test_the_custodian_stops_selling_and_goes_on(custodian: Desk, browser: Brows
     context.close()
 
 
-def test_nobody_else_can_stop_selling(context: BrowserContext, stage: Stage, site: str) -> None:
+def test_nobody_else_can_stop_selling(context: BrowserContext, stage: DemoSystem, site: str) -> None:
     ada = Desk(context, site, Wallet(ADA, stage.url).install(context))
     ada.open("/custodian")
     ada.connect()
@@ -120,7 +122,7 @@ def test_nobody_else_can_stop_selling(context: BrowserContext, stage: Stage, sit
     assert "eth_sendTransaction" not in ada.wallet.asked
 
 
-def test_the_custodian_sees_what_waits(custodian: Desk, stage: Stage) -> None:
+def test_the_custodian_sees_what_waits(custodian: Desk, stage: DemoSystem) -> None:
     stage.stop_worker()
     try:
         expect(custodian.page.locator("#live")).to_contain_text("The worker does not answer")
@@ -137,7 +139,7 @@ def test_the_custodian_sees_what_waits(custodian: Desk, stage: Stage) -> None:
     expect(custodian.page.locator("#live")).not_to_contain_text("Bought, and not answered yet")
 
 
-def test_a_chain_that_does_not_answer_is_said(reader: Desk, stage: Stage) -> None:
+def test_a_chain_that_does_not_answer_is_said(reader: Desk, stage: DemoSystem) -> None:
     page = reader.open("/budget")
     # Frozen, not stopped: its state is wanted by the tests that follow.
     stage.chain.process.send_signal(signal.SIGSTOP)
@@ -174,7 +176,7 @@ def test_the_policy_stops_what_is_written_into_the_page(reader: Desk) -> None:
     assert any("Content Security Policy" in text for text in reader.complaints)
 
 
-def test_a_wallet_with_a_hostile_name_is_text(context: BrowserContext, stage: Stage, site: str) -> None:
+def test_a_wallet_with_a_hostile_name_is_text(context: BrowserContext, stage: DemoSystem, site: str) -> None:
     name = "<img src=x onerror='window.broken = true'>"
     desk = Desk(context, site, Wallet(ADA, stage.url, name=name).install(context))
     desk.open()

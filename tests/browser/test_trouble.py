@@ -18,16 +18,16 @@ from noiseledger.client import connect
 from noiseledger.core.access import Access
 from noiseledger.core.budget import Budget
 from noiseledger.core.privacy import whole_units
-from noiseledger.experiments.stage import Stage, census_stage, web_pages
+from noiseledger.demo.system import DemoSystem, census_system, web_pages
 
 HIGH_FEE = {"maxFeePerGas": hex(10**12), "maxPriorityFeePerGas": hex(10**11)}
 BEN = Key.from_hex(node.PLAY_ANALYSTS[1])
 
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[Stage]:
+def stage() -> Iterator[DemoSystem]:
     """A ledger that anyone may ask: here some take more than a fair share, and are quicker than others."""
-    with census_stage(access=Access.OPEN) as running:
+    with census_system(access=Access.OPEN) as running:
         yield running
 
 
@@ -40,12 +40,12 @@ def paused_chain(rpc: Rpc) -> Iterator[None]:
     rpc.call("evm_mine")
 
 
-def _budget(stage: Stage) -> Budget:
+def _budget(stage: DemoSystem) -> Budget:
     with connect(stage.ledger_file, rpc=stage.url) as client:
         return client.budget()
 
 
-def test_too_much_is_refused_before_anybody_pays(ada: Desk, stage: Stage) -> None:
+def test_too_much_is_refused_before_anybody_pays(ada: Desk, stage: DemoSystem) -> None:
     before = _budget(stage)
     ada.want("over_60", 0.0001)
     ada.expect_quote("Too much.")
@@ -55,7 +55,7 @@ def test_too_much_is_refused_before_anybody_pays(ada: Desk, stage: Stage) -> Non
     assert _budget(stage) == before
 
 
-def test_somebody_was_quicker_and_the_contract_refuses(ada: Desk, stage: Stage, rpc: Rpc) -> None:
+def test_somebody_was_quicker_and_the_contract_refuses(ada: Desk, stage: DemoSystem, rpc: Rpc) -> None:
     ada.connect()
     # Everything that is left but a little; two such requests do not fit.
     share = _budget(stage).remaining * 6 / 10
@@ -73,7 +73,7 @@ def test_somebody_was_quicker_and_the_contract_refuses(ada: Desk, stage: Stage, 
     expect(ada.page.locator("#progress")).to_contain_text("Nothing was spent")
 
 
-def test_whoever_declines_in_the_wallet_has_lost_nothing(ada: Desk, stage: Stage) -> None:
+def test_whoever_declines_in_the_wallet_has_lost_nothing(ada: Desk, stage: DemoSystem) -> None:
     assert ada.wallet is not None
     ada.wallet.reject_next()
     ada.connect()
@@ -162,7 +162,7 @@ def test_loading_the_page_again_in_the_middle_loses_nothing(ada: Desk, rpc: Rpc,
     ada.expect_step("answered")
 
 
-def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Desk, stage: Stage) -> None:
+def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Desk, stage: DemoSystem) -> None:
     assert ada.wallet is not None
     ada.connect()
     ada.want("ages", 28)
@@ -180,7 +180,7 @@ def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Desk, 
     expect(mine.get_by_role("link", name=f"{answer.transaction[:6]}…{answer.transaction[-4:]}")).to_be_visible()
 
 
-def test_a_worker_that_is_stopped_and_started(ada: Desk, stage: Stage) -> None:
+def test_a_worker_that_is_stopped_and_started(ada: Desk, stage: DemoSystem) -> None:
     ada.connect()
     stage.stop_worker()
     try:
@@ -196,7 +196,7 @@ def test_a_worker_that_is_stopped_and_started(ada: Desk, stage: Stage) -> None:
     expect(ada.page.locator("#progress")).not_to_contain_text("The worker does not answer")
 
 
-def test_a_transaction_that_never_arrived(ada: Desk, stage: Stage) -> None:
+def test_a_transaction_that_never_arrived(ada: Desk, stage: DemoSystem) -> None:
     assert ada.wallet is not None
     ada.connect()
     before = _budget(stage)
@@ -243,7 +243,7 @@ def test_the_wallets_account_changes_and_goes(ada: Desk) -> None:
     expect(ada.page.get_by_role("button", name="Connect a wallet")).to_be_visible()
 
 
-def test_a_wallet_from_before_eip_6963(context: BrowserContext, stage: Stage, site: str) -> None:
+def test_a_wallet_from_before_eip_6963(context: BrowserContext, stage: DemoSystem, site: str) -> None:
     wallet = Wallet(BEN, stage.url, announce=False, legacy=True).install(context)
     ben = Desk(context, site, wallet)
     ben.open()
@@ -251,7 +251,7 @@ def test_a_wallet_from_before_eip_6963(context: BrowserContext, stage: Stage, si
     expect(ben.page.locator("#account")).to_have_attribute("title", BEN.address.lower())
 
 
-def test_no_wallet_at_all(context: BrowserContext, stage: Stage) -> None:
+def test_no_wallet_at_all(context: BrowserContext, stage: DemoSystem) -> None:
     with web_pages(stage) as site:
         reader = Desk(context, site)
         reader.open()
@@ -259,7 +259,7 @@ def test_no_wallet_at_all(context: BrowserContext, stage: Stage) -> None:
         expect(reader.page.get_by_role("dialog")).to_contain_text("No wallet was found in this browser")
 
 
-def test_the_site_goes_away_and_comes_back(context: BrowserContext, stage: Stage) -> None:
+def test_the_site_goes_away_and_comes_back(context: BrowserContext, stage: DemoSystem) -> None:
     reader = Desk(context, "")
     with web_pages(stage) as site:
         reader.site = site
@@ -269,12 +269,12 @@ def test_the_site_goes_away_and_comes_back(context: BrowserContext, stage: Stage
         expect(reader.page.locator("#message")).to_be_empty()
 
 
-def _within(stage: Stage, query: str, precision: Fraction) -> str:
+def _within(stage: DemoSystem, query: str, precision: Fraction) -> str:
     with connect(stage.ledger_file, rpc=stage.url) as client:
         return repr(client.quote(query, precision=precision).half_width())
 
 
-def _purchase(stage: Stage, query: str, precision: Fraction) -> dict[str, str]:
+def _purchase(stage: DemoSystem, query: str, precision: Fraction) -> dict[str, str]:
     """Write a purchase of Ben's that goes first, since it offers the higher fee."""
     with connect(stage.ledger_file, rpc=stage.url) as client:
         request = Request(client.find(query).identifier, whole_units(precision))

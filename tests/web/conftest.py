@@ -11,33 +11,33 @@ from starlette.testclient import TestClient
 import noiseledger as nl
 from noiseledger.chain.values import Request
 from noiseledger.client import Client
-from noiseledger.experiments.stage import Stage, census_stage, web_pages
+from noiseledger.demo.system import DemoSystem, census_system, web_pages
 from web.system import ANALYST, SECOND_ANALYST, caught_up, contract_of, settings_of, visiting_site
 
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[Stage]:
+def stage() -> Iterator[DemoSystem]:
     """The census sample with a history in which each of the paper's cases happened."""
-    with census_stage() as stage:
+    with census_system() as stage:
         _ask_some(stage)
         yield stage
 
 
 @pytest.fixture(scope="module")
-def python(stage: Stage) -> Iterator[Client]:
+def python(stage: DemoSystem) -> Iterator[Client]:
     """The Python client, to compare with."""
     with nl.connect(stage.ledger_file, rpc=stage.url, key=ANALYST) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def shared_visitor(stage: Stage) -> Iterator[TestClient]:
+def shared_visitor(stage: DemoSystem) -> Iterator[TestClient]:
     with visiting_site(settings_of(stage)) as visitor:
         yield visitor
 
 
 @pytest.fixture
-def visitor(shared_visitor: TestClient, stage: Stage) -> TestClient:
+def visitor(shared_visitor: TestClient, stage: DemoSystem) -> TestClient:
     """Somebody who looks at the web application after it has seen all that is on the chain."""
     stage.check()
     caught_up(shared_visitor, stage)
@@ -45,13 +45,13 @@ def visitor(shared_visitor: TestClient, stage: Stage) -> TestClient:
 
 
 @pytest.fixture(scope="module")
-def server(stage: Stage) -> Iterator[str]:
+def server(stage: DemoSystem) -> Iterator[str]:
     """The address of the real server, a process of its own."""
     with web_pages(stage, "--rate", "100000") as url:
         yield url
 
 
-def _ask_some(stage: Stage) -> None:
+def _ask_some(stage: DemoSystem) -> None:
     """Ask what is new, extended, known and between two known points; leave some queries alone."""
     with nl.connect(stage.ledger_file, rpc=stage.url, key=ANALYST) as client:
         client.ask("over_60", within="0.05")
@@ -65,7 +65,7 @@ def _ask_some(stage: Stage) -> None:
 
 
 @pytest.fixture(scope="module")
-def player(stage: Stage) -> Iterator[TestClient]:
+def player(stage: DemoSystem) -> Iterator[TestClient]:
     """A visitor of pages that offer play accounts as well."""
     with visiting_site(settings_of(stage, play=True)) as visitor:
         yield visitor

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
-from noiseledger.experiments.stage import Stage
+from noiseledger.demo.system import DemoSystem
 from noiseledger.ledger.file import LedgerFile
 from noiseledger.web.app import create_app
 from noiseledger.web.settings import Settings
@@ -37,7 +37,7 @@ _PATIENCE_SECONDS = 30.0
 _T = TypeVar("_T")
 
 
-def settings_of(stage: Stage, **others: Any) -> Settings:
+def settings_of(stage: DemoSystem, **others: Any) -> Settings:
     """Return what a web application on this stage is told; it looks often, so that tests need not wait."""
     told: dict[str, Any] = {
         "ledger": LedgerFile.read(stage.ledger_file),
@@ -65,7 +65,7 @@ def visiting_site(settings: Settings) -> Iterator[TestClient]:
 
 
 @contextmanager
-def contract_of(stage: Stage, key: Key) -> Iterator[PrivacyLedgerContract]:
+def contract_of(stage: DemoSystem, key: Key) -> Iterator[PrivacyLedgerContract]:
     """Return the stage's ledger as the holder of a key sees it."""
     with Rpc(stage.url) as rpc:
         address = LedgerFile.read(stage.ledger_file).address
@@ -88,7 +88,7 @@ def newest_block(rpc: Rpc) -> int:
     return int(rpc.call("eth_blockNumber"), 16)
 
 
-def caught_up(visitor: TestClient, stage: Stage) -> None:
+def caught_up(visitor: TestClient, stage: DemoSystem) -> None:
     """Wait until a visitor is shown what is on the chain now."""
     with Rpc(stage.url) as rpc:
         newest = newest_block(rpc)

@@ -21,7 +21,7 @@ from noiseledger.core.path import Case
 from noiseledger.core.privacy import MAX_PRECISION, precision_for
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
-from noiseledger.experiments.stage import Stage
+from noiseledger.demo.system import DemoSystem
 from noiseledger.ledger.file import LedgerFile
 from noiseledger.ledger.shapes import (
     describe_answer,
@@ -50,7 +50,7 @@ PLENTY_OF_GAS = 1_000_000
 
 
 @pytest.fixture(scope="module")
-def rpc(stage: Stage) -> Iterator[Rpc]:
+def rpc(stage: DemoSystem) -> Iterator[Rpc]:
     with Rpc(stage.url) as rpc:
         yield rpc
 
@@ -215,7 +215,7 @@ class TestTheSameAsInPython:
         assert answers[0] is not None
         assert answers == [answers[0]] * 4
 
-    def test_the_ledger(self, visitor: TestClient, stage: Stage) -> None:
+    def test_the_ledger(self, visitor: TestClient, stage: DemoSystem) -> None:
         found = visitor.get("/api/v1/ledger").json()
         with contract_of(stage, CUSTODIAN) as contract:
             terms = contract.terms()
@@ -300,7 +300,7 @@ class TestRefusals:
         shown = visitor.get("/api/v1/quote", params={"query": "over_60", "within": "1e-6"}).json()
         assert (shown["affordable"], shown["left"]) == (False, None)
 
-    def test_nothing_to_pay_the_fee_with(self, visitor: TestClient, stage: Stage) -> None:
+    def test_nothing_to_pay_the_fee_with(self, visitor: TestClient, stage: DemoSystem) -> None:
         with contract_of(stage, CUSTODIAN) as contract:
             contract.allow(NOBODY, Fraction(1))
         found = refusal(visitor, 409, query="over_60", within="0.01", analyst=NOBODY)
@@ -346,7 +346,7 @@ class TestRefusals:
         assert reply.status_code in (400, 422)
         assert set(reply.json()["error"]) >= {"type", "message"}
 
-    def test_a_ledger_for_those_who_are_invited(self, stage: Stage, rpc: Rpc) -> None:
+    def test_a_ledger_for_those_who_are_invited(self, stage: DemoSystem, rpc: Rpc) -> None:
         query, rows = Query.share("age > 60"), Population.replace(2000)
         budget = precision_for(8, "1e-4")
         terms = Terms(bytes(32), rows, budget, Fraction(8), Fraction(1, 10_000), invites=True)
@@ -381,7 +381,7 @@ class TestPausing:
         found = refusal(visitor, 403, "/api/v1/pause", paused=True, custodian=ANALYST.address)
         assert found["type"] == "NotAllowed"
 
-    def test_it_is_prepared_signed_and_seen(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+    def test_it_is_prepared_signed_and_seen(self, visitor: TestClient, rpc: Rpc, stage: DemoSystem) -> None:
         try:
             self._pause(visitor, rpc, stage, paused=True)
             assert refusal(visitor, 409, query="over_60", within="0.01")["type"] == "LedgerPaused"
@@ -393,7 +393,7 @@ class TestPausing:
         assert ask(visitor, query="over_60", within="0.01")["transaction"] is not None
         assert "Stop selling" in visitor.get("/custodian").text
 
-    def _pause(self, visitor: TestClient, rpc: Rpc, stage: Stage, *, paused: bool) -> None:
+    def _pause(self, visitor: TestClient, rpc: Rpc, stage: DemoSystem, *, paused: bool) -> None:
         prepared = visitor.post("/api/v1/pause", json={"paused": paused, "custodian": CUSTODIAN.address}).json()
         assert prepared["says"]
         name = sign_and_send(rpc, CUSTODIAN, prepared["transaction"])
@@ -422,7 +422,7 @@ class TestGoverning:
             f"Only the custodian, {CUSTODIAN.address}, can do this, and not {ANALYST.address}. Nothing was changed."
         )
 
-    def test_an_analyst_is_invited(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+    def test_an_analyst_is_invited(self, visitor: TestClient, rpc: Rpc, stage: DemoSystem) -> None:
         body = {"analyst": THIRD_ANALYST.address, "epsilon": "2", "delta": "1e-4", "custodian": CUSTODIAN.address}
         reply = self._sign(visitor, rpc, stage, "allow", body)
         assert f"{THIRD_ANALYST.address} may buy precision" in reply["says"][0]
@@ -441,7 +441,7 @@ class TestGoverning:
         assert "is not an address" in wrong
         assert "Sign it" not in wrong
 
-    def test_custody_goes_there_and_back(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+    def test_custody_goes_there_and_back(self, visitor: TestClient, rpc: Rpc, stage: DemoSystem) -> None:
         assert refusal(visitor, 403, "/api/v1/accept-custody")["type"] == "NotAllowed"
         here, there = CUSTODIAN.address, THIRD_ANALYST.address
         self._sign(visitor, rpc, stage, "hand-over", {"heir": there, "custodian": here})
@@ -460,7 +460,7 @@ class TestGoverning:
         assert reply["transaction"] is not None
 
     def _sign(
-        self, visitor: TestClient, rpc: Rpc, stage: Stage, path: str, body: dict[str, Any], key: Key = CUSTODIAN
+        self, visitor: TestClient, rpc: Rpc, stage: DemoSystem, path: str, body: dict[str, Any], key: Key = CUSTODIAN
     ) -> Any:
         reply = visitor.post(f"/api/v1/{path}", json=body).json()
         sign_and_send(rpc, key, reply["transaction"])
@@ -469,7 +469,7 @@ class TestGoverning:
 
 
 class TestWhatBecameOfIt:
-    def test_refused_by_the_contract(self, visitor: TestClient, rpc: Rpc, stage: Stage, python: Client) -> None:
+    def test_refused_by_the_contract(self, visitor: TestClient, rpc: Rpc, stage: DemoSystem, python: Client) -> None:
         query = python.find("over_60").identifier
         with contract_of(stage, THIRD_ANALYST) as contract:
             data = abi.encode_call("ask", [Request(query, Fraction(100)).encode()])
@@ -481,7 +481,7 @@ class TestWhatBecameOfIt:
         page = visitor.get(f"/transactions/{name}").text
         assert "The contract refused it" in page
 
-    def test_without_gas(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+    def test_without_gas(self, visitor: TestClient, rpc: Rpc, stage: DemoSystem) -> None:
         prepared = ask(visitor, query="over_60", within="0.02")["transaction"]
         name = sign_and_send(rpc, THIRD_ANALYST, prepared | {"gas": hex(30_000)})
         found = until_state(visitor, name, "refused")
@@ -509,7 +509,7 @@ class TestWhatBecameOfIt:
         reply = visitor.get(f"/api/v1/transactions/{block['transactions'][0]['hash']}")
         assert reply.status_code == 422
 
-    def test_dropped_and_displaced_are_told_apart(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+    def test_dropped_and_displaced_are_told_apart(self, visitor: TestClient, rpc: Rpc, stage: DemoSystem) -> None:
         prepared = ask(visitor, query="over_60", within="0.02", analyst=THIRD_ANALYST.address)["transaction"]
         nonce = int(rpc.call("eth_getTransactionCount", THIRD_ANALYST.address, "latest"), 16)
         with no_blocks(rpc):
@@ -524,7 +524,7 @@ class TestWhatBecameOfIt:
         assert follow(visitor, displaced)["state"] == "displaced"
         assert "Another transaction took its place" in visitor.get(f"/transactions/{displaced}").text
 
-    def test_it_waits_for_the_worker(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+    def test_it_waits_for_the_worker(self, visitor: TestClient, rpc: Rpc, stage: DemoSystem) -> None:
         prepared = ask(visitor, query="mean_income", within="20000", analyst=ANALYST.address)["transaction"]
         stage.stop_worker()
         try:

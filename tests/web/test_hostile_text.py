@@ -25,9 +25,8 @@ import noiseledger as nl
 from noiseledger.chain import PrivacyLedgerContract, abi
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import sensitivity
+from noiseledger.demo.system import DemoSystem, demo_system
 from noiseledger.errors import InvalidInput
-from noiseledger.experiments.stage import Stage
-from noiseledger.experiments.stage import stage as set_on_stage
 from noiseledger.ledger.file import LedgerFile
 from web.markup import Page
 from web.system import (
@@ -105,14 +104,14 @@ def catalogue() -> str:
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoSystem]:
     folder = tmp_path_factory.mktemp("hostile")
     # Some have line breaks, which a CSV file may not have.
     towns = [TEXTS[age % len(TEXTS)] for age in range(100)]
     people = {"age": list(range(100)), "town": towns, COLUMN: [age % 11 for age in range(100)]}
     pq.write_table(pa.table(people), folder / "people.parquet")
     (folder / "people.toml").write_text(catalogue(), encoding="utf-8")
-    with set_on_stage(folder / "people.toml") as stage:
+    with demo_system(folder / "people.toml") as stage:
         with nl.connect(stage.ledger_file, rpc=stage.url, key=ANALYST) as client:
             for offer in client.queries():
                 client.ask(offer.query, precision="0.05")
@@ -136,11 +135,11 @@ def register(
     assert contract.sender.wait(contract.sender.send(contract.address, data)).succeeded
 
 
-def names(stage: Stage) -> dict[str, Query]:
+def names(stage: DemoSystem) -> dict[str, Query]:
     return dict(LedgerFile.read(stage.ledger_file).queries)
 
 
-def everything(visitor: TestClient, stage: Stage) -> list[str]:
+def everything(visitor: TestClient, stage: DemoSystem) -> list[str]:
     """Return all addresses where something of the ledger is shown."""
     records = visitor.get("/api/v1/history").json()["records"]
     return [
@@ -169,7 +168,7 @@ def check_text_only(html: str) -> Page:
     return page
 
 
-def test_every_page_shows_them_as_text(visitor: TestClient, stage: Stage) -> None:
+def test_every_page_shows_them_as_text(visitor: TestClient, stage: DemoSystem) -> None:
     seen = ""
     for path in everything(visitor, stage):
         for headers in ({}, {"HX-Request": "true"}):
@@ -181,7 +180,7 @@ def test_every_page_shows_them_as_text(visitor: TestClient, stage: Stage) -> Non
         assert "".join(text.split()) in "".join(seen.split()), text
 
 
-def test_a_page_has_no_other_elements_than_with_harmless_names(visitor: TestClient, stage: Stage) -> None:
+def test_a_page_has_no_other_elements_than_with_harmless_names(visitor: TestClient, stage: DemoSystem) -> None:
     """What there is does not depend on what it is called."""
     ledger = LedgerFile.read(stage.ledger_file)
     # As long as the hostile ones: charts cut what is long, and keep the whole of it in a title.
@@ -195,7 +194,7 @@ def test_a_page_has_no_other_elements_than_with_harmless_names(visitor: TestClie
             assert shapes[0] == shapes[1], path
 
 
-def test_each_name_leads_to_its_page(visitor: TestClient, stage: Stage) -> None:
+def test_each_name_leads_to_its_page(visitor: TestClient, stage: DemoSystem) -> None:
     for name, query in names(stage).items():
         reply = visitor.get("/", params={"query": name})
         if len(name) > 400:
@@ -206,7 +205,7 @@ def test_each_name_leads_to_its_page(visitor: TestClient, stage: Stage) -> None:
         assert visitor.get("/api/v1/best", params={"query": name}).json()["identifier"] == query.identifier
 
 
-def test_the_api_has_them_as_they_are(visitor: TestClient, stage: Stage) -> None:
+def test_the_api_has_them_as_they_are(visitor: TestClient, stage: DemoSystem) -> None:
     found = visitor.get("/api/v1/queries")
     assert found.headers["content-type"] == "application/json"
     assert {offer["name"]: offer["definition"] for offer in found.json()} == {
@@ -220,7 +219,7 @@ def test_the_api_has_them_as_they_are(visitor: TestClient, stage: Stage) -> None
         assert reply.headers["x-content-type-options"] == "nosniff"
 
 
-def test_what_is_no_query_is_named_and_left_out(visitor: TestClient, stage: Stage) -> None:
+def test_what_is_no_query_is_named_and_left_out(visitor: TestClient, stage: DemoSystem) -> None:
     unreadable = visitor.get("/api/v1/ledger").json()["unreadable"]
     assert len(unreadable) == UNREADABLE
     assert "Unicode" in unreadable[sha256(HALVES.encode()).hexdigest()]
@@ -264,7 +263,7 @@ def test_a_record_can_be_read_back(visitor: TestClient) -> None:
     assert [json.loads(row["values"]) for row in rows] == [record["values"] for record in records]
 
 
-def test_the_ledger_file_is_the_one_that_was_published(visitor: TestClient, stage: Stage) -> None:
+def test_the_ledger_file_is_the_one_that_was_published(visitor: TestClient, stage: DemoSystem) -> None:
     assert visitor.get("/ledger.json").json() == json.loads(stage.ledger_file.read_text(encoding="utf-8"))
 
 
@@ -288,7 +287,7 @@ def test_what_a_visitor_sends_comes_back_as_text(visitor: TestClient, text: str)
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:40])
-def test_the_file_may_call_itself_anything(stage: Stage, tmp_path: Path, text: str) -> None:
+def test_the_file_may_call_itself_anything(stage: DemoSystem, tmp_path: Path, text: str) -> None:
     content = json.loads(stage.ledger_file.read_text(encoding="utf-8"))
     # A name without a query on the chain as well.
     absent = text[:100] + "?"
@@ -318,7 +317,7 @@ def test_the_file_may_call_itself_anything(stage: Stage, tmp_path: Path, text: s
     ],
     ids=lambda text: text[:30],
 )
-def test_what_is_no_ledger_file_is_refused(stage: Stage, tmp_path: Path, content: str) -> None:
+def test_what_is_no_ledger_file_is_refused(stage: DemoSystem, tmp_path: Path, content: str) -> None:
     whole = json.loads(stage.ledger_file.read_text(encoding="utf-8"))
     text = content.replace("QUERY", json.dumps(Query.share("age > 60").canonical))
     if text.endswith("}"):
@@ -361,7 +360,9 @@ class TestTheWorkersHealth:
         ],
         ids=lambda value: str(value)[:40],
     )
-    def test_is_believed_only_as_far_as_it_makes_sense(self, stage: Stage, report: str, ok: bool, said: str) -> None:
+    def test_is_believed_only_as_far_as_it_makes_sense(
+        self, stage: DemoSystem, report: str, ok: bool, said: str
+    ) -> None:
         with reporting(report) as url, visiting_site(settings_of(stage, worker_health=url)) as visitor:
             found = visitor.get("/api/v1/health").json()
             assert found["worker_ok"] is ok
@@ -373,12 +374,12 @@ class TestTheWorkersHealth:
                 contract.rpc.call("evm_mine")
             caught_up(visitor, stage)
 
-    def test_whoever_is_slow_is_not_waited_for(self, stage: Stage) -> None:
+    def test_whoever_is_slow_is_not_waited_for(self, stage: DemoSystem) -> None:
         slow = reporting(json.dumps(WELL), drop_seconds=0.3)
         with slow as url, visiting_site(settings_of(stage, worker_health=url)) as visitor:
             assert visitor.get("/api/v1/health").json()["worker_ok"] is False
 
-    def test_nobody_there(self, stage: Stage) -> None:
+    def test_nobody_there(self, stage: DemoSystem) -> None:
         with visiting_site(settings_of(stage, worker_health="http://127.0.0.1:9/health")) as visitor:
             assert SILENT in visitor.get("/custodian").text
         with visiting_site(settings_of(stage, worker_health=None)) as visitor:

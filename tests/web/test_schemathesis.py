@@ -14,7 +14,7 @@ from schemathesis.engine.run import PhaseName
 from schemathesis.python.asgi import HOST
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from noiseledger.experiments.stage import Stage
+from noiseledger.demo.system import DemoSystem
 from web.system import settings_of, visiting_site
 
 EXAMPLES = 200
@@ -114,7 +114,7 @@ def without_lifespan(app: ASGIApp) -> ASGIApp:
 
 
 @pytest.fixture(scope="module")
-def findings(stage: Stage) -> Iterator[Findings]:
+def findings(stage: DemoSystem) -> Iterator[Findings]:
     with visiting_site(settings_of(stage, hosts=(HOST,))) as visitor:
         config = SchemathesisConfig.from_dict(CONFIG)
         app = without_lifespan(visitor.app)
