@@ -79,11 +79,11 @@ def everything(report: Report) -> str:
 
 
 def test_an_honest_census_with_the_real_worker_passes() -> None:
-    with census_system() as stage:
-        with connect(stage.ledger_file, rpc=stage.url, key=ANALYST) as client:
+    with census_system() as system:
+        with connect(system.ledger_file, rpc=system.url, key=ANALYST) as client:
             for step in range(1, 4):
                 client.ask([Ask(offer.query, precision=Fraction(step, 20)) for offer in client.queries()])
-        report = audit_inside(stage.ledger_file, rpc=stage.url, catalogue=stage.folder / "acs12.toml")
+        report = audit_inside(system.ledger_file, rpc=system.url, catalogue=system.folder / "acs12.toml")
     assert report.is_well, report.verdict
     assert report.checked[Rule.COMMITMENT] == 2
     assert len(report.p_values) == len(Test)
