@@ -52,7 +52,7 @@ class Shop:
             _BUDGET,
             Fraction(8),
             Fraction(1, 10**5),
-            invites=invites,
+            requires_allowance=invites,
         )
         published = PrivacyLedgerContract.deploy(self._custodian, terms, WORKER.address)
         self.contract = PrivacyLedgerContract(rpc, published.address, self.sender)

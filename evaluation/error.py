@@ -52,8 +52,8 @@ def _run(context: ExperimentContext, requests: Sequence[PaperRequest]) -> dict[s
         for request in requests:
             query, precision = request.query, request.classic
             answers = {
-                "naive": naive.ask(query, exact=True, precision=precision),
-                "ours": ours.ask(query, exact=True, precision=precision),
+                "naive": naive.ask(query, exact_noise=True, precision=precision),
+                "ours": ours.ask(query, exact_noise=True, precision=precision),
                 "ours, best public": ours.ask(query, precision=precision),
             }
             # The truth may be used because the people are invented.

@@ -105,7 +105,9 @@ def naive_totals(context: ExperimentContext, requests: Sequence[tuple[str, Fract
     """Return the total cost after each request on a real ledger without reuse. The requests are not answered."""
     if context.settings.ledger is LedgerKind.LOCAL:
         with naive_ledger() as client:
-            return [client.ask(name, exact=True, precision=precision).budget.spent for name, precision in requests]
+            return [
+                client.ask(name, exact_noise=True, precision=precision).budget.spent for name, precision in requests
+            ]
     found = invented()
     budget = Budget.of(WIDE, DELTA)
     terms = Terms(
@@ -116,7 +118,7 @@ def naive_totals(context: ExperimentContext, requests: Sequence[tuple[str, Fract
         epsilon=budget.epsilon,
         delta=budget.delta,
         reuses=False,
-        invites=False,
+        requires_allowance=False,
     )
     with Rpc(context.accounts.url) as rpc:
         sender = Sender(rpc, context.accounts.custodian)

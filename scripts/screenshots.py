@@ -47,9 +47,9 @@ def _live(system: DemoSystem) -> str:
     """Let the demo's analysts ask, and return a transaction that was answered."""
     keys = dict(zip(ANALYSTS, node.PLAY_ANALYSTS, strict=True))
     transaction = ""
-    for analyst, name, wish in REQUESTS:
+    for analyst, name, accuracy in REQUESTS:
         with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(keys[analyst])) as client:
-            answer = client.ask(name, **wish)
+            answer = client.ask(name, **accuracy)
         transaction = answer.transaction or transaction
     return transaction
 

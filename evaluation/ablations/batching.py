@@ -50,7 +50,7 @@ def _measure(context: ExperimentContext, key: Mapping[str, Any]) -> list[dict[st
     step, steps = Fraction(1, 10 * requests), count(2)
     with ledger_of(context) as client:
         # The first request of each query writes to fresh storage, which costs more, so it is not measured.
-        client.ask([Ask(name, precision=step) for name in QUERIES], exact=True)
+        client.ask([Ask(name, precision=step) for name in QUERIES], exact_noise=True)
         turns = []
         for way in _TURNS:
             asks = [Ask(QUERIES[i % len(QUERIES)], precision=next(steps) * step) for i in range(requests)]
@@ -65,7 +65,7 @@ def _take_turn(client: Client, asks: Sequence[Ask], *, at_once: bool) -> dict[st
     before = int(contract.rpc.call("eth_blockNumber"), 16)
     start = perf_counter()
     parts = [asks] if at_once else [[ask] for ask in asks]
-    answers = [answer for part in parts for answer in client.ask(part, exact=True)]
+    answers = [answer for part in parts for answer in client.ask(part, exact_noise=True)]
     seconds = perf_counter() - start
     if not all(answer.cost for answer in answers):
         raise NoiseledgerError("A request was free but should have been paid for, so the measurement is invalid.")

@@ -55,7 +55,7 @@ def _ask(kind: type[LocalLedger], requests: list[PaperRequest], epsilon: str) ->
 
 def _answers(client: Client, request: PaperRequest) -> bool:
     try:
-        client.ask(request.query, exact=True, precision=request.exact)
+        client.ask(request.query, exact_noise=True, precision=request.exact)
     except BudgetExceeded:
         return False
     return True

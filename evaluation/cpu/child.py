@@ -22,8 +22,7 @@ from typing import Any, TypeAlias
 from evaluation.workload import PaperRequest, paper_requests
 from noiseledger.chain.sender import ignore
 from noiseledger.client import Client, connect
-from noiseledger.core.path import Path as QueryPath
-from noiseledger.core.path import natural_values
+from noiseledger.core.path import QueryPath, natural_values
 from noiseledger.core.privacy import precision_for
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian import Custody

@@ -179,7 +179,7 @@ class _Lab:
     def _paid_apart(self, size: int, wait: float) -> Facts:
         asks = self._asks(size)
         requests = [
-            Request(self._client.find(ask.query).identifier, Fraction(str(ask.wish["precision"]))) for ask in asks
+            Request(self._client.find(ask.query).identifier, Fraction(str(ask.accuracy["precision"]))) for ask in asks
         ]
         crowd = Crowd(self._rpc, self._key)
         signed = crowd.sign(self._contract.address, [abi.encode_call("ask", [one.encode()]) for one in requests])

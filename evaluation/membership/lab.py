@@ -24,10 +24,10 @@ from evaluation.scratch import scratch_folder
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
 from noiseledger.chain.contract import event
 from noiseledger.chain.values import CASES, Request, from_units
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.custodian import Custody
 from noiseledger.custodian.publish import publish
 from noiseledger.custodian.worker import Worker
@@ -157,7 +157,7 @@ class TrialLedger:
 
     def ask_free(self, query: Query, *precisions: Fraction) -> None:
         """Ask for free answers: known ones, and those between known ones."""
-        for answer in self._ledger.ask_many([(query, Wish(precision=precision)) for precision in precisions]):
+        for answer in self._ledger.ask_many([(query, Accuracy(precision=precision)) for precision in precisions]):
             self.cases.append(answer.case)
             self._drawn[query][answer.precision] = answer.reveal.point
 

@@ -54,7 +54,7 @@ def _one_ledger(context: ExperimentContext) -> dict[str, Any]:
     with ledger_of(context, str(_budget())) as client:
         for level in levels():
             # One level at a time: for levels requested together, the worker would reveal only the most accurate one.
-            answers = client.ask([Ask(name, precision=level.precision) for name in QUERIES], exact=True)
+            answers = client.ask([Ask(name, precision=level.precision) for name in QUERIES], exact_noise=True)
             cases.update(answer.case.value for answer in answers)
             errors.append([invented().error(answer) for answer in answers])
     return {"errors": errors, "cases": cases}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.groups import Bins, Keys
-from noiseledger.core.path import Case, Path
+from noiseledger.core.path import Case
 from noiseledger.core.privacy import delta_for, epsilon_for, precision_for
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
@@ -41,7 +41,6 @@ __all__ = [
     "NaiveLedger",
     "Neighbours",
     "NoiseledgerError",
-    "Path",
     "Population",
     "Query",
     "Quote",

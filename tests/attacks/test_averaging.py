@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from fractions import Fraction
-from pathlib import Path as FilePath
+from pathlib import Path
 from sqlite3 import Connection
 from typing import Unpack
 
@@ -19,9 +19,9 @@ import pytest
 
 from attacks.combining import Errors, check_no_gain
 from calibrated import check_deviation
-from noiseledger import Answer, LocalLedger, Path, Population, Query, Table
-from noiseledger.core.path import Point, Reveal
-from noiseledger.core.request import Wish
+from noiseledger import Answer, LocalLedger, Population, Query, Table
+from noiseledger.core.path import Point, QueryPath, Reveal
+from noiseledger.core.request import Accuracy
 from noiseledger.ledger.book import Entry
 
 #: The cells of one histogram have independent noise: one request is 50,000 runs of the attack.
@@ -34,12 +34,12 @@ A_LITTLE = Fraction(1, 10**6)
 class FreshNoise(LocalLedger):
     """Weakened: a request that costs nothing is answered with noise drawn anew."""
 
-    def ask(self, query: Query, *, analyst: str = "", **wish: Unpack[Wish]) -> Answer:
-        quote = self.quote(query, **wish)
+    def ask(self, query: Query, *, analyst: str = "", **accuracy: Unpack[Accuracy]) -> Answer:
+        quote = self.quote(query, **accuracy)
         if quote.price.cost:
-            return super().ask(query, analyst=analyst, **wish)
-        entry, request = self._read(query, wish)
-        fresh = Path(query.dimension).reveal(request.precision, lambda: self._truth(entry))
+            return super().ask(query, analyst=analyst, **accuracy)
+        entry, request = self._read(query, accuracy)
+        fresh = QueryPath(query.dimension).reveal(request.precision, lambda: self._truth(entry))
         return Answer(query, quote.sensitivity, Reveal(quote.price, fresh.point), 0, (), quote.budget)
 
 
@@ -52,7 +52,7 @@ class FreshBridges(LocalLedger):
         return better or known
 
 
-def ask_each(kind: type[LocalLedger], file: FilePath, precisions: Sequence[Fraction]) -> Errors:
+def ask_each(kind: type[LocalLedger], file: Path, precisions: Sequence[Fraction]) -> Errors:
     """Return the errors of the answers; only the first of them may cost anything."""
     population = Population.add_remove()
     kind.create(file, epsilon=8, delta=1e-4, population=population, queries=[QUERY], source=TABLE).close()
@@ -65,13 +65,13 @@ def ask_each(kind: type[LocalLedger], file: FilePath, precisions: Sequence[Fract
     return np.array(errors)
 
 
-def repeat(kind: type[LocalLedger], file: FilePath) -> Errors:
+def repeat(kind: type[LocalLedger], file: Path) -> Errors:
     """Buy precision 1, then ask for it again, and for a little less each time."""
     nibbles = [1 - step * A_LITTLE for step in (0, 0, 2, 1, 3)]
     return ask_each(kind, file, [Fraction(1), *nibbles])
 
 
-def nibble(kind: type[LocalLedger], file: FilePath) -> Errors:
+def nibble(kind: type[LocalLedger], file: Path) -> Errors:
     """Ask for a little more each time, up to 1/2, free because someone else bought 2; return ours, the best first.
 
     Rising, so that the nearest better answer is always the one of precision 2: all the help that a weak ledger can get.
@@ -80,26 +80,26 @@ def nibble(kind: type[LocalLedger], file: FilePath) -> Errors:
     return ask_each(kind, file, [Fraction(2), *nibbles])[:0:-1]
 
 
-def test_repeated_answers_average_to_the_one_that_was_paid_for(tmp_path: FilePath) -> None:
+def test_repeated_answers_average_to_the_one_that_was_paid_for(tmp_path: Path) -> None:
     errors = repeat(LocalLedger, tmp_path / "ledger")
     check_deviation(errors.mean(axis=0), 1)
     check_no_gain(errors[0], errors[1:])
 
 
-def test_nibbling_below_what_someone_else_bought_gains_nothing(tmp_path: FilePath) -> None:
+def test_nibbling_below_what_someone_else_bought_gains_nothing(tmp_path: Path) -> None:
     errors = nibble(LocalLedger, tmp_path / "ledger")
     check_deviation(errors.mean(axis=0), np.sqrt(2))
     check_no_gain(errors[0], errors[1:])
 
 
-def test_fresh_noise_for_free_requests_would_average_out(tmp_path: FilePath) -> None:
+def test_fresh_noise_for_free_requests_would_average_out(tmp_path: Path) -> None:
     errors = repeat(FreshNoise, tmp_path / "ledger")
     check_deviation(errors.mean(axis=0), 1 / np.sqrt(6))
     with pytest.raises(AssertionError):
         check_no_gain(errors[0], errors[1:])
 
 
-def test_fresh_bridges_would_average_out_to_what_someone_else_bought(tmp_path: FilePath) -> None:
+def test_fresh_bridges_would_average_out_to_what_someone_else_bought(tmp_path: Path) -> None:
     errors = nibble(FreshBridges, tmp_path / "ledger")
     # All five share the noise of precision 2, variance 1/2, and each has 3/2 of its own.
     check_deviation(errors.mean(axis=0), np.sqrt(1 / 2 + 3 / 2 / 5))

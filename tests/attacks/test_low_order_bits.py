@@ -15,14 +15,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, sqrt
-from pathlib import Path as FilePath
+from pathlib import Path
 
 import pytest
 from scipy import stats
 
 from calibrated import FALSE_ALARM, check_same_law
 from noiseledger import Case, LocalLedger, Population, Query, Table, delta_for
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.path import PATH_UNITS
 
@@ -43,7 +43,7 @@ class Published:
     values: Sequence[float]
 
 
-def publish(file: FilePath, table: Table) -> dict[Case, Published]:
+def publish(file: Path, table: Table) -> dict[Case, Published]:
     population = Population.add_remove()
     made = LocalLedger.create(file, epsilon=8, delta=1e-4, population=population, queries=[QUERY], source=table)
     with closing(made) as ledger:

@@ -17,7 +17,7 @@ from attacks.combining import RUNS_TO_SEE_A_GAIN, Errors, best_combination, chec
 from attacks.weakened_paths import PaperPath
 from calibrated import check_deviation
 from noiseledger.core.coins import Coins
-from noiseledger.core.path import Case, Path, Price, Reveal
+from noiseledger.core.path import Case, Price, QueryPath, Reveal
 from noiseledger.ledger.public import PublicPath
 
 TRUTH = Fraction(1000)
@@ -25,7 +25,7 @@ TRUTH = Fraction(1000)
 SOLD = [Fraction(1), Fraction(4, 25), Fraction(1, 4)]
 
 
-def pool(kind: type[Path], sold: list[Fraction], runs: int, left_out: int = 1) -> Errors:
+def pool(kind: type[QueryPath], sold: list[Fraction], runs: int, left_out: int = 1) -> Errors:
     """Sell answers in this order; return the errors of all but the best few, the best of these first.
 
     The coordinates of a vector have independent noise, so one path of many coordinates is as good as many paths.
@@ -37,7 +37,7 @@ def pool(kind: type[Path], sold: list[Fraction], runs: int, left_out: int = 1) -
 
 
 def test_two_analysts_who_pool_know_no_more_than_the_better_of_them() -> None:
-    errors = pool(Path, SOLD, runs=100_000)
+    errors = pool(QueryPath, SOLD, runs=100_000)
     check_deviation(errors[0], 2)
     check_deviation(errors[1], 2.5)
     assert best_combination(errors) > 0.98 * 2
@@ -66,7 +66,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Fraction], int]:
 @given(histories())
 def test_whatever_was_sold_in_whatever_order_pooling_gains_nothing(history: tuple[list[Fraction], int]) -> None:
     sold, left_out = history
-    errors = pool(Path, sold, RUNS_TO_SEE_A_GAIN, left_out)
+    errors = pool(QueryPath, sold, RUNS_TO_SEE_A_GAIN, left_out)
     check_no_gain(errors[0], errors[1:])
 
 
@@ -74,7 +74,7 @@ def public_answers(sold: list[Fraction], names: list[str]) -> Errors:
     """Sell precision 1 on a chain; return the errors of answers below it, made from the public coins of these queries."""
     runs = RUNS_TO_SEE_A_GAIN
     truth = [TRUTH] * runs
-    end = Path(runs).reveal(Fraction(1), lambda: truth).point
+    end = QueryPath(runs).reveal(Fraction(1), lambda: truth).point
     answers = []
     for precision, name in zip(sold, names, strict=True):
         coins = Coins(1, "0x" + "11" * 20, name * 32)

@@ -22,7 +22,7 @@ import pytest
 
 from faults.books import Seen, check_books
 from noiseledger import Answer, BudgetExceeded, LocalLedger, NoiseledgerError, Population, Query, Table
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.errors import LedgerError
 from noiseledger.ledger import book
 from noiseledger.ledger.bound import Bound
@@ -62,8 +62,8 @@ class MeetingPoint:
 class LooksTooEarly(LocalLedger):
     """Weakened: the budget is read in one transaction and charged in another, from what was read."""
 
-    def ask(self, query: Query, *, analyst: str = "", **wish: Unpack[Wish]) -> Answer:
-        entry, request = self._read(query, wish)
+    def ask(self, query: Query, *, analyst: str = "", **accuracy: Unpack[Accuracy]) -> Answer:
+        entry, request = self._read(query, accuracy)
         with self._store.reading() as run:
             path = self._path(run, entry, request.precision)
             budget = book.read_budget(run, *self._promise).charge(path.price(request.precision).cost)

@@ -84,7 +84,7 @@ def published(rpc: Rpc, folder: Path, text: str) -> PrivacyLedgerContract:
     (folder / "people.toml").write_text(text)
     catalogue = read_catalogue(folder / "people.toml")
     contract = publish(catalogue, Custody.of(catalogue).pin(catalogue), Sender(rpc, CUSTODIAN), WORKER.address)
-    if catalogue.access.invites:
+    if catalogue.access.requires_allowance:
         Custodian(contract).allow(INVITED.address, precision=1)
     seen_by(INVITED, contract).ask([Request(OVER_60.identifier, Fraction(1, 4))])
     return contract

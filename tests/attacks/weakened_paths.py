@@ -12,11 +12,11 @@ from math import sqrt
 
 from noiseledger import LocalLedger
 from noiseledger.core.noise import rounded_gaussians
-from noiseledger.core.path import PATH_UNITS, Path, Point, Price
+from noiseledger.core.path import PATH_UNITS, Point, Price, QueryPath
 from noiseledger.ledger import book
 
 
-class PaperPath(Path):
+class PaperPath(QueryPath):
     """Weakened, as in the paper: case 2C is the nearest better answer plus fresh noise, whatever else was sold.
 
     That is a bridge from 0, forgetting the lower neighbour: S(r)/r + Normal(0, 1/p - 1/r).
@@ -26,7 +26,7 @@ class PaperPath(Path):
         return super()._bridge(replace(price, sources=price.sources[:1]))
 
 
-class OtherNoise(Path):
+class OtherNoise(QueryPath):
     """A path that is extended with noise of another kind."""
 
     def _extend(self, price: Price, truth: Sequence[Fraction]) -> Point:
@@ -65,9 +65,9 @@ class FloatNoise(OtherNoise):
 class WeakenedJournal(LocalLedger):
     """A real journal, but for the kind of its paths."""
 
-    kind: type[Path]
+    kind: type[QueryPath]
 
-    def _path(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> Path:
+    def _path(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> QueryPath:
         return self.kind(entry.query.dimension, self._known(run, entry, precision))
 
 

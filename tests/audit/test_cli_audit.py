@@ -19,10 +19,10 @@ from noiseledger.core.privacy import epsilon_for, precision_for
 from noiseledger.core.query import Query
 from noiseledger.demo.system import DemoSystem, census_system
 
-OUTSIDE = (
-    "CHECKED and in order: every price, balance and rule on the chain (2 requests, 2 reveals); NOT CHECKED: whether any answer "
-    "is true and its noise is real, which needs the custodian's data and secret (noiseledger audit --catalogue); whether the "
-    "endpoint shows the chain as it is, which needs a node of your own."
+CHAIN_ONLY = (
+    "CHECKED, no problem found: every price, balance and rule on the chain (2 requests, 2 reveals); NOT CHECKED: whether any "
+    "answer is true and its noise genuine (requires the custodian's data and secret: noiseledger audit --catalogue); whether "
+    "the endpoint shows the real chain (requires your own node)."
 )
 
 
@@ -42,24 +42,24 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return Runner(monkeypatch, capsys)
 
 
-def test_an_honest_ledger_in_one_line_then_a_table(run: Run, system: DemoSystem) -> None:
+def test_an_honest_ledger_gets_a_verdict_and_a_table(run: Run, system: DemoSystem) -> None:
     done = run("audit", system.ledger_file)
     assert done.code == 0
     first, *rest = done.out.splitlines()
-    assert first == OUTSIDE
+    assert first == CHAIN_ONLY
     assert any("sensitivity" in line for line in rest)
     again = run("audit", system.ledger_file, "--json").json["ledgers"][0]
     assert again["well"]
     assert again["findings"] == []
-    assert again["verdict"] == OUTSIDE
+    assert again["verdict"] == CHAIN_ONLY
     assert again["checked"] == ["every price, balance and rule on the chain (2 requests, 2 reveals)"]
     assert again["not_checked"] == [
-        "whether any answer is true and its noise is real",
-        "whether the endpoint shows the chain as it is",
+        "whether any answer is true and its noise genuine",
+        "whether the endpoint shows the real chain",
     ]
     assert again["needed"] == [
-        "the custodian's data and secret (noiseledger audit --catalogue)",
-        "a node of your own",
+        "the custodian's data and secret: noiseledger audit --catalogue",
+        "your own node",
     ]
     assert {rule["rule"] for rule in again["rules"]} >= {"bytecode", "price", "state"}
     assert run("audit", system.ledger_file, "--from-genesis", "--json").json["ledgers"][0]["first_block"] == 0
@@ -69,7 +69,7 @@ def test_an_honest_ledger_in_one_line_then_a_table(run: Run, system: DemoSystem)
 
 @pytest.fixture
 def hidden_query(system: DemoSystem) -> Iterator[str]:
-    """A query that the ledger has and its file does not name; return the transaction that added it."""
+    """Register a query that the ledger file does not name; return the transaction."""
     with Rpc(system.url) as rpc:
         before = rpc.call("evm_snapshot")
         address = json.loads(system.ledger_file.read_text())["address"]
@@ -81,13 +81,15 @@ def hidden_query(system: DemoSystem) -> Iterator[str]:
         rpc.call("evm_revert", before)
 
 
-def test_what_is_wrong_is_named_with_its_transaction(
+def test_a_problem_is_reported_with_its_transaction(
     run: Run, system: DemoSystem, hidden_query: str, tmp_path: Path
 ) -> None:
     page = tmp_path / "report.html"
     done = run("audit", system.ledger_file, "--html", page)
     assert done.code == 1
-    assert done.out.startswith("NOT WELL: 1 thing is wrong. First: catalogue: The ledger has a query")
+    assert done.out.startswith(
+        "1 PROBLEM FOUND. First problem: catalogue: The ledger file does not name a registered query"
+    )
     assert "NOT CHECKED: whether any answer is true" in done.out.splitlines()[0]
     assert hidden_query in done.out
     assert hidden_query in page.read_text()
@@ -96,7 +98,7 @@ def test_what_is_wrong_is_named_with_its_transaction(
     assert found.json["ledgers"][0]["findings"][0]["transaction"] == hidden_query
 
 
-def test_the_report_is_a_page_that_needs_nothing_else(run: Run, system: DemoSystem, tmp_path: Path) -> None:
+def test_the_html_report_is_self_contained(run: Run, system: DemoSystem, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert run("audit", system.ledger_file, "--html", page).code == 0
     asked: list[str] = []
@@ -109,8 +111,8 @@ def test_the_report_is_a_page_that_needs_nothing_else(run: Run, system: DemoSyst
     Reader().feed(page.read_text())
     assert asked == []
     shown = unescape(page.read_text())
-    assert OUTSIDE in shown
-    assert "<td>whether any answer is true and its noise is real</td><td>the custodian's data and secret" in shown
+    assert CHAIN_ONLY in shown
+    assert "<td>whether any answer is true and its noise genuine</td><td>the custodian's data and secret" in shown
     assert run("audit", system.ledger_file, "--html", tmp_path / "no" / "folder.html", "--json").error == "InvalidInput"
 
 
@@ -125,25 +127,25 @@ def test_two_ledgers_compose(run: Run, system: DemoSystem, tmp_path: Path, monke
     assert together["epsilon"] == epsilon_for(2 * precision_for(8, "1e-4"), "1e-4")
     assert together["spent"] == done.json["ledgers"][0]["spent"]
     shown = run("audit", system.ledger_file, other, "--html", tmp_path / "two.html")
-    assert f"epsilon {together['epsilon']:.4g} at delta 0.0001 is promised together" in shown.out
+    assert f"epsilon {together['epsilon']:.4g} at delta 0.0001 together" in shown.out
     assert f"{together['epsilon']:.4g}" in (tmp_path / "two.html").read_text()
     assert run("audit", system.ledger_file, system.ledger_file, "--json").error == "InvalidInput"
 
 
-def test_with_the_custodians_help_the_noise_is_tested_too(run: Run, system: DemoSystem, tmp_path: Path) -> None:
+def test_with_the_custodians_data_the_noise_is_tested_too(run: Run, system: DemoSystem, tmp_path: Path) -> None:
     catalogue = system.folder / "acs12.toml"
     found = run("audit", system.ledger_file, "--catalogue", catalogue, "--json")
     assert found.code == 0
     report = found.json["ledgers"][0]
     assert {"commitment", "noise"} <= {rule["rule"] for rule in report["rules"]}
     assert report["p_values"]
-    assert "published numbers, by 14 tests which gross cheating fails" in report["verdict"]
+    assert "published numbers, with 14 tests that detect gross cheating" in report["verdict"]
     assert len(report["not_checked"]) == len(report["needed"]) == 4
-    shown = run("audit", system.ledger_file, "--catalogue", catalogue, "--html", tmp_path / "inside.html")
-    assert "p at most" in shown.out
+    shown = run("audit", system.ledger_file, "--catalogue", catalogue, "--html", tmp_path / "with_data.html")
+    assert "p-value at most" in shown.out
     secret = (system.folder / "acs12.custody" / "secret").read_text().strip()
     over_60 = sum(int(age) > 60 for age in _ages(system))
-    for text in (found.out, shown.out, (tmp_path / "inside.html").read_text()):
+    for text in (found.out, shown.out, (tmp_path / "with_data.html").read_text()):
         assert secret not in text
         assert str(over_60 / 2000) not in text
     other = tmp_path / "other.csv"
@@ -166,11 +168,11 @@ def _ages(system: DemoSystem) -> list[str]:
     "options",
     [("--block", "yesterday"), ("--secret", "s"), ("--data", "d"), ("--html", "/no/folder/at/all.html")],
 )
-def test_bad_options_are_one_sentence(run: Run, system: DemoSystem, options: tuple[str, ...]) -> None:
+def test_bad_options_are_refused_in_a_sentence(run: Run, system: DemoSystem, options: tuple[str, ...]) -> None:
     assert run("audit", system.ledger_file, *options, "--json").error == "InvalidInput"
 
 
-def test_bad_ledgers_are_one_sentence(run: Run, system: DemoSystem, tmp_path: Path) -> None:
+def test_bad_ledgers_are_refused_in_a_sentence(run: Run, system: DemoSystem, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     wrong.write_text("[]")
     assert run("audit", wrong, "--json").error == "InvalidInput"
@@ -188,7 +190,7 @@ def test_a_person_finds_their_record(run: Run, system: DemoSystem, tmp_path: Pat
     assert stat.S_IMODE(proof.stat().st_mode) == 0o600
     done = run("included", proof, system.ledger_file)
     assert done.code == 0
-    assert "one of those that the ledger was published for" in done.out
+    assert "INCLUDED: this record is part of the data" in done.out
     assert set(json.loads(proof.read_text())) == {"form", "record", "salt", "place", "siblings", "journal"}
     header, *rows = (system.folder / "acs12.csv").read_text().splitlines()
     mine = dict(zip(header.split(","), rows[16].split(","), strict=True))
@@ -223,11 +225,11 @@ def test_equal_records_have_proofs_of_their_own(run: Run, system: DemoSystem, tm
 
 
 @pytest.mark.parametrize("row", ["0", "2001", "x", "[1]", '{"age": 61}', "-1"])
-def test_rows_that_are_none(run: Run, system: DemoSystem, row: str) -> None:
+def test_invalid_rows_are_refused(run: Run, system: DemoSystem, row: str) -> None:
     assert run("prove", "--json", "--", row, system.folder / "acs12.toml").error in ("DataMismatch", "InvalidInput")
 
 
-def test_proofs_that_are_none(run: Run, system: DemoSystem, tmp_path: Path) -> None:
+def test_invalid_proofs_are_refused(run: Run, system: DemoSystem, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     for content in ("", "[]", "{}", '{"record": "x"}'):
         wrong.write_text(content)

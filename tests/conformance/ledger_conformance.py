@@ -16,7 +16,7 @@ import pytest
 
 from noiseledger.core.path import Case
 from noiseledger.core.query import Column, Query
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.data import Table
 from noiseledger.errors import BudgetExceeded, InvalidInput, SensitivityUnknown, UnknownQuery
@@ -119,7 +119,7 @@ class LedgerConformance:
 
     def test_a_recorded_request_has_one_answer(self, ledger: Ledger, open_again: OpenAgain) -> None:
         """The one that was given, for everyone and at every look, also if a better one is bought before it is answered."""
-        together: list[tuple[Query, Wish]] = [(TOWNS, {"precision": p}) for p in ("0.2", "0.1", "0.5")]
+        together: list[tuple[Query, Accuracy]] = [(TOWNS, {"precision": p}) for p in ("0.2", "0.1", "0.5")]
         given = ledger.ask_many(together)
         given += [ledger.ask(OVER_60, precision=p) for p in ("0.3", "0.15", "0.15", "0.1", "0.4", "0.35", "0.15")]
         values = {answer.record: answer.values for answer in given}
@@ -151,7 +151,7 @@ class LedgerConformance:
             ledger.ask(MEAN_INCOME, precision="1e-20")
 
     def test_many_requests_are_answered_in_order(self, ledger: Ledger) -> None:
-        asked: list[tuple[Query, Wish]] = [(OVER_60, {"precision": "0.5"}), (TOWNS, {"sigma": 2})]
+        asked: list[tuple[Query, Accuracy]] = [(OVER_60, {"precision": "0.5"}), (TOWNS, {"sigma": 2})]
         first, towns = ledger.ask_many(asked)
         assert (first.query, towns.query) == (OVER_60, TOWNS)
         assert ledger.budget().spent == first.cost + towns.cost == Fraction(1, 2) + towns.precision
@@ -161,7 +161,7 @@ class LedgerConformance:
     def test_of_many_requests_all_are_paid_for_or_none(self, ledger: Ledger) -> None:
         ledger.ask(OVER_60, precision="0.5")
         before, best = ledger.budget(), ledger.best(OVER_60)
-        asked: list[tuple[Query, Wish]] = [(OVER_60, {"precision": 1}), (TOWNS, {"precision": 100})]
+        asked: list[tuple[Query, Accuracy]] = [(OVER_60, {"precision": 1}), (TOWNS, {"precision": 100})]
         with pytest.raises(BudgetExceeded):
             ledger.ask_many(asked)
         assert ledger.budget() == before
@@ -191,7 +191,7 @@ class LedgerConformance:
         assert ledger.queries() == list(CATALOGUE)
 
     @pytest.mark.parametrize(
-        "wish",
+        "accuracy",
         [{}, {"epsilon": 1}, {"delta": 1e-5}, {"sigma": 1, "precision": 1}, {"confidence": 0.9}]
         + [{"epsilon": 1, "delta": 1e-5, "sigma": 1}, {"precision": 0}, {"precision": -1}, {"precision": "nan"}]
         + [{"sigma": 0}, {"within": -5}, {"within": 5, "confidence": 1}, {"precision": "1e12"}, {"sigma": "1e-30"}]
@@ -199,11 +199,11 @@ class LedgerConformance:
         + [{"precision": "1e-40"}],
     )
     def test_nonsense_is_refused_with_a_sentence_and_changes_nothing(
-        self, ledger: Ledger, wish: dict[str, float]
+        self, ledger: Ledger, accuracy: dict[str, float]
     ) -> None:
         for call in (ledger.quote, ledger.ask):
             with pytest.raises(InvalidInput, match=r"^[A-Z].*\.$"):
-                call(OVER_60, **wish)  # type: ignore[arg-type]
+                call(OVER_60, **accuracy)  # type: ignore[arg-type]
         assert ledger.budget().spent == 0
 
 

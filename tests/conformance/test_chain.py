@@ -69,7 +69,9 @@ def rpc() -> Iterator[Rpc]:
 def maker(rpc: Rpc, workers: list[MinimalWorker], *, reuses: bool) -> MakeLedger:
     def make(epsilon: int, delta: str) -> Ledger:
         budget = Budget.of(epsilon, delta)
-        terms = Terms(bytes(32), POPULATION, budget.total, budget.epsilon, budget.delta, reuses=reuses, invites=False)
+        terms = Terms(
+            bytes(32), POPULATION, budget.total, budget.epsilon, budget.delta, reuses=reuses, requires_allowance=False
+        )
         contract = PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), terms, WORKER.address)
         ledger = ChainLedger(contract, record_free=True)
         ledger.add(*CATALOGUE)

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from engines.dataset import Cell, Dataset, Type
-from noiseledger.core.filter import Filter, parse_filter
+from noiseledger.core.filters.filter import Filter, parse_filter
 from noiseledger.core.groups import Bins, Groups, Keys
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.errors import InvalidInput

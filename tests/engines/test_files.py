@@ -18,7 +18,7 @@ import pytest
 
 from engines.dataset import Dataset, write_csv, write_duckdb, write_parquet, write_sqlite
 from engines.suite import SECRET, EngineConformance, Load, same_records
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.core.query import Column, Query
 from noiseledger.data import Source, Table
 from noiseledger.data.delimited import Dialect

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.data import Table
 from noiseledger.data.delimited import Dialect
 from noiseledger.data.engines.files import open_file

@@ -16,7 +16,7 @@ from engines.dataset import Dataset
 from engines.law import READING, Law, RawRecord, Store
 from engines.servers import PASSWORD
 from engines.suite import EngineConformance, Load, same_records
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.core.query import Query
 from noiseledger.data import Source, Table
 from noiseledger.data.engines.postgres import open_postgres

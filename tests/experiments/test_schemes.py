@@ -28,7 +28,7 @@ def test_what_the_real_ledgers_charge() -> None:
             spent = ours.ask(request.query, precision=request.classic).budget.spent
             assert paper.ask(request.query, request.classic) == bound.ask(request.query, request.classic) == spent
             full += request.classic
-            assert naive.ask(request.query, exact=True, precision=request.classic).budget.spent == full
+            assert naive.ask(request.query, exact_noise=True, precision=request.classic).budget.spent == full
         assert spent < full
 
 

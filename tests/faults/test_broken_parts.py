@@ -21,7 +21,7 @@ from faults import children, victim
 from faults.books import check_books
 from noiseledger import Answer, BudgetExceeded, InvalidInput, LocalLedger, Query, Table
 from noiseledger.core import noise
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.errors import DataUnavailable
 from noiseledger.ledger.store import Store, to_text
 
@@ -61,12 +61,12 @@ def ask(
 class ChargesFirst(LocalLedger):
     """Weakened, as in the paper's listing: what is left is lowered first, and then everything else is seen to."""
 
-    def ask(self, query: Query, *, analyst: str = "", **wish: Unpack[Wish]) -> Answer:
+    def ask(self, query: Query, *, analyst: str = "", **accuracy: Unpack[Accuracy]) -> Answer:
         budget = self.budget()
-        spent = min(budget.spent + self.quote(query, **wish).price.cost, budget.total)
+        spent = min(budget.spent + self.quote(query, **accuracy).price.cost, budget.total)
         with self._store.transaction() as run:
             run.execute("UPDATE budget SET spent = ?", (to_text(spent),))
-        return super().ask(query, analyst=analyst, **wish)
+        return super().ask(query, analyst=analyst, **accuracy)
 
 
 # Randomness

@@ -14,12 +14,12 @@ from fractions import Fraction
 import pytest
 
 from faults import children
-from noiseledger import Path
 from noiseledger.core.noise import Sampler, rounded_gaussians, secure_words
+from noiseledger.core.path import QueryPath
 
 #: So wide that two honest draws agree with probability 1e-17.
 VARIANCE = Fraction(10**36)
-KNOWN = Path(1)
+KNOWN = QueryPath(1)
 KEPT = Sampler(secure_words())
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from noiseledger import BudgetExceeded, Column, InvalidInput, LocalLedger, Population, Query, Table
 from noiseledger.core import path
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.errors import DataMismatch, DataUnavailable, LedgerBusy, LedgerError, UnknownQuery
 from noiseledger.ledger import store
@@ -159,7 +159,7 @@ def talkative_cause(folder: Path) -> None:
 
 def talkative_noise(folder: Path) -> None:
     """Weakened: the message says what would have been answered."""
-    reveal = path.Path(1).reveal(Fraction(1), lambda: [Fraction(1)])
+    reveal = path.QueryPath(1).reveal(Fraction(1), lambda: [Fraction(1)])
     raise RuntimeError(f"{reveal.point} could not be written.")
 
 

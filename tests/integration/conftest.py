@@ -15,7 +15,7 @@ from noiseledger.core.sensitivity import Population
 CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in node.PLAY_KEYS)
 OVER_60 = Query.share("age > 60")
 PROMISE = Fraction(8), Fraction(1, 10_000)
-TERMS = Terms(bytes(range(32)), Population.replace(2000), precision_for(*PROMISE), *PROMISE, invites=False)
+TERMS = Terms(bytes(range(32)), Population.replace(2000), precision_for(*PROMISE), *PROMISE, requires_allowance=False)
 
 
 @pytest.fixture(scope="module")

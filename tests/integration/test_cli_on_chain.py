@@ -190,8 +190,13 @@ def test_the_wrong_place(
 def test_other_refusals(run: Runner) -> None:
     hint = run("ask", "over_6", "--precision", "1", "--yes")
     assert (hint.code, "did you mean over_60?" in hint.err) == (2, True)
-    for wish in (("--epsilon", "0"), ("--epsilon", "1e9"), ("--epsilon", "nan"), ("--epsilon", "1", "--delta", "1")):
-        bad = run("ask", "over_60", "--delta", "1e-5", *wish, "--yes", "--json")
+    for accuracy in (
+        ("--epsilon", "0"),
+        ("--epsilon", "1e9"),
+        ("--epsilon", "nan"),
+        ("--epsilon", "1", "--delta", "1"),
+    ):
+        bad = run("ask", "over_60", "--delta", "1e-5", *accuracy, "--yes", "--json")
         assert (bad.code, bad.error) == (2, "InvalidInput")
     gone = run("ask", "over_60", "--precision", "100", "--yes", "--json")
     assert (gone.code, gone.error) == (3, "BudgetExceeded")

@@ -133,10 +133,10 @@ def test_the_most_accurate_public_answer_is_given_when_it_is_free(url: str, clie
     with nl.connect(file, rpc=url) as reader:  # no key
         free = reader.ask("over_60", precision="0.25")
         assert (free.values, free.precision, free.cost, free.transaction) == (paid.values, 1, 0, None)
-        exact = reader.ask("over_60", precision="0.25", exact=True)
+        exact = reader.ask("over_60", precision="0.25", exact_noise=True)
         assert (exact.case, exact.precision, exact.cost) == (Case.BRIDGE, Fraction(1, 4), 0)
         # Whoever asks for it, as a request on record or not, is given the same.
-        assert client.ask("over_60", precision="0.25", exact=True).values == exact.values
+        assert client.ask("over_60", precision="0.25", exact_noise=True).values == exact.values
         assert isinstance(client.ledger, ChainLedger)
         client.ledger.contract.ask([Request(client.find("over_60").identifier, Fraction(1, 4))])
         assert reader.history()[-1].values == exact.values
@@ -203,7 +203,7 @@ def test_a_local_ledger_takes_the_same_calls(tmp_path: Path, catalogue: Catalogu
         (offer,) = client.queries()
         paid = client.ask(offer.name, precision=1)
         assert client.ask("share of rows where age > 60", precision="0.5").values == paid.values
-        assert client.ask(over_60.identifier[:8], precision="0.5", exact=True).precision == Fraction(1, 2)
+        assert client.ask(over_60.identifier[:8], precision="0.5", exact_noise=True).precision == Fraction(1, 2)
         assert [record.analyst for record in client.history()] == ["Ada", "Ada"]
     with nl.connect(file) as reader, pytest.raises(DataUnavailable):
         reader.ask(over_60, precision=2)
@@ -214,9 +214,9 @@ def test_mistakes_are_caught_kindly(url: str, client: nl.Client, file: Path, tmp
         client.ask("over_6", precision=1)
     with pytest.raises(UnknownQuery, match="it has mean_age, over_60, towns"):
         client.quote("xyzzy", precision=1)
-    for wish in ({"epsilon": 0, "delta": "1e-5"}, {"epsilon": 1e9, "delta": "1e-5"}, {"epsilon": 1, "delta": 1}):
+    for accuracy in ({"epsilon": 0, "delta": "1e-5"}, {"epsilon": 1e9, "delta": "1e-5"}, {"epsilon": 1, "delta": 1}):
         with pytest.raises(InvalidInput):
-            client.ask("over_60", **wish)
+            client.ask("over_60", **accuracy)
     with pytest.raises(InvalidInput, match="finite"):
         client.ask("over_60", epsilon=float("nan"), delta="1e-5")
     with pytest.raises(InvalidInput, match="one way"):

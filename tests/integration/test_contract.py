@@ -42,7 +42,7 @@ def test_terms_come_back_as_they_were_published(contract: PrivacyLedgerContract)
 @pytest.mark.parametrize("population", [Population.add_remove(), Population.replace(7)])
 @pytest.mark.parametrize("reuses", [True, False])
 def test_all_terms_survive(rpc: Rpc, population: Population, reuses: bool) -> None:
-    terms = Terms(b"x" * 32, population, HALF, Fraction(3, 2), QUARTER, reuses=reuses, invites=not reuses)
+    terms = Terms(b"x" * 32, population, HALF, Fraction(3, 2), QUARTER, reuses=reuses, requires_allowance=not reuses)
     assert PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), terms, WORKER.address).terms() == terms
 
 
@@ -110,7 +110,7 @@ def test_pause_worker_and_custody(contract: PrivacyLedgerContract) -> None:
 
 
 def test_allowances_and_ceilings(rpc: Rpc) -> None:
-    terms = Terms(bytes(32), Population.replace(9), Fraction(3), Fraction(8), QUARTER, invites=True)
+    terms = Terms(bytes(32), Population.replace(9), Fraction(3), Fraction(8), QUARTER, requires_allowance=True)
     custodian = PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), terms, WORKER.address)
     custodian.register(OVER_60, Fraction(1, 9), ceiling=Fraction(1))
     assert custodian.ceiling(ID) == 1

@@ -78,7 +78,7 @@ def test_everyone_is_answered_or_refused_and_nobody_pays_twice(
     for asks, answers in told:
         for ask, answer in zip(asks, answers or (), strict=answers is not None):
             assert isinstance(ask.query, str)
-            wanted = Fraction(str(ask.wish["precision"]))
+            wanted = Fraction(str(ask.accuracy["precision"]))
             assert answer.precision >= wanted
             highest[ask.query] = max(highest[ask.query], wanted)
             paid += answer.cost

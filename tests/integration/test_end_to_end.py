@@ -111,7 +111,7 @@ def test_an_open_ledger_has_to_be_asked_for_and_what_it_risks_is_said(folder: Pa
     assert published["access"] == "open"
     assert json.loads((folder / "census.custody" / "ledger.json").read_text())["access"] == "open"
     with Rpc(url) as rpc:
-        assert not PrivacyLedgerContract(rpc, published["address"]).terms().invites
+        assert not PrivacyLedgerContract(rpc, published["address"]).terms().requires_allowance
     file.write_text(file.read_text().replace('access = "open"', ""))  # as catalogues from before are
     for command in ("work", "publish"):
         stopped = run(folder, url, command, "census.toml")

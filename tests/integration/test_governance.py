@@ -26,7 +26,9 @@ QUARTER = Fraction(1, 4)
 @pytest.fixture
 def contract(rpc: Rpc) -> PrivacyLedgerContract:
     """A fresh ledger by invitation with one query, as its custodian sees it."""
-    deployed = PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), replace(TERMS, invites=True), WORKER.address)
+    deployed = PrivacyLedgerContract.deploy(
+        Sender(rpc, CUSTODIAN), replace(TERMS, requires_allowance=True), WORKER.address
+    )
     deployed.register(OVER_60, Fraction(1, 2000))
     return deployed
 

@@ -18,7 +18,7 @@ from noiseledger.chain.contract import Block
 from noiseledger.chain.rpc import Call
 from noiseledger.core.path import Case
 from noiseledger.core.query import Column, Query
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.errors import ChainError, ChainMismatch, ChainUnreachable, RpcFailed, UnknownQuery
 from noiseledger.ledger.chain import ChainLedger
@@ -199,10 +199,10 @@ def check_quotes(snapshot: Snapshot, ledger: ChainLedger, query: Query) -> None:
     track = snapshot.track(query)
     marks = sorted({*track.ends[:3], *track.ends[-3:], track.bought} - {ZERO})
     wanted = [*marks, *(mark - STEP / 10**9 for mark in marks), *(mark / 2 for mark in marks), track.bought + STEP]
-    wishes: list[Wish] = [{"precision": precision} for precision in wanted]
-    wishes += [{"epsilon": 1, "delta": "1e-5"}, {"within": 3, "confidence": "0.9"}, {"sigma": "0.5"}]
-    for wish in wishes:
-        assert snapshot.quote(query, **wish) == ledger.quote(query, **wish)
+    accuracies: list[Accuracy] = [{"precision": precision} for precision in wanted]
+    accuracies += [{"epsilon": 1, "delta": "1e-5"}, {"within": 3, "confidence": "0.9"}, {"sigma": "0.5"}]
+    for accuracy in accuracies:
+        assert snapshot.quote(query, **accuracy) == ledger.quote(query, **accuracy)
 
 
 def check_records(snapshot: Snapshot, ledger: ChainLedger) -> None:

@@ -126,7 +126,7 @@ def test_after_a_crash_nobody_finds_an_open_ledger_that_should_be_by_invitation(
     later = read_catalogue(catalogue.file)
     if moment == "sign":
         # Nothing had been sent, so it becomes what it should be.
-        assert publish(later, data, Sender(rpc, CUSTODIAN), WORKER.address).terms().invites
+        assert publish(later, data, Sender(rpc, CUSTODIAN), WORKER.address).terms().requires_allowance
         assert len(ledgers(rpc) - before) == 1
         return
     with pytest.raises(DataMismatch, match="neighbours and access in the catalogue back"):
@@ -145,8 +145,8 @@ def test_a_crash_never_leads_to_an_open_ledger(
     silent = read_catalogue(catalogue.file)
     crash_while_publishing(moment, wire, silent, data)
     for address in ledgers(rpc) - before:  # already there, and nobody can ask
-        assert PrivacyLedgerContract(rpc, address).terms().invites
-    assert publish(silent, data, Sender(rpc, CUSTODIAN), WORKER.address).terms().invites
+        assert PrivacyLedgerContract(rpc, address).terms().requires_allowance
+    assert publish(silent, data, Sender(rpc, CUSTODIAN), WORKER.address).terms().requires_allowance
 
 
 def test_a_ledger_is_not_taken_for_that_of_other_data(rpc: Rpc, catalogue: Catalogue, data: Pinned) -> None:

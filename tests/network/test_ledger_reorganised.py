@@ -70,8 +70,8 @@ def test_a_request_and_its_answer_are_reorganised_away_and_come_again(apart: Nam
         wait_until(lambda: agree(five, MANY[0]), "one chain")
         assert {block_hash(five, number, common + 2) for number in EVERYONE} == {held}
         with show.analyst(five.layout.urls) as client:
-            better = client.ask("over_60", precision="0.03", exact=True)
-            again = client.ask("over_60", precision="0.02", exact=True)
+            better = client.ask("over_60", precision="0.03", exact_noise=True)
+            again = client.ask("over_60", precision="0.02", exact_noise=True)
             assert client.ask("white", precision="0.02").cost == 0
         # The answer that was taken back is the same when it comes again: the worker's journal knows it.
         assert again.reveal.point == answer.reveal.point

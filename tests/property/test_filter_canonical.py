@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from noiseledger.core.condition import Comparison
-from noiseledger.core.filter import Filter, parse_filter
+from noiseledger.core.filters.condition import Comparison
+from noiseledger.core.filters.filter import Filter, parse_filter
 from noiseledger.errors import InvalidFilter
 
 # Two literals per number cut the line into five cells; the middle of each cell stands for all of it.

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noiseledger.core.filter import Filter, parse_filter
+from noiseledger.core.filters.filter import Filter, parse_filter
 
 #: All days that the filters below can tell apart, and the ends of the calendar.
 DAYS = [date.min, *(date(2020, 2, 26) + timedelta(days=n) for n in range(8)), date.max]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from calibrated import check_deviation
-from noiseledger.core.path import Path
+from noiseledger.core.path import QueryPath
 
 RUNS = 100_000
 TRUTH = Fraction(1000)
@@ -20,7 +20,7 @@ def simulate(sigmas: list[str]) -> npt.NDArray[np.float64]:
 
     The coordinates of a vector have independent noise, so one path of many coordinates is as good as many paths.
     """
-    path = Path(RUNS)
+    path = QueryPath(RUNS)
     truth = [TRUTH] * RUNS
     answers = [path.reveal(1 / Fraction(sigma) ** 2, lambda: truth).answer for sigma in sigmas]
     return np.array([[float(value - TRUTH) for value in answer] for answer in answers])

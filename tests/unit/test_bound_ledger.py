@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from noiseledger.core.budget import Budget
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.core.privacy import UNITS
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population

@@ -13,10 +13,10 @@ import pytest
 import noiseledger as nl
 from command import COMMAND, Runner, bare_environment
 from noiseledger import errors
+from noiseledger.cli.accuracy import complete_query
 from noiseledger.cli.exits import Interrupted, exit_code
 from noiseledger.cli.output import plain
 from noiseledger.cli.progress import Progress
-from noiseledger.cli.wishes import complete_query
 from noiseledger.core.numbers import readable
 from noiseledger.data.catalogue import read_catalogue
 
@@ -90,7 +90,7 @@ def test_from_the_price_to_the_answer_and_back(run: Runner, ledger: Path, people
     # Less is free: no data, no yes, no terminal.
     free = run("ask", name, ledger, "--sigma", "0.04", "--json").json["answers"][0]
     assert (free["values"], free["cost"]) == (answer["values"], 0)
-    exact = run("ask", name, ledger, "--sigma", "0.04", "--exact", "--json").json["answers"][0]
+    exact = run("ask", name, ledger, "--sigma", "0.04", "--exact-noise", "--json").json["answers"][0]
     assert (exact["case"], exact["deviation"]) == ("2C", 0.04)
     budget = run("budget", ledger, "--json").json
     assert [q["spent_exact"] for q in budget["queries"]] == ["1/4", "0"]

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from noiseledger.data import commitment
-from noiseledger.data.commitment import Commitment, Proof, bind, new_secret, read_secret
+from noiseledger.data.commitment import Commitment, Proof, bind, commitment, new_secret, read_secret
 from noiseledger.data.record import Record, record_text
 from noiseledger.errors import DataMismatch, InvalidInput
 

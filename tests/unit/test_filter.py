@@ -12,12 +12,12 @@ from fractions import Fraction
 
 import pytest
 
-from noiseledger.core import _diagram
-from noiseledger.core._sql import RESERVED, identifier, write
-from noiseledger.core._tokens import MAX_NESTING
-from noiseledger.core.canonical import MAX_LENGTH
-from noiseledger.core.condition import And, Comparison, Constant, IsNull, Membership, Not, Operator, Or, Value
-from noiseledger.core.filter import Filter, parse_filter
+from noiseledger.core.filters import diagram
+from noiseledger.core.filters.canonical import MAX_LENGTH
+from noiseledger.core.filters.condition import And, Comparison, Constant, IsNull, Membership, Not, Operator, Or, Value
+from noiseledger.core.filters.filter import Filter, parse_filter
+from noiseledger.core.filters.sql import RESERVED, identifier, write
+from noiseledger.core.filters.tokens import MAX_NESTING
 from noiseledger.errors import InvalidFilter, InvalidInput
 
 NUMBER = Fraction
@@ -299,14 +299,14 @@ def test_the_number_of_columns_is_bounded() -> None:
     def wide(count: int) -> str:
         return " AND ".join(f"c{i} = 1" for i in range(count))
 
-    assert canonical(wide(_diagram.MAX_COLUMNS)).count("AND") == _diagram.MAX_COLUMNS - 1
+    assert canonical(wide(diagram.MAX_COLUMNS)).count("AND") == diagram.MAX_COLUMNS - 1
     with pytest.raises(InvalidFilter, match="uses 41 columns"):
-        parse_filter(wide(_diagram.MAX_COLUMNS + 1))
+        parse_filter(wide(diagram.MAX_COLUMNS + 1))
 
 
 def test_alternatives_side_by_side_are_little_work() -> None:
-    text = " AND ".join(f"(c{i:02}a = 1 OR c{i:02}b = 1)" for i in range(_diagram.MAX_COLUMNS // 2))
-    assert canonical(text).count(" OR ") == _diagram.MAX_COLUMNS // 2
+    text = " AND ".join(f"(c{i:02}a = 1 OR c{i:02}b = 1)" for i in range(diagram.MAX_COLUMNS // 2))
+    assert canonical(text).count(" OR ") == diagram.MAX_COLUMNS // 2
 
 
 @pytest.mark.parametrize(

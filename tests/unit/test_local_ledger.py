@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Population

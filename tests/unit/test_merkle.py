@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noiseledger.data import merkle
-from noiseledger.data.merkle import CHILDREN, LEVELS, PLACES, Fillers, Tree, climb
+from noiseledger.data.commitment import merkle
+from noiseledger.data.commitment.merkle import CHILDREN, LEVELS, PLACES, Fillers, Tree, climb
 
 # Zeros in all places, above all at the end, where NumPy may take them for padding.
 digests = st.lists(st.sampled_from([0, 0, 1, 255]), min_size=32, max_size=32).map(bytes)

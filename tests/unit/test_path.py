@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noiseledger.core.path import PATH_UNITS, Case, Path, natural_values
+from noiseledger.core.path import PATH_UNITS, Case, QueryPath, natural_values
 from noiseledger.errors import InvalidInput
 
 precisions = st.fractions(min_value=Fraction(1, 10**6), max_value=100, max_denominator=10**6)
@@ -28,13 +28,13 @@ class CountedTruth:
 
 def test_points_are_read_in_units_that_never_change() -> None:
     """Points of published ledgers are on chains, where nobody can change them."""
-    known = Path(1, {Fraction(1, 4): (5 * 10**18,)}).reveal(Fraction(1, 4), CountedTruth())
+    known = QueryPath(1, {Fraction(1, 4): (5 * 10**18,)}).reveal(Fraction(1, 4), CountedTruth())
     assert known.answer == (20,)
     assert natural_values((5 * 10**18,), Fraction(3, 2)) == (7.5,)
 
 
 def test_the_paper_s_cases_for_one_type() -> None:
-    path, truth = Path(1), CountedTruth(5)
+    path, truth = QueryPath(1), CountedTruth(5)
     reveals = [path.reveal(1 / Fraction(sigma) ** 2, truth) for sigma in ("3", "2", "2.5", "2", "1.5", "1")]
     assert [r.price.case for r in reveals] == ["1", "2B", "2C", "2A", "2B", "2B"]
     assert [r.price.cost for r in reveals] == [
@@ -51,7 +51,7 @@ def test_the_paper_s_cases_for_one_type() -> None:
 
 
 def test_sources_name_the_answers_it_was_built_from() -> None:
-    path, truth = Path(1), CountedTruth(5)
+    path, truth = QueryPath(1), CountedTruth(5)
     assert path.reveal(Fraction(1), truth).price.sources == ()
     assert path.reveal(Fraction(4), truth).price.sources == (1,)
     assert path.reveal(Fraction(2), truth).price.sources == (4, 1)
@@ -62,7 +62,7 @@ def test_sources_name_the_answers_it_was_built_from() -> None:
 @settings(max_examples=50)
 @given(st.lists(precisions, min_size=1, max_size=12))
 def test_costs_telescope_and_data_is_touched_only_to_extend(requests: list[Fraction]) -> None:
-    path, truth = Path(2), CountedTruth(3, -4)
+    path, truth = QueryPath(2), CountedTruth(3, -4)
     for precision in requests:
         before, calls, known = path.furthest, truth.calls, path.points
         price = path.price(precision)
@@ -78,31 +78,31 @@ def test_costs_telescope_and_data_is_touched_only_to_extend(requests: list[Fract
 @settings(max_examples=50)
 @given(st.lists(precisions, min_size=1, max_size=8), precisions)
 def test_only_the_neighbours_of_a_precision_matter(known: list[Fraction], asked: Fraction) -> None:
-    path, truth = Path(1), CountedTruth(0)
+    path, truth = QueryPath(1), CountedTruth(0)
     for precision in known:
         path.reveal(precision, truth)
     below = [p for p in path.points if p <= asked][-1:]
     above = [p for p in path.points if p > asked][:1]
-    part = Path(1, {p: path.points[p] for p in below + above})
+    part = QueryPath(1, {p: path.points[p] for p in below + above})
     assert part.price(asked) == path.price(asked)
 
 
 @given(st.lists(precisions, max_size=8))
 def test_state_is_saved_and_restored_exactly(requests: list[Fraction]) -> None:
-    path, truth = Path(3), CountedTruth(1, 2, 3)
+    path, truth = QueryPath(3), CountedTruth(1, 2, 3)
     for precision in requests:
         path.reveal(precision, truth)
-    restored = Path.load(json.loads(json.dumps(path.dump())))
+    restored = QueryPath.load(json.loads(json.dumps(path.dump())))
     assert (restored.dimension, restored.points) == (path.dimension, path.points)
 
 
 def test_the_answer_is_the_point_over_its_precision() -> None:
-    reveal = Path(1, {Fraction(1, 4): (3 * PATH_UNITS,)}).reveal(Fraction(1, 4), CountedTruth())
+    reveal = QueryPath(1, {Fraction(1, 4): (3 * PATH_UNITS,)}).reveal(Fraction(1, 4), CountedTruth())
     assert reveal.answer == (12,)
 
 
 def test_nothing_changes_when_the_truth_fails() -> None:
-    path = Path(1)
+    path = QueryPath(1)
 
     def broken() -> list[Fraction]:
         raise OSError("the data is gone")
@@ -118,7 +118,7 @@ def test_nothing_changes_when_the_truth_fails() -> None:
 @pytest.mark.parametrize("precision", [0, -1])
 def test_a_request_needs_positive_precision(precision: int) -> None:
     with pytest.raises(InvalidInput, match="precision"):
-        Path(1).reveal(Fraction(precision), CountedTruth(1))
+        QueryPath(1).reveal(Fraction(precision), CountedTruth(1))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_request_needs_positive_precision(precision: int) -> None:
 )
 def test_impossible_states_are_refused(dimension: int, points: dict[Fraction, tuple[int, ...]]) -> None:
     with pytest.raises(InvalidInput):
-        Path(dimension, points)
+        QueryPath(dimension, points)
 
 
 @pytest.mark.parametrize(
@@ -135,4 +135,4 @@ def test_impossible_states_are_refused(dimension: int, points: dict[Fraction, tu
 )  # fmt: skip
 def test_a_broken_save_is_refused(state: dict[str, object]) -> None:
     with pytest.raises(InvalidInput, match="saved state"):
-        Path.load(state)
+        QueryPath.load(state)

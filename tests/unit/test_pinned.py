@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.core.query import Column, Query
 from noiseledger.data import Table
 from noiseledger.data.commitment import Commitment

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from noiseledger.core.condition import Value, kind_of
+from noiseledger.core.filters.condition import Value, kind_of
 from noiseledger.data.record import Record, record_text
 from noiseledger.data.table import Table
 

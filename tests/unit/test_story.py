@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from noiseledger.chain.contract import checksummed
 from noiseledger.chain.values import CASES, Event, Terms, to_units
 from noiseledger.core.coins import Coins
-from noiseledger.core.path import Case, Path
+from noiseledger.core.path import Case, QueryPath
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.errors import InvalidInput, NotAllowed, UnknownQuery
@@ -122,7 +122,9 @@ def essence(story: Story) -> Any:
 
 
 def snapshot_of(story: Story, *, reuses: bool = True) -> Snapshot:
-    terms = Terms(bytes(32), POPULATION, Fraction(10**6), Fraction(8), Fraction(1, 10_000), reuses, invites=False)
+    terms = Terms(
+        bytes(32), POPULATION, Fraction(10**6), Fraction(8), Fraction(1, 10_000), reuses, requires_allowance=False
+    )
     times = {entry.asked.block: datetime.fromtimestamp(entry.asked.block, UTC) for entry in story.entries}
     return Snapshot(Facts(1, CONTRACT, terms, ANALYSTS[0], ANALYSTS[1], False, 10**6, None), story, times)
 
@@ -177,7 +179,7 @@ def test_prices_are_those_of_the_whole_path(seed: int, steps: int) -> None:
     story = told(life(seed, steps).events)
     for track in story.tracks.values():
         known = dict.fromkeys([*track.ends, *([track.bought] if track.bought else [])], (0,))
-        whole = Path(1, known)
+        whole = QueryPath(1, known)
         marks = sorted({ZERO, *known, track.bought + 1})
         between = [(a + b) / 2 for a, b in pairwise(marks)]
         for precision in (*marks[1:], *between, *(mark + STEP / 10**6 for mark in marks)):
@@ -187,7 +189,7 @@ def test_prices_are_those_of_the_whole_path(seed: int, steps: int) -> None:
 
 
 def test_prices_of_an_untouched_query_are_those_of_an_empty_path() -> None:
-    assert Track().price(STEP) == Path(1).price(STEP)
+    assert Track().price(STEP) == QueryPath(1).price(STEP)
 
 
 @given(st.integers(0, 10**6), st.integers(0, 60), st.booleans())
@@ -324,7 +326,7 @@ def test_who_may_buy_most_comes_first_then_who_has_bought_most() -> None:
         writer.log("Allowed", {"analyst": analyst, "allowance": to_units(allowance)})
     writer.ask(OVER_60, quarter, analyst=2)
     snapshot = snapshot_of(told(writer.events))
-    invited = snapshot.at(replace(snapshot.facts, terms=replace(snapshot.terms, invites=True)))
+    invited = snapshot.at(replace(snapshot.facts, terms=replace(snapshot.terms, requires_allowance=True)))
     order = [ANALYSTS[1], ANALYSTS[2], ANALYSTS[0]]
     assert [analyst.address for analyst in invited.analysts()] == [checksummed(address) for address in order]
 

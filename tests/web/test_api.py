@@ -149,15 +149,15 @@ class TestTheSameAsInPython:
     def test_quotes_in_all_cases(self, visitor: TestClient, python: Client) -> None:
         best = python.best("over_60")
         assert best is not None
-        wishes: dict[Case, tuple[str, dict[str, str]]] = {
+        accuracies: dict[Case, tuple[str, dict[str, str]]] = {
             Case.NEW: ("mean_income", {"within": "5000", "confidence": "0.9"}),
             Case.KNOWN: ("over_60", {"precision": str(best.precision)}),
             Case.EXTEND: ("over_60", {"epsilon": "2", "delta": "1e-6"}),
             Case.BRIDGE: ("over_60", {"sigma": "0.02"}),
         }
-        for case, (query, wish) in wishes.items():
-            quote = python.quote(query, **wish)
-            found = visitor.get("/api/v1/quote", params={"query": query, **wish}).json()
+        for case, (query, accuracy) in accuracies.items():
+            quote = python.quote(query, **accuracy)
+            found = visitor.get("/api/v1/quote", params={"query": query, **accuracy}).json()
             assert found["case"] == quote.price.case == case
             assert describe_price(query, quote).items() <= found.items()
             assert found["affordable"] is quote.affordable is True
@@ -274,8 +274,8 @@ class TestAsking:
     def test_what_is_free_needs_no_transaction(self, visitor: TestClient, python: Client) -> None:
         best = python.best("over_60")
         assert best is not None
-        for wish in ({"within": "0.05"}, {"precision": str(best.precision)}):
-            found = ask(visitor, query="over_60", analyst=NOBODY, **wish)
+        for accuracy in ({"within": "0.05"}, {"precision": str(best.precision)}):
+            found = ask(visitor, query="over_60", analyst=NOBODY, **accuracy)
             assert found["transaction"] is None
             assert found["answer"] == describe_answer("over_60", best)
             assert found["quote"]["cost"] == 0
@@ -315,7 +315,7 @@ class TestRefusals:
         assert visitor.get("/api/v1/history", params={"query": "over_6o"}).json()["error"] == found
 
     @pytest.mark.parametrize(
-        "wish",
+        "accuracy",
         [
             {},
             {"within": "0.1", "sigma": "0.1"},
@@ -335,8 +335,8 @@ class TestRefusals:
         ],
         ids=str,
     )
-    def test_what_is_no_accuracy(self, visitor: TestClient, wish: dict[str, Any]) -> None:
-        content = json.dumps({"query": "over_60"} | wish)
+    def test_what_is_no_accuracy(self, visitor: TestClient, accuracy: dict[str, Any]) -> None:
+        content = json.dumps({"query": "over_60"} | accuracy)
         reply = visitor.post("/api/v1/ask", content=content, headers={"Content-Type": "application/json"})
         assert (reply.status_code, reply.json()["error"]["type"]) == (422, "InvalidInput")
 
@@ -349,7 +349,7 @@ class TestRefusals:
     def test_a_ledger_for_those_who_are_invited(self, system: DemoSystem, rpc: Rpc) -> None:
         query, rows = Query.share("age > 60"), Population.replace(2000)
         budget = precision_for(8, "1e-4")
-        terms = Terms(bytes(32), rows, budget, Fraction(8), Fraction(1, 10_000), invites=True)
+        terms = Terms(bytes(32), rows, budget, Fraction(8), Fraction(1, 10_000), requires_allowance=True)
         contract = PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), terms, WORKER.address)
         contract.register(query, Fraction(1, 2000))
         contract.allow(SECOND_ANALYST.address, Fraction(1, 100))

@@ -44,7 +44,7 @@ class Terms:
     delta: Fraction
     reuses: bool = True
     #: Whether an allowance is needed to ask. Without a word it is: one transaction can end an open ledger.
-    invites: bool = True
+    requires_allowance: bool = True
 
     def encode(self) -> tuple[Any, ...]:
         """Return the contract's struct."""
@@ -53,7 +53,7 @@ class Terms:
             self.population.rows or 0,
             self.population.neighbours is Neighbours.REPLACE,
             self.reuses,
-            self.invites,
+            self.requires_allowance,
             to_units(self.budget),
             to_units(self.epsilon, PROMISE_UNITS),
             to_units(self.delta, PROMISE_UNITS),
@@ -62,10 +62,10 @@ class Terms:
     @classmethod
     def decode(cls, fields: tuple[Any, ...]) -> Terms:
         """Read the contract's struct."""
-        commitment, rows, replaces, reuses, invites, budget, epsilon, delta = fields
+        commitment, rows, replaces, reuses, requires_allowance, budget, epsilon, delta = fields
         population = Population.replace(rows) if replaces else Population.add_remove()
         promise = from_units(epsilon, PROMISE_UNITS), from_units(delta, PROMISE_UNITS)
-        return cls(commitment, population, from_units(budget), *promise, reuses, invites)
+        return cls(commitment, population, from_units(budget), *promise, reuses, requires_allowance)
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from noiseledger.cli.connect import find_payer, open_client, open_key
-from noiseledger.cli.exits import DECLINED
-from noiseledger.cli.output import JsonOption, console, finite, notes, print_json, print_table
-from noiseledger.cli.plan import Plan, make_plan
-from noiseledger.cli.progress import Progress
-from noiseledger.cli.settings import KeyOption, LedgerArgument, RpcOption
-from noiseledger.cli.wishes import (
+from noiseledger.cli.accuracy import (
     AlsoOption,
     ConfidenceOption,
     DeltaOption,
@@ -31,9 +25,15 @@ from noiseledger.cli.wishes import (
     WithinOption,
     read_asks,
 )
+from noiseledger.cli.connect import find_payer, open_client, open_key
+from noiseledger.cli.exits import DECLINED
+from noiseledger.cli.output import JsonOption, console, finite, notes, print_json, print_table
+from noiseledger.cli.plan import Plan, make_plan
+from noiseledger.cli.progress import Progress
+from noiseledger.cli.settings import KeyOption, LedgerArgument, RpcOption
 from noiseledger.core.answer import Answer
 from noiseledger.core.numbers import readable
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.errors import BudgetExceeded, InvalidInput
 from noiseledger.ledger import LocalLedger
 from noiseledger.ledger.shapes import describe_answer, describe_budget
@@ -54,8 +54,8 @@ def ask(
     sigma: SigmaOption = None,
     precision: PrecisionOption = None,
     also: AlsoOption = None,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Noise of just the size asked for, not the best public answer.")
+    exact_noise: Annotated[
+        bool, typer.Option("--exact-noise", help="Noise of just the size asked for, not the best public answer.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking.")] = False,
     wait: Annotated[
@@ -70,15 +70,17 @@ def ask(
     json: JsonOption = False,
 ) -> None:
     """Get an answer. Price, error and what will be left come first; what is free needs neither a yes nor a key."""
-    wish = Wish(epsilon=epsilon, delta=delta, within=within, confidence=confidence, sigma=sigma, precision=precision)
-    asks = read_asks(query, wish, also)
+    accuracy = Accuracy(
+        epsilon=epsilon, delta=delta, within=within, confidence=confidence, sigma=sigma, precision=precision
+    )
+    asks = read_asks(query, accuracy, also)
     progress = Progress(quiet=json)
     options: dict[str, Any] = {"watch": progress, "answer_seconds": wait, "analyst": os.environ.get("USER", "")[:100]}
     with ExitStack() as stack:
         if data is not None:
             options["source"] = stack.enter_context(closing(_open_data(data)))
         client = stack.enter_context(open_client(ledger, rpc, **options))
-        plan = make_plan(client, asks, exact=exact)
+        plan = make_plan(client, asks, exact_noise=exact_noise)
         if not json:
             plan.show()
         if not plan.affordable:
@@ -90,7 +92,7 @@ def ask(
             _agree(plan, yes=yes)
             client = stack.enter_context(open_client(ledger, rpc, open_key(keystore), **options))
         with progress.shown():
-            answers = client.ask(asks, exact=exact)
+            answers = client.ask(asks, exact_noise=exact_noise)
     names = [item.name for item in plan.items]
     if json:
         described = [describe_answer(name, answer) for name, answer in zip(names, answers, strict=True)]

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from noiseledger.cli.output import JsonOption, console, print_json, print_table
-from noiseledger.core._sql import identifier
 from noiseledger.core.accuracy import half_width
+from noiseledger.core.filters.sql import identifier
 from noiseledger.core.numbers import readable
 from noiseledger.core.privacy import precision_for
 from noiseledger.core.query import Query

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from noiseledger.cli.elsewhere import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.cli.output import JsonOption, console, print_json, print_table
+from noiseledger.cli.payer import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.core.numbers import readable
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 
 if TYPE_CHECKING:
     from noiseledger.chain import Key
@@ -102,8 +102,8 @@ def _show(result: ScenarioResult) -> None:
     columns = ("analyst", "query", "asks for", ">gets ± 95%", "case", ">pays", ">naive")
     title = "Three analysts ask (delta 1e-5); earlier answers are reused and not paid for again"
     print_table(title, columns, [_row(request) for request in result.requests])
-    who, name, wish = TOO_MUCH
-    console.print(f"\nRefused: {who} asks for {name} {_words(wish)}. {result.refusal}\n")
+    who, name, accuracy = TOO_MUCH
+    console.print(f"\nRefused: {who} asks for {name} {_words(accuracy)}. {result.refusal}\n")
     console.print(f"After:  {result.after}")
     console.print(
         f"Naive:  without reuse, the same requests would have spent {float(result.naive.spent):.6g} (epsilon "
@@ -120,7 +120,7 @@ def _row(request: AnsweredRequest) -> tuple[str, ...]:
     return (
         request.analyst,
         request.name,
-        _words(request.wish),
+        _words(request.accuracy),
         f"{values} ± {error}",
         answer.case,
         paid,
@@ -128,8 +128,8 @@ def _row(request: AnsweredRequest) -> tuple[str, ...]:
     )
 
 
-def _words(wish: Wish) -> str:
-    return ", ".join(f"{name} {value}" for name, value in wish.items() if name != "delta")
+def _words(accuracy: Accuracy) -> str:
+    return ", ".join(f"{name} {value}" for name, value in accuracy.items() if name != "delta")
 
 
 def _show_next_steps(system: DemoSystem, site: str) -> None:

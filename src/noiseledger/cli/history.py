@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from noiseledger.cli.accuracy import complete_query
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.output import JsonOption, console, plain, print_json, print_table
 from noiseledger.cli.settings import LedgerArgument, RpcOption
-from noiseledger.cli.wishes import complete_query
 from noiseledger.core.numbers import readable
 from noiseledger.core.query import Query
 from noiseledger.ledger import Record

@@ -78,12 +78,12 @@ class Plan:
         }
 
 
-def make_plan(client: Client, asks: Sequence[Ask], *, exact: bool = False) -> Plan:
+def make_plan(client: Client, asks: Sequence[Ask], *, exact_noise: bool = False) -> Plan:
     """Find the price of each request in a list, as if those before it were paid for."""
     names = {offer.query: offer.name for offer in client.queries()}
-    quotes = [client.quote(ask.query, **ask.wish) for ask in asks]
+    quotes = [client.quote(ask.query, **ask.accuracy) for ask in asks]
     reuses = _reuses(client)
-    items = list(_priced(quotes, names)) if reuses else [_alone(client, quote, names, exact) for quote in quotes]
+    items = list(_priced(quotes, names)) if reuses else [_alone(client, quote, names, exact_noise) for quote in quotes]
     return Plan(items, quotes[-1].budget)
 
 
@@ -100,9 +100,9 @@ def _priced(quotes: Sequence[Quote], names: dict[Query, str]) -> Iterator[Item]:
         yield Item(names.get(quote.query, quote.query.identifier[:12]), quote, case, cost)
 
 
-def _alone(client: Client, quote: Quote, names: dict[Query, str], exact: bool) -> Item:
+def _alone(client: Client, quote: Quote, names: dict[Query, str], exact_noise: bool) -> Item:
     """Price a request where answers are not reused: only the best public answer itself is free."""
-    best = None if exact else client.best(quote.query)
+    best = None if exact_noise else client.best(quote.query)
     free = best is not None and best.precision >= quote.price.precision
     case, cost = (Case.KNOWN, Fraction(0)) if free else (quote.price.case, quote.price.cost)
     return Item(names.get(quote.query, quote.query.identifier[:12]), quote, case, cost)

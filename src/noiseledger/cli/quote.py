@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from noiseledger.cli.connect import open_client
-from noiseledger.cli.output import JsonOption, print_json
-from noiseledger.cli.plan import make_plan
-from noiseledger.cli.settings import LedgerArgument, RpcOption
-from noiseledger.cli.wishes import (
+from noiseledger.cli.accuracy import (
     AlsoOption,
     ConfidenceOption,
     DeltaOption,
@@ -17,7 +13,11 @@ from noiseledger.cli.wishes import (
     WithinOption,
     read_asks,
 )
-from noiseledger.core.request import Wish
+from noiseledger.cli.connect import open_client
+from noiseledger.cli.output import JsonOption, print_json
+from noiseledger.cli.plan import make_plan
+from noiseledger.cli.settings import LedgerArgument, RpcOption
+from noiseledger.core.request import Accuracy
 
 
 def quote(
@@ -34,8 +34,10 @@ def quote(
     json: JsonOption = False,
 ) -> None:
     """Show what an answer would cost and how accurate it would be. Nothing is spent, and no key is needed."""
-    wish = Wish(epsilon=epsilon, delta=delta, within=within, confidence=confidence, sigma=sigma, precision=precision)
-    asks = read_asks(query, wish, also)
+    accuracy = Accuracy(
+        epsilon=epsilon, delta=delta, within=within, confidence=confidence, sigma=sigma, precision=precision
+    )
+    asks = read_asks(query, accuracy, also)
     with open_client(ledger, rpc) as client:
         plan = make_plan(client, asks)
     if json:

@@ -11,7 +11,7 @@ from noiseledger.client.client import Ask, Client, Named, Offer
 from noiseledger.client.connect import connect
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Quote, Record
 
@@ -48,22 +48,22 @@ class AsyncClient:
         """Return who may ask, what this key may still buy, and whom to ask for more."""
         return await asyncio.to_thread(self.client.admission)
 
-    async def quote(self, query: Named, **wish: Unpack[Wish]) -> Quote:
+    async def quote(self, query: Named, **accuracy: Unpack[Accuracy]) -> Quote:
         """Return what a request would cost and give."""
-        return await asyncio.to_thread(self.client.quote, query, **wish)
+        return await asyncio.to_thread(self.client.quote, query, **accuracy)
 
     @overload
-    async def ask(self, query: Named, *, exact: bool = False, **wish: Unpack[Wish]) -> Answer: ...
+    async def ask(self, query: Named, *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]) -> Answer: ...
 
     @overload
-    async def ask(self, query: Sequence[Ask], *, exact: bool = False) -> list[Answer]: ...
+    async def ask(self, query: Sequence[Ask], *, exact_noise: bool = False) -> list[Answer]: ...
 
     async def ask(
-        self, query: Named | Sequence[Ask], *, exact: bool = False, **wish: Unpack[Wish]
+        self, query: Named | Sequence[Ask], *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]
     ) -> Answer | list[Answer]:
         """Pay for an answer, or for a list of them in one transaction."""
         call: Any = self.client.ask
-        answer: Answer | list[Answer] = await asyncio.to_thread(call, query, exact=exact, **wish)
+        answer: Answer | list[Answer] = await asyncio.to_thread(call, query, exact_noise=exact_noise, **accuracy)
         return answer
 
     async def best(self, query: Named) -> Answer | None:

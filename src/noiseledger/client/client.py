@@ -15,7 +15,7 @@ from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.path import Price, Reveal
 from noiseledger.core.query import Query
-from noiseledger.core.request import Wish, read_request
+from noiseledger.core.request import Accuracy, read_request
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput, UnknownQuery
@@ -48,14 +48,14 @@ class Ask:
     Ask('mean_income', within=500)
     """
 
-    def __init__(self, query: Named, **wish: Unpack[Wish]) -> None:
+    def __init__(self, query: Named, **accuracy: Unpack[Accuracy]) -> None:
         """Keep it until it is asked."""
         self.query = query
-        self.wish = wish
+        self.accuracy = accuracy
 
     def __repr__(self) -> str:
         """Show it as it was written."""
-        words = [repr(self.query), *(f"{name}={value!r}" for name, value in self.wish.items())]
+        words = [repr(self.query), *(f"{name}={value!r}" for name, value in self.accuracy.items())]
         return f"Ask({', '.join(words)})"
 
 
@@ -104,24 +104,26 @@ class Client:
         """Return who may ask, what this key may still buy, and whom to ask for more; None on a local ledger."""
         return self.ledger.admission() if isinstance(self.ledger, ChainLedger) else None
 
-    def quote(self, query: Named, **wish: Unpack[Wish]) -> Quote:
+    def quote(self, query: Named, **accuracy: Unpack[Accuracy]) -> Quote:
         """Return what a request would cost and give; nothing is spent.
 
         Name the accuracy in one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
         ``precision=``.
         """
-        return self.ledger.quote(self.find(query), **wish)
+        return self.ledger.quote(self.find(query), **accuracy)
 
     @overload
-    def ask(self, query: Named, *, exact: bool = False, **wish: Unpack[Wish]) -> Answer: ...
+    def ask(self, query: Named, *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]) -> Answer: ...
 
     @overload
-    def ask(self, query: Sequence[Ask], *, exact: bool = False) -> list[Answer]: ...
+    def ask(self, query: Sequence[Ask], *, exact_noise: bool = False) -> list[Answer]: ...
 
-    def ask(self, query: Named | Sequence[Ask], *, exact: bool = False, **wish: Unpack[Wish]) -> Answer | list[Answer]:
+    def ask(
+        self, query: Named | Sequence[Ask], *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]
+    ) -> Answer | list[Answer]:
         """Pay for an answer, or for a list of them in one transaction; accuracy is named as for ``quote``.
 
-        What is free is answered at once, by the most accurate answer that is public; with ``exact=True``, by noise of
+        What is free is answered at once, by the most accurate answer that is public; with ``exact_noise=True``, by noise of
         just the size that was asked for, the same for everyone. If you stop waiting, nothing is lost: the same request
         later is free.
 
@@ -131,30 +133,30 @@ class Client:
             AnswerPending: it is paid for, and the custodian's worker has not answered yet.
         """
         if isinstance(query, Query | str):
-            return self._ask([Ask(query, **wish)], exact=exact)[0]
-        if wish:
+            return self._ask([Ask(query, **accuracy)], exact_noise=exact_noise)[0]
+        if accuracy:
             raise InvalidInput("With a list, each request names its own accuracy: Ask(query, within=500).")
-        return self._ask(list(query), exact=exact)
+        return self._ask(list(query), exact_noise=exact_noise)
 
-    def _ask(self, asks: Sequence[Ask], *, exact: bool) -> list[Answer]:
-        wanted: list[tuple[Query, Wish]] = [(self.find(ask.query), ask.wish) for ask in asks]
-        if exact:
+    def _ask(self, asks: Sequence[Ask], *, exact_noise: bool) -> list[Answer]:
+        wanted: list[tuple[Query, Accuracy]] = [(self.find(ask.query), ask.accuracy) for ask in asks]
+        if exact_noise:
             return self._pay(wanted)
         best = {query: self.ledger.best(query) for query in dict(wanted)}
-        known = [self._if_enough(best[query], query, wish) for query, wish in wanted]
+        known = [self._if_enough(best[query], query, accuracy) for query, accuracy in wanted]
         rest = [request for request, answer in zip(wanted, known, strict=True) if answer is None]
         paid = self._pay(rest) if rest else []
         best = {query: self.ledger.best(query) for query in {answer.query for answer in paid}}
         sharpest = (_sharpest(answer, best[answer.query]) for answer in paid)
         return [answer or next(sharpest) for answer in known]
 
-    def _pay(self, wanted: Sequence[tuple[Query, Wish]]) -> list[Answer]:
+    def _pay(self, wanted: Sequence[tuple[Query, Accuracy]]) -> list[Answer]:
         with self._waiting():
             return self.ledger.ask_many(wanted, analyst=self._analyst)
 
-    def _if_enough(self, best: Answer | None, query: Query, wish: Wish) -> Answer | None:
+    def _if_enough(self, best: Answer | None, query: Query, accuracy: Accuracy) -> Answer | None:
         """Return the best public answer, if it is as accurate as what is asked for."""
-        wanted = read_request(sensitivity(query, self.ledger.population), **wish).precision
+        wanted = read_request(sensitivity(query, self.ledger.population), **accuracy).precision
         return best if best is not None and best.precision >= wanted else None
 
     def best(self, query: Named) -> Answer | None:

@@ -14,16 +14,16 @@ class Access(StrEnum):
     OPEN = "open"
 
     @classmethod
-    def of(cls, invites: bool) -> Access:
+    def of(cls, requires_allowance: bool) -> Access:
         """Return what the contract's flag means.
 
         >>> Access.of(True)
         <Access.INVITATION: 'invitation'>
         """
-        return cls.INVITATION if invites else cls.OPEN
+        return cls.INVITATION if requires_allowance else cls.OPEN
 
     @property
-    def invites(self) -> bool:
+    def requires_allowance(self) -> bool:
         """The contract's flag."""
         return self is Access.INVITATION
 

@@ -3,7 +3,7 @@
 An answer of precision ``p`` to a query of sensitivity ``D`` has Gaussian noise of deviation ``D / sqrt(p)``. For a vector
 this holds for each coordinate by itself.
 
-Why the promise holds: nothing here spends. A wish is turned into a precision, and that precision is what is charged.
+Why the promise holds: nothing here spends. An accuracy is turned into a precision, and that precision is what is charged.
 """
 
 from __future__ import annotations

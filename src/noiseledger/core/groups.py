@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from noiseledger.core.condition import Kind, Value
+from noiseledger.core.filters.condition import Kind, Value
 from noiseledger.core.numbers import Number, exact, held_everywhere
 from noiseledger.errors import InvalidInput
 

@@ -74,10 +74,10 @@ def natural_values(point: Point, scale: Fraction) -> tuple[float, ...]:
     return tuple(value * top / bottom for value in point)
 
 
-class Path:
+class QueryPath:
     """Known points of one query's path.
 
-    >>> path = Path(dimension=1)
+    >>> path = QueryPath(dimension=1)
     >>> truth = lambda: [Fraction(1000)]
     >>> first = path.reveal(Fraction(1, 4), truth)
     >>> path.reveal(Fraction(1), truth).price.cost
@@ -156,15 +156,17 @@ class Path:
         )
 
     def dump(self) -> dict[str, Any]:
-        """Return the whole state as plain JSON values; ``Path.load`` restores it exactly."""
+        """Return the whole state as plain JSON values; ``QueryPath.load`` restores it exactly."""
         points = {str(precision): [str(value) for value in point] for precision, point in self.points.items()}
         return {"dimension": self.dimension, "points": points}
 
     @classmethod
-    def load(cls, state: Mapping[str, Any]) -> Path:
+    def load(cls, state: Mapping[str, Any]) -> QueryPath:
         """Restore what ``dump`` returned."""
         try:
             points = {Fraction(p): tuple(int(v) for v in point) for p, point in state["points"].items()}
             return cls(int(state["dimension"]), points)
         except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):
-            raise InvalidInput("This is not the saved state of a path: expected what Path.dump() returned.") from None
+            raise InvalidInput(
+                "This is not the saved state of a path: expected what QueryPath.dump() returned."
+            ) from None

@@ -15,7 +15,7 @@ from noiseledger.core.privacy import MAX_PRECISION, precision_for, whole_units
 from noiseledger.errors import InvalidInput
 
 
-class Wish(TypedDict, total=False):
+class Accuracy(TypedDict, total=False):
     """The keywords that name a precision."""
 
     epsilon: Number | None
@@ -35,13 +35,13 @@ class Request:
     delta: Fraction | None = None
 
 
-def read_request(sensitivity: Fraction, **wish: Number | None) -> Request:
+def read_request(sensitivity: Fraction, **accuracy: Number | None) -> Request:
     """Return the precision that is asked for.
 
     >>> read_request(Fraction(1), sigma=2).precision
     Fraction(1, 4)
     """
-    given = {name: value for name, value in wish.items() if value is not None}
+    given = {name: value for name, value in accuracy.items() if value is not None}
     match sorted(given):
         case ["delta", "epsilon"]:
             request = Request(precision_for(**given), exact(given["epsilon"]), exact(given["delta"]))

@@ -57,7 +57,7 @@ def find(catalogue: Catalogue, data: Pinned, sender: Sender) -> PrivacyLedgerCon
         custody.check(terms.commitment, data, journal)
     budget = catalogue.budget
     fixed = terms.epsilon, terms.delta, terms.population.neighbours
-    access = Access.of(terms.invites)
+    access = Access.of(terms.requires_allowance)
     if access is not catalogue.access:
         raise DataMismatch(
             f'The ledger was published with access = "{access}", for ever: write that into [privacy] of {catalogue.file}.'
@@ -82,7 +82,7 @@ def _deploy(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
         epsilon=budget.epsilon,
         delta=budget.delta,
         # In the constructor: there is no moment at which a ledger by invitation is open.
-        invites=catalogue.access.invites,
+        requires_allowance=catalogue.access.requires_allowance,
     )
     # Nothing of the ledger is in earlier blocks; after a crash nobody knows any more how much earlier that was.
     newest = int(sender.rpc.call("eth_blockNumber"), 16)

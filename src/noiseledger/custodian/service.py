@@ -17,9 +17,9 @@ from noiseledger.errors import ChainError, LedgerError, LedgerNotFound, Noiseled
 from noiseledger.ledger.local import LocalLedger
 
 #: What passes by itself, or when somebody else does something about it: a disk has many ways to say that it is full.
-PASSING = (ChainError, LedgerError)
+TRANSIENT = (ChainError, LedgerError)
 #: But a journal that is gone does not come back, and a key that may reveal no longer was replaced on purpose.
-LASTING = (LedgerNotFound, NotAllowed)
+PERMANENT = (LedgerNotFound, NotAllowed)
 #: The same news is told again after this time only.
 _REPEAT_SECONDS = 60.0
 
@@ -68,9 +68,9 @@ class Service:
             self._waited = False
             try:
                 step = self.step(worker)
-            except LASTING:
+            except PERMANENT:
                 raise
-            except PASSING as error:
+            except TRANSIENT as error:
                 self.tell("waiting", kind=type(error).__name__, reason=str(error))
                 step = Step()
             if not self._waited:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from noiseledger.core.access import Access
 from noiseledger.core.budget import Budget
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
 from noiseledger.data import declared

@@ -12,8 +12,8 @@ from typing import Any
 
 from noiseledger.core.access import LONGEST_CONTACT, Access
 from noiseledger.core.budget import Budget
-from noiseledger.core.condition import Kind
-from noiseledger.core.filter import parse_filter
+from noiseledger.core.filters.condition import Kind
+from noiseledger.core.filters.filter import parse_filter
 from noiseledger.core.groups import Bins, Groups, Keys
 from noiseledger.core.numbers import positive
 from noiseledger.core.privacy import whole_units

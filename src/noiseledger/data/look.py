@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.data.delimited import Dialect
 from noiseledger.data.formats import Format, check_format, format_by_content
 from noiseledger.errors import DataUnavailable, InvalidInput

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from noiseledger.core.condition import Kind, Row
+from noiseledger.core.filters.condition import Kind, Row
 from noiseledger.core.query import Query
 from noiseledger.data.commitment import Commitment
 from noiseledger.data.source import Source, check_query

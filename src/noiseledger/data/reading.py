@@ -22,8 +22,8 @@ from math import isfinite
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from noiseledger.core.condition import Kind
-from noiseledger.core.condition import Value as PresentValue
+from noiseledger.core.filters.condition import Kind
+from noiseledger.core.filters.condition import Value as PresentValue
 from noiseledger.errors import InvalidInput
 
 Value: TypeAlias = PresentValue | None

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from noiseledger.core.condition import kind_of
+from noiseledger.core.filters.condition import kind_of
 
 #: A record as its engine hands it out: each value a whole number, a finite double, a Fraction, text, a flag, a date, or None.
 Record: TypeAlias = Mapping[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.core.query import Query
 from noiseledger.data.hints import did_you_mean
 from noiseledger.data.record import Record

@@ -7,7 +7,7 @@ from fractions import Fraction
 from importlib import resources
 from pathlib import Path
 
-from noiseledger.core.condition import Kind, Row
+from noiseledger.core.filters.condition import Kind, Row
 from noiseledger.core.query import Query
 from noiseledger.data.delimited import Dialect, columns_of, records_of
 from noiseledger.data.fingerprint import fingerprint_of

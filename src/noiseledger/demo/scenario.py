@@ -14,12 +14,12 @@ from noiseledger.chain.keys import Key
 from noiseledger.client import Client, connect
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.demo.system import DemoSystem
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded
 
 ANALYSTS = ("Ada", "Ben", "Cleo")
-REQUESTS: tuple[tuple[str, str, Wish], ...] = (
+REQUESTS: tuple[tuple[str, str, Accuracy], ...] = (
     ("Ada", "mean_income", {"epsilon": 1, "delta": "1e-5"}),
     ("Ben", "mean_income", {"epsilon": "0.5", "delta": "1e-5"}),
     ("Ben", "citizens", {"within": "0.01"}),
@@ -32,7 +32,7 @@ REQUESTS: tuple[tuple[str, str, Wish], ...] = (
     ("Ben", "white", {"epsilon": "0.7", "delta": "1e-5"}),
     ("Ada", "white", {"epsilon": "0.3", "delta": "1e-5"}),
 )
-TOO_MUCH: tuple[str, str, Wish] = ("Ben", "mean_income", {"within": 100})
+TOO_MUCH: tuple[str, str, Accuracy] = ("Ben", "mean_income", {"within": 100})
 #: How long to wait until the web pages have read the newest block.
 WEB_SECONDS = 10.0
 
@@ -43,7 +43,7 @@ class AnsweredRequest:
 
     analyst: str
     name: str
-    wish: Wish
+    accuracy: Accuracy
     answer: Answer
     #: What the naive scheme charges: the full price, every time.
     naive_cost: Fraction
@@ -110,7 +110,7 @@ def run_scenario(system: DemoSystem, site: str) -> ScenarioResult:
         invited = {name: _allowance(client) for name, client in analysts.items()}
         before = analysts["Ada"].budget()
         stranger = _ask_uninvited(system)
-        requests = [_ask(analysts[analyst], analyst, name, wish) for analyst, name, wish in REQUESTS]
+        requests = [_ask(analysts[analyst], analyst, name, accuracy) for analyst, name, accuracy in REQUESTS]
         refusal = _ask_too_much(analysts[TOO_MUCH[0]])
         after = analysts["Ada"].budget()
         return ScenarioResult(invited, stranger, before, requests, refusal, after, _spent_on_the_web(site, after.spent))
@@ -119,9 +119,9 @@ def run_scenario(system: DemoSystem, site: str) -> ScenarioResult:
             client.close()
 
 
-def _ask(client: Client, analyst: str, name: str, wish: Wish) -> AnsweredRequest:
-    naive_cost = client.quote(name, **wish).price.precision
-    return AnsweredRequest(analyst, name, wish, client.ask(name, **wish), naive_cost)
+def _ask(client: Client, analyst: str, name: str, accuracy: Accuracy) -> AnsweredRequest:
+    naive_cost = client.quote(name, **accuracy).price.precision
+    return AnsweredRequest(analyst, name, accuracy, client.ask(name, **accuracy), naive_cost)
 
 
 def _allowance(client: Client) -> Fraction:
@@ -142,9 +142,9 @@ def _ask_uninvited(system: DemoSystem) -> AllowanceExceeded:
 
 
 def _ask_too_much(client: Client) -> BudgetExceeded:
-    _, name, wish = TOO_MUCH
+    _, name, accuracy = TOO_MUCH
     try:
-        client.ask(name, **wish)
+        client.ask(name, **accuracy)
     except BudgetExceeded as refusal:
         return refusal
     raise AssertionError("the last request of the demo must be refused")

@@ -22,9 +22,9 @@ from noiseledger.core.access import Access
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.coins import Coins
-from noiseledger.core.path import Case, Path, Point, Price, Reveal, natural_values
+from noiseledger.core.path import Case, Point, Price, QueryPath, Reveal, natural_values
 from noiseledger.core.query import Query
-from noiseledger.core.request import Request, Wish, read_request
+from noiseledger.core.request import Accuracy, Request, read_request
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.errors import AllowanceExceeded, AnswerPending, ChainUnreachable, InvalidInput, RpcFailed, UnknownQuery
 from noiseledger.ledger.admission import Admission
@@ -101,7 +101,7 @@ class ChainLedger(Ledger):
 
     def admission(self) -> Admission:
         """Return who may ask, what this key may still buy, and whom to ask for more."""
-        access, analyst = Access.of(self.terms.invites), self.contract.signer
+        access, analyst = Access.of(self.terms.requires_allowance), self.contract.signer
         needs = access is Access.INVITATION and analyst is not None
         allowance = self.contract.allowance(str(analyst)) if needs else None
         return Admission(access, checksummed(self.contract.custodian()), self.contact, analyst, allowance)
@@ -121,17 +121,17 @@ class ChainLedger(Ledger):
             if self.contract.meter(query.identifier).dimension == 0:
                 self.contract.register(query, unit)
 
-    def quote(self, query: Query, **wish: Unpack[Wish]) -> Quote:
-        wanted = self._wanted(query, wish, self._state(query))
+    def quote(self, query: Query, **accuracy: Unpack[Accuracy]) -> Quote:
+        wanted = self._wanted(query, accuracy, self._state(query))
         return Quote(query, wanted.unit, self._price(wanted.state, wanted.request.precision), wanted.state.budget)
 
-    def ask_many(self, requests: Sequence[tuple[Query, Wish]], *, analyst: str = "") -> list[Answer]:
+    def ask_many(self, requests: Sequence[tuple[Query, Accuracy]], *, analyst: str = "") -> list[Answer]:
         """Pay for answers and return them: a hundred requests to a transaction, each of which is all or nothing.
 
         On a chain the analyst is the key that signs, and a name given is not kept.
         """
         states = {query: self._state(query) for query in dict(requests)}
-        wanted = [self._wanted(query, wish, states[query]) for query, wish in requests]
+        wanted = [self._wanted(query, accuracy, states[query]) for query, accuracy in requests]
         paid = [item for item in wanted if self._record_free or self._price(item.state, item.request.precision).cost]
         bought = dict(zip(map(id, paid), self._buy(paid), strict=True))
         ends = [(w.query, bought[id(w)].stretch[1] if id(w) in bought else w.request.precision) for w in wanted]
@@ -163,9 +163,9 @@ class ChainLedger(Ledger):
                 query = queries[asked.query]
                 yield self._record(asked, query, paths[asked.query], spent, self._time(asked.block, times))
 
-    def _wanted(self, query: Query, wish: Wish, state: _State) -> _Wanted:
+    def _wanted(self, query: Query, accuracy: Accuracy, state: _State) -> _Wanted:
         unit = sensitivity(query, self.population)
-        return _Wanted(query, unit, read_request(unit, **wish), state)
+        return _Wanted(query, unit, read_request(unit, **accuracy), state)
 
     def _state(self, query: Query) -> _State:
         """Read everything at one block, so that nothing contradicts itself."""
@@ -203,9 +203,9 @@ class ChainLedger(Ledger):
     def _price(self, state: _State, precision: Fraction) -> Price:
         """Return the price by what is bought, which may be ahead of what is revealed."""
         if not self.terms.reuses:
-            return Path(1).price(precision)
+            return QueryPath(1).price(precision)
         bought = {state.meter.bought: (0,)} if state.meter.bought else {}
-        return Path(1, dict.fromkeys(state.points, (0,)) | bought).price(precision)
+        return QueryPath(1, dict.fromkeys(state.points, (0,)) | bought).price(precision)
 
     def _buy(self, wanted: Sequence[_Wanted]) -> list[Asked]:
         """Send what must be paid for, and return what the contract made of it, in order."""
@@ -252,7 +252,7 @@ class ChainLedger(Ledger):
     def _answer(self, wanted: _Wanted, asked: Asked | None, path: PublicPath, budget: Budget) -> Answer:
         if asked is None:
             precision = wanted.request.precision
-            price = Path(1, dict.fromkeys(path.ends, (0,))).price(precision)
+            price = QueryPath(1, dict.fromkeys(path.ends, (0,))).price(precision)
             return Answer(wanted.query, wanted.unit, Reveal(price, _revealed(path.point(precision))), 0, (), budget)
         sources = self._price(wanted.state, asked.precision).sources
         price = Price(asked.precision, asked.case, asked.cost, sources)

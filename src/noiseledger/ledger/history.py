@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from noiseledger.chain.contract import checksummed
 from noiseledger.chain.values import CASES, PROMISE_UNITS, Event, from_units
-from noiseledger.core.path import Case, Path, Point, Price
+from noiseledger.core.path import Case, Point, Price, QueryPath
 
 _LOGS_PER_BLOCK = 2**20
 
@@ -59,7 +59,7 @@ class _Known:
     def price(self, precision: Fraction) -> Price:
         """Price a request by the points next to it: only these matter, and there may be very many."""
         place = bisect_left(self.order, precision)
-        return Path(1, dict.fromkeys(self.order[max(place - 1, 0) : place + 1], (0,))).price(precision)
+        return QueryPath(1, dict.fromkeys(self.order[max(place - 1, 0) : place + 1], (0,))).price(precision)
 
     def add(self, precision: Fraction, number: int) -> None:
         """Remember that a request was answered by a known point."""

@@ -19,7 +19,7 @@ from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import Number, readable
 from noiseledger.core.path import Case, Price
 from noiseledger.core.query import Query
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.core.sensitivity import Population
 
 
@@ -97,7 +97,7 @@ class Ledger(ABC):
         """Add queries; adding one again changes nothing. None can be changed or removed."""
 
     @abstractmethod
-    def quote(self, query: Query, **wish: Unpack[Wish]) -> Quote:
+    def quote(self, query: Query, **accuracy: Unpack[Accuracy]) -> Quote:
         """Return the price of a request; changes nothing.
 
         Name the accuracy in one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
@@ -108,7 +108,7 @@ class Ledger(ABC):
             InvalidInput: the accuracy makes no sense.
         """
 
-    def ask(self, query: Query, *, analyst: str = "", **wish: Unpack[Wish]) -> Answer:
+    def ask(self, query: Query, *, analyst: str = "", **accuracy: Unpack[Accuracy]) -> Answer:
         """Pay for an answer and return it; accuracy is named as for ``quote``.
 
         Raises:
@@ -116,10 +116,10 @@ class Ledger(ABC):
             UnknownQuery: the query is not in the catalogue.
             DataUnavailable: it must be paid for, and the data is not here.
         """
-        return self.ask_many([(query, wish)], analyst=analyst)[0]
+        return self.ask_many([(query, accuracy)], analyst=analyst)[0]
 
     @abstractmethod
-    def ask_many(self, requests: Sequence[tuple[Query, Wish]], *, analyst: str = "") -> list[Answer]:
+    def ask_many(self, requests: Sequence[tuple[Query, Accuracy]], *, analyst: str = "") -> list[Answer]:
         """Pay for many answers at once, all of them or none, and return them in order.
 
         Raises:

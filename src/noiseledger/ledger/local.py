@@ -14,15 +14,15 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Self, Unpack
 
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import Number
-from noiseledger.core.path import Case, Path, Point, Price, Reveal
+from noiseledger.core.path import Case, Point, Price, QueryPath, Reveal
 from noiseledger.core.query import Query
-from noiseledger.core.request import Request, Wish, read_request
+from noiseledger.core.request import Accuracy, Request, read_request
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
 from noiseledger.data.source import Source, check_query
 from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, LedgerError, QueryClosed
@@ -78,7 +78,7 @@ class LocalLedger(Ledger):
             "rows": str(population.rows or ""),
             "identity": identity or secrets.token_hex(32),
         }
-        store = Store(FilePath(file), create=True)
+        store = Store(Path(file), create=True)
         with store.initialising(budget.total, one_value_per_point=cls.scheme == LocalLedger.scheme) as run:
             run.executemany("INSERT INTO setting VALUES (?, ?)", settings.items())
             book.add_queries(run, catalogue)
@@ -87,7 +87,7 @@ class LocalLedger(Ledger):
     @classmethod
     def open(cls, file: str | os.PathLike[str], source: Source | None = None) -> Self:
         """Open a ledger; without a source, only free requests can be answered."""
-        return cls(Store(FilePath(file)), source)
+        return cls(Store(Path(file)), source)
 
     def _bind(self, source: Source, binding: str) -> Bound:
         """Check that this is the ledger's data, or make it that if nothing was drawn yet; read all that will be needed."""
@@ -125,16 +125,16 @@ class LocalLedger(Ledger):
         with self._store.transaction() as run:
             book.add_queries(run, catalogue)
 
-    def quote(self, query: Query, **wish: Unpack[Wish]) -> Quote:
-        entry, request = self._read(query, wish)
+    def quote(self, query: Query, **accuracy: Unpack[Accuracy]) -> Quote:
+        entry, request = self._read(query, accuracy)
         with self._store.reading() as run:
             price = self._path(run, entry, request.precision).price(request.precision)
             return Quote(query, entry.sensitivity, price, book.read_budget(run, *self._promise))
 
-    def ask_many(self, requests: Sequence[tuple[Query, Wish]], *, analyst: str = "") -> list[Answer]:
+    def ask_many(self, requests: Sequence[tuple[Query, Accuracy]], *, analyst: str = "") -> list[Answer]:
         if len(analyst) > MAX_ANALYST_LENGTH:
             raise InvalidInput(f"The analyst's name may have {MAX_ANALYST_LENGTH} characters at most.")
-        read = [self._read(query, wish) for query, wish in requests]
+        read = [self._read(query, accuracy) for query, accuracy in requests]
         with self._store.transaction() as run:
             answers = [self._answer(run, entry, request, analyst) for entry, request in read]
         # Only here, after the commit, may anyone see the answers.
@@ -228,11 +228,11 @@ class LocalLedger(Ledger):
             yield from page
             after = page[-1].number
 
-    def _read(self, query: Query, wish: Wish) -> tuple[book.Entry, Request]:
-        """Find the query and turn the wish into a precision; neither can change, so no one is kept waiting."""
+    def _read(self, query: Query, accuracy: Accuracy) -> tuple[book.Entry, Request]:
+        """Find the query and turn the accuracy into a precision; neither can change, so no one is kept waiting."""
         with self._store.reading() as run:
             entry = book.find_query(run, query)
-        return entry, read_request(entry.sensitivity, **wish)
+        return entry, read_request(entry.sensitivity, **accuracy)
 
     def _truth(self, entry: book.Entry) -> list[Fraction]:
         """Return the true answer in units of the query's sensitivity."""
@@ -241,9 +241,9 @@ class LocalLedger(Ledger):
         totals = self._data.totals(entry.query)
         return [value / entry.sensitivity for value in entry.query.value(totals, self._population.rows)]
 
-    def _path(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> Path:
+    def _path(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> QueryPath:
         """Return as much of the query's path as matters for this precision."""
-        return Path(entry.query.dimension, self._known(run, entry, precision))
+        return QueryPath(entry.query.dimension, self._known(run, entry, precision))
 
     def _known(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> dict[Fraction, Point]:
         return book.read_neighbours(run, entry, precision)
@@ -260,7 +260,7 @@ class NaiveLedger(LocalLedger):
 
 def open_ledger(file: str | os.PathLike[str], source: Source | None = None) -> LocalLedger:
     """Open a ledger file of either scheme."""
-    store = Store(FilePath(file))
+    store = Store(Path(file))
     with store.reading() as run:
         scheme = book.read_settings(run)["scheme"]
     return (NaiveLedger if scheme == NaiveLedger.scheme else LocalLedger)(store, source)

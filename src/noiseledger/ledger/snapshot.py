@@ -15,10 +15,10 @@ from noiseledger.core.access import Access
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.coins import Coins
-from noiseledger.core.path import Case, Path, Point, Price, Reveal, natural_values
+from noiseledger.core.path import Case, Point, Price, QueryPath, Reveal, natural_values
 from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Query
-from noiseledger.core.request import Wish, read_request
+from noiseledger.core.request import Accuracy, read_request
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.errors import NoiseledgerError, NotAllowed, UnknownQuery
 from noiseledger.ledger.history import Asked
@@ -88,7 +88,7 @@ class Snapshot(Ledger):
     @property
     def access(self) -> Access:
         """Who may ask."""
-        return Access.of(self.terms.invites)
+        return Access.of(self.terms.requires_allowance)
 
     def analyst(self, address: str) -> Analyst:
         """Return what somebody may still buy, and what they have bought."""
@@ -97,7 +97,7 @@ class Snapshot(Ledger):
         allowance = min(self.story.allowances.get(address, Fraction(0)), MAX_PRECISION)
         return Analyst(
             address,
-            allowance if self.terms.invites else None,
+            allowance if self.terms.requires_allowance else None,
             sum((request.cost for request in asked), Fraction(0)),
             len(asked),
             self.asked_at(asked[-1]) if asked else None,
@@ -145,15 +145,15 @@ class Snapshot(Ledger):
         """Refuse: whoever changes a ledger must sign."""
         raise NotAllowed("A snapshot of a ledger can only be read.")
 
-    def ask_many(self, requests: Sequence[tuple[Query, Wish]], *, analyst: str = "") -> list[Answer]:
+    def ask_many(self, requests: Sequence[tuple[Query, Accuracy]], *, analyst: str = "") -> list[Answer]:
         """Refuse: whoever changes a ledger must sign."""
         raise NotAllowed("A snapshot of a ledger can only be read.")
 
-    def quote(self, query: Query, **wish: Unpack[Wish]) -> Quote:
+    def quote(self, query: Query, **accuracy: Unpack[Accuracy]) -> Quote:
         """Return the price of a request."""
         track, unit = self.track(query), sensitivity(query, self.population)
-        precision = read_request(unit, **wish).precision
-        price = track.price(precision) if self.terms.reuses else Path(1).price(precision)
+        precision = read_request(unit, **accuracy).precision
+        price = track.price(precision) if self.terms.reuses else QueryPath(1).price(precision)
         return Quote(query, unit, price, self.budget())
 
     def best(self, query: Query) -> Answer | None:

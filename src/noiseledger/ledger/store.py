@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from pathlib import Path as FilePath
+from pathlib import Path
 
 from noiseledger.core.privacy import UNITS
 from noiseledger.errors import LedgerBusy, LedgerError, LedgerExists, LedgerFull, LedgerNotFound
@@ -82,7 +82,7 @@ def from_text(text: str) -> Fraction:
 class Store:
     """One open file."""
 
-    def __init__(self, file: FilePath, *, create: bool = False) -> None:
+    def __init__(self, file: Path, *, create: bool = False) -> None:
         """Open the file; with ``create``, it may be missing."""
         self.file = file
         if not create and not file.is_file():
@@ -189,7 +189,7 @@ class Store:
         return LedgerError(f"The ledger at {self.file} failed, and nothing was changed: {error}.")
 
 
-def _mark(file: FilePath) -> tuple[int, int] | None:
+def _mark(file: Path) -> tuple[int, int] | None:
     """Return what tells a file from any other that may come to have its name."""
     try:
         found = file.stat()

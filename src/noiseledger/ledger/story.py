@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 
 from noiseledger.chain.contract import checksummed
 from noiseledger.chain.values import Event, from_units
-from noiseledger.core.path import Path, Point, Price
+from noiseledger.core.path import Point, Price, QueryPath
 from noiseledger.ledger.history import Asked, Replay
 
 #: The events that tell the story; the first of them is the beginning of every ledger.
@@ -84,7 +84,7 @@ class Track:
         place = bisect_left(self.ends, precision)
         # Only the neighbours matter, and there may be very many others.
         known = self.ends[max(place - 1, 0) : place + 1] + ([self.bought] if self.bought else [])
-        return Path(1, dict.fromkeys(known, (0,))).price(precision)
+        return QueryPath(1, dict.fromkeys(known, (0,))).price(precision)
 
     def copy(self) -> Track:
         """Return another one that goes on from here by itself."""
@@ -106,7 +106,7 @@ class Story:
         self.transactions: dict[str, int] = {}
         #: The places of each analyst's requests.
         self.analysts: dict[str, list[int]] = {}
-        #: What the custodian has allowed, less what was bought since: what each may still buy, if the ledger invites.
+        #: What the custodian has allowed, less what was bought since: what each may still buy, if one is required.
         self.allowances: dict[str, Fraction] = {}
         #: Changes with every event after the first: its number, block and place, so that another history never looks the
         #: same.

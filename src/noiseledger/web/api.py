@@ -30,7 +30,7 @@ from noiseledger.web.api_shapes import (
     MOST_NUMBERS,
     MOST_RECORDS,
     AcceptCustodyBody,
-    Accuracy,
+    AccuracyBody,
     AllowBody,
     AnalystsShape,
     AskBody,
@@ -85,7 +85,7 @@ def router(site: Site) -> APIRouter:
             "rows": terms.population.rows,
             "neighbours": terms.population.neighbours.value,
             "reuses": terms.reuses,
-            "invites": terms.invites,
+            "invites": terms.requires_allowance,
             "catalogue_sha256": site.settings.ledger.catalogue_sha256 or None,
             "unreadable": snapshot.unreadable,
         }
@@ -103,7 +103,7 @@ def router(site: Site) -> APIRouter:
         return look.cached(("api", "budget"), lambda: describe_budget(look.client.budget()))
 
     @api.get("/quote", responses=_errors(404, 422))
-    def quote(wanted: Annotated[Accuracy, Query()]) -> QuoteShape:
+    def quote(wanted: Annotated[AccuracyBody, Query()]) -> QuoteShape:
         """What a request would cost and give; nothing is spent."""
         return _quote(site.look(), wanted)
 
@@ -211,8 +211,8 @@ def _best(look: Look, query: str) -> AnswerShape | None:
     return None if best is None else describe_answer(look.name(best.query), best)
 
 
-def _quote(look: Look, wanted: Accuracy) -> QuoteShape:
-    quote = look.client.quote(wanted.query, **wanted.wish)
+def _quote(look: Look, wanted: AccuracyBody) -> QuoteShape:
+    quote = look.client.quote(wanted.query, **wanted.accuracy)
     after = quote.budget.charge(quote.price.cost) if quote.affordable else None
     left: LeftShape | None = None
     if after is not None:
@@ -229,17 +229,17 @@ def _quote(look: Look, wanted: Accuracy) -> QuoteShape:
 
 def _ask(site: Site, look: Look, wanted: AskBody) -> AskShape:
     client = look.client
-    quote = client.quote(wanted.query, **wanted.wish)
+    quote = client.quote(wanted.query, **wanted.accuracy)
     best = client.best(quote.query)
     shape = _quote(look, wanted)
-    precision = read_request(quote.sensitivity, **wanted.wish).precision
+    precision = read_request(quote.sensitivity, **wanted.accuracy).precision
     if best is not None and best.precision >= precision:
         return {"quote": shape, "answer": shape["best"], "transaction": None}
     if not quote.price.cost:
         # Somebody has paid for it, and the worker is about to answer: nothing is left to buy.
         return {"quote": shape, "answer": None, "transaction": None}
     prepared = prepare_ask(
-        site.contract, look.snapshot, quote, wanted.wish, wanted.analyst, site.settings.ledger.contact
+        site.contract, look.snapshot, quote, wanted.accuracy, wanted.analyst, site.settings.ledger.contact
     )
     return {"quote": shape, "answer": None, "transaction": _transaction(prepared)}
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictBool, W
 from typing_extensions import TypedDict
 
 from noiseledger.core.numbers import MAX_DIGITS, Number, exact, positive
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.errors import InvalidInput
 from noiseledger.ledger.shapes import AnalystShape, AnswerShape, BudgetShape, PriceShape, QueryShape, RecordShape
 
@@ -176,7 +176,7 @@ _AMOUNTS = [{"type": "number", "minimum": 0}, _TEXT]
 _Amount = Annotated[Number, PlainValidator(_written), WithJsonSchema({"anyOf": _AMOUNTS})]
 
 
-class Accuracy(BaseModel):
+class AccuracyBody(BaseModel):
     """How accurate, in one way: epsilon and delta; within (and confidence); sigma; or precision."""
 
     model_config = ConfigDict(extra="forbid")
@@ -190,9 +190,9 @@ class Accuracy(BaseModel):
     precision: Annotated[_Positive | None, Field(description="Sensitivity squared over deviation squared.")] = None
 
     @property
-    def wish(self) -> Wish:
+    def accuracy(self) -> Accuracy:
         """The same as the client takes it."""
-        return Wish(
+        return Accuracy(
             epsilon=self.epsilon,
             delta=self.delta,
             within=self.within,
@@ -202,7 +202,7 @@ class Accuracy(BaseModel):
         )
 
 
-class AskBody(Accuracy):
+class AskBody(AccuracyBody):
     """A request to be paid for."""
 
     analyst: Annotated[str | None, Field(pattern=ADDRESS, description="Who will sign, to try it beforehand.")] = None

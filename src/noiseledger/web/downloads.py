@@ -28,7 +28,7 @@ def router(site: Site) -> APIRouter:
         found = site.settings.ledger
         queries = {name: query.canonical for name, query in found.queries.items()}
         content = {"address": site.contract.address, "chain_id": site.rpc.chain_id, "block": found.block}
-        access = Access.of(site.look().snapshot.terms.invites).value
+        access = Access.of(site.look().snapshot.terms.requires_allowance).value
         words = {"commitment": found.commitment, "catalogue_sha256": found.catalogue_sha256}
         words |= {"access": access, "contact": found.contact}
         return _json(content | words | {"queries": queries}, "ledger.json")

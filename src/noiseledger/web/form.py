@@ -9,7 +9,7 @@ from fractions import Fraction
 from noiseledger.client.client import Offer
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.numbers import exact
-from noiseledger.core.request import Wish
+from noiseledger.core.request import Accuracy
 from noiseledger.errors import NoiseledgerError
 from noiseledger.ledger.snapshot import Snapshot
 
@@ -42,16 +42,16 @@ class Form:
     delta: str
 
     @property
-    def wish(self) -> Wish:
+    def accuracy(self) -> Accuracy:
         """The same as the client takes it."""
         if self.way == "privacy":
-            return Wish(epsilon=self.epsilon.value, delta=self.delta)
-        return Wish(within=self.within.value, confidence=self.confidence)
+            return Accuracy(epsilon=self.epsilon.value, delta=self.delta)
+        return Accuracy(within=self.within.value, confidence=self.confidence)
 
     @property
     def request(self) -> dict[str, str]:
         """The same as the API takes it."""
-        return {"query": self.offer.query.identifier, **{name: str(value) for name, value in self.wish.items()}}
+        return {"query": self.offer.query.identifier, **{name: str(value) for name, value in self.accuracy.items()}}
 
 
 def read_form(snapshot: Snapshot, offer: Offer, given: Mapping[str, str]) -> Form:

@@ -57,7 +57,7 @@ class Play:
         """Let the custodian allow an account what anybody may try out."""
         contract = PrivacyLedgerContract(self._rpc, self._ledger)
         terms = contract.terms()
-        if not terms.invites:
+        if not terms.requires_allowance:
             return
         custodian = contract.custodian()
         self._rpc.call("anvil_impersonateAccount", custodian)

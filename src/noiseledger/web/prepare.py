@@ -11,7 +11,7 @@ from typing import Any
 from noiseledger.chain import abi
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, typed
 from noiseledger.chain.values import Request
-from noiseledger.core.request import Wish, read_request
+from noiseledger.core.request import Accuracy, read_request
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded, LedgerPaused, NoFunds, RpcFailed
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.interface import Quote
@@ -35,7 +35,7 @@ def prepare_ask(
     contract: PrivacyLedgerContract,
     snapshot: Snapshot,
     quote: Quote,
-    wish: Wish,
+    accuracy: Accuracy,
     analyst: str | None,
     contact: str = "",
 ) -> Prepared:
@@ -44,7 +44,7 @@ def prepare_ask(
         raise BudgetExceeded(quote.price.cost, quote.budget.remaining)
     if snapshot.facts.paused:
         raise LedgerPaused("The custodian has stopped selling for now; what is known already is still free.")
-    wanted = read_request(quote.sensitivity, **wish)
+    wanted = read_request(quote.sensitivity, **accuracy)
     request = Request(quote.query.identifier, wanted.precision, wanted.epsilon, wanted.delta)
     try:
         return _tried(contract, abi.encode_call("ask", [request.encode()]), analyst)

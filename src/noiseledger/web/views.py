@@ -140,7 +140,7 @@ def quote_view(look: Look, form: Form) -> QuoteView:
     snapshot = look.snapshot
     best = best_view(look, form.offer)
     try:
-        quote = snapshot.quote(form.offer.query, **form.wish)
+        quote = snapshot.quote(form.offer.query, **form.accuracy)
     except InvalidInput as error:
         return QuoteView(error, best=best)
     after = quote.budget.charge(quote.price.cost) if quote.affordable else None

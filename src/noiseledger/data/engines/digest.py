@@ -17,7 +17,7 @@ from typing import Any
 
 import ibis.expr.types as ir
 
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.data.reading import WHOLE_DOUBLES
 
 _SIZE = 32

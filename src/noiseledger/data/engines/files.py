@@ -19,7 +19,7 @@ import ibis
 import ibis.expr.types as ir
 import pyarrow as pa
 
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.data.delimited import Dialect, columns_of, records_of
 from noiseledger.data.engines.digest import digest
 from noiseledger.data.engines.kinds import read_by_rule

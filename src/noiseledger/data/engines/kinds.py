@@ -12,7 +12,7 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.data.reading import (
     DATE,
     DATE_LENGTH,

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.data.engines.files import SETTINGS, choose, quoted
 from noiseledger.data.formats import Format
 from noiseledger.data.look import RECORDS, Guess, Look

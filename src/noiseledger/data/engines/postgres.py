@@ -13,7 +13,7 @@ import psycopg
 from ibis.backends.postgres import Backend
 from psycopg import Connection, sql
 
-from noiseledger.core.condition import Kind
+from noiseledger.core.filters.condition import Kind
 from noiseledger.data.engines.kinds import read_by_rule
 from noiseledger.data.engines.relation import Relation
 from noiseledger.data.reading import NUMBER_LENGTH, Reading

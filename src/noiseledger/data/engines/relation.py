@@ -20,7 +20,7 @@ import ibis
 import ibis.expr.types as ir
 from ibis.backends import BaseBackend
 
-from noiseledger.core.condition import (
+from noiseledger.core.filters.condition import (
     And,
     Comparison,
     Constant,

@@ -1,0 +1,128 @@
+"""The canonical form of a filter: one text for each meaning, whatever the filter looked like.
+
+A filter is a function from the cells of its columns (:mod:`noiseledger.core.filters.cells`) to "counted" or "not counted",
+and each such function has exactly one decision diagram (:mod:`noiseledger.core.filters.diagram`). The text is written from the
+diagram alone and can be read back, so two filters have the same text if and only if they mean the same.
+
+Three-valued logic needs no third value here: NOT is pushed inwards by asking where an expression is *false* instead of
+where it is *true*, and for a single condition both are plain sets of cells, with the missing value in neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from noiseledger.core.filters.cells import Column, Mask, all_of, any_of
+from noiseledger.core.filters.condition import Constant, Expression
+from noiseledger.core.filters.diagram import FALSE, TRUE, Blocks, Diagram, Node, too_complex
+from noiseledger.core.filters.sql import write
+
+MAX_LENGTH = 4_000
+
+_Fitting: TypeAlias = Expression | None  # None: too long to be part of any text
+
+
+def canonical_text(expression: Expression) -> str:
+    """Return the one text of everything that means the same as ``expression``.
+
+    >>> from fractions import Fraction
+    >>> from noiseledger.core.filters.condition import Comparison, Or
+    >>> canonical_text(Or((Comparison("age", ">", Fraction(60)), Comparison("age", "<=", Fraction(60)))))
+    'age IS NOT NULL'
+    """
+    diagram = Diagram(expression)
+    found = _Description(diagram).of(diagram.root)
+    if found is None:
+        raise too_complex(f"written out in full it is longer than {MAX_LENGTH:,} characters")
+    return write(found)
+
+
+class _Description:
+    """Describe nodes the way a person would write them; a function of the diagram and of nothing else."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        self._diagram = diagram
+        self._known: dict[Node, _Fitting] = {}
+        self._covers: dict[tuple[Node, Node, bool], tuple[Node, _Fitting]] = {}
+
+    def of(self, node: Node) -> _Fitting:
+        """Return the tree of a node, or None if it would be too long."""
+        if node not in self._known:
+            self._known[node] = self._narrow(node) if node not in (FALSE, TRUE) else Constant(node == TRUE)
+        return self._known[node]
+
+    def _narrow(self, node: Node) -> _Fitting:
+        """Part the function where it can be parted.
+
+        If every way to TRUE passes one place, it is "as far as there" AND "from there on"; if every way to FALSE
+        does, it is the OR of the same two.
+        """
+        for goal, together in ((TRUE, all_of), (FALSE, any_of)):
+            for waist in self._diagram.waists(node, goal):
+                parts = [self.of(self._diagram.replace(node, {waist: goal})), self.of(waist)]
+                return self._fitting(together, parts)
+        return self._shorter(node)
+
+    def _shorter(self, node: Node) -> _Fitting:
+        """Describe where the function holds and where it does not hold, and keep the shorter of the two."""
+        opposite = self._diagram.flip(node)
+        options = [self._cases(node, node, False)[1], self._cases(opposite, opposite, True)[1]]
+        return min((option for option in options if option), key=lambda option: len(write(option)), default=None)
+
+    def _cover(self, low: Node, high: Node, negated: bool) -> tuple[Node, _Fitting]:
+        """Choose a function that holds wherever ``low`` does and only where ``high`` does, and describe it.
+
+        With ``negated``, the description is that of the opposite.
+        """
+        if low in (high, FALSE) or high == TRUE:
+            chosen = TRUE if high == TRUE else low
+            return chosen, self.of(self._diagram.flip(chosen) if negated else chosen)
+        key = (low, high, negated)
+        if key not in self._covers:
+            self._covers[key] = self._cases(*key)
+        return self._covers[key]
+
+    def _cases(self, low: Node, high: Node, negated: bool) -> tuple[Node, _Fitting]:
+        """Cover by the first column: first what holds in all cases, then case by case what is still missing.
+
+        What was chosen for one case also counts for every other case that allows it (Minato 1992, for several values).
+        """
+        level, blocks = self._diagram.blocks(low, high)
+        column = self._diagram.columns[level]
+        covered = dict.fromkeys(blocks, FALSE)
+        terms: list[tuple[bool, int, _Fitting]] = []
+        for block in self._in_order(column, blocks):
+            missing = self._diagram.meet([block[0], self._diagram.flip(covered.get(block, FALSE))])
+            if missing != FALSE:
+                chosen, text = self._cover(missing, block[1], negated)
+                reach = [other for other in blocks if self._diagram.implies(chosen, other[1])]
+                covered |= {other: self._diagram.join([covered[other], chosen]) for other in reach}
+                cells = sum(blocks[other] for other in reach)
+                place = column.order(blocks.get(block, column.everything))
+                terms.append((cells == column.everything, place, self._term(column, cells, text, negated)))
+        result = self._diagram.node(level, [(covered[block], cells) for block, cells in blocks.items()])
+        in_order = [term for _, _, term in sorted(terms, key=lambda term: term[:2])]
+        return result, self._fitting(all_of if negated else any_of, in_order)
+
+    def _in_order(self, column: Column, blocks: Blocks) -> list[tuple[Node, Node]]:
+        """Return what all cases share, then the cases, those first whose description can serve the most others."""
+        lows, highs = zip(*blocks, strict=True)
+
+        def rank(block: tuple[Node, Node]) -> tuple[int, int]:
+            served = sum(self._diagram.implies(block[1], high) for high in highs)
+            return -served, column.order(blocks[block])
+
+        return [(self._diagram.meet(lows), self._diagram.meet(highs)), *sorted(blocks, key=rank)]
+
+    def _term(self, column: Column, cells: Mask, text: _Fitting, negated: bool) -> _Fitting:
+        if negated:
+            return self._fitting(any_of, [column.condition(column.everything & ~cells), text])
+        return self._fitting(all_of, [column.condition(cells), text])
+
+    def _fitting(self, together: Callable[[Iterable[Expression]], Expression], parts: list[_Fitting]) -> _Fitting:
+        known = [part for part in parts if part is not None]
+        joined = together(known)
+        length = len(write(joined))
+        self._diagram.spend(1 + length // 20)
+        return joined if len(known) == len(parts) and length <= MAX_LENGTH else None

@@ -1,0 +1,24 @@
+"""The hashes of a commitment. Each kind is personalised, so that no hash can be passed off as one of another kind."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from noiseledger.data.commitment.merkle import SIZE
+
+RECORD = blake2b(digest_size=SIZE, person=b"noiseledger text")
+LEAF = blake2b(digest_size=SIZE, person=b"noiseledger leaf")
+ROOT = blake2b(digest_size=SIZE, person=b"noiseledger root")
+
+
+def text_hash(text: str) -> bytes:
+    """Return the hash of a record's text."""
+    return keyed_hash(RECORD, text.encode())
+
+
+def keyed_hash(kind: blake2b, content: bytes) -> bytes:
+    """Return the hash of some content, of a kind that holds its key or its person already."""
+    # A copy takes half the time of a new hash.
+    hashed = kind.copy()
+    hashed.update(content)
+    return hashed.digest()
