@@ -49,7 +49,7 @@ network: setup ## measure three validators next to a development node: waiting, 
 	@$(BIN)/python scripts/measure_network.py
 
 evaluation: setup ## run all experiments, and write their results into docs/explanation/evaluation.md
-	@$(BIN)/python scripts/evaluation.py
+	@$(BIN)/python -m evaluation.page
 
 screenshots: setup ## take a picture of every web page, light and dark, phone and desk, into build/screenshots
 	@$(BIN)/python scripts/screenshots.py
@@ -64,7 +64,7 @@ $(READY): pyproject.toml requirements/dev.lock requirements/node.lock
 	@# Compiled once, here: with PYTHONDONTWRITEBYTECODE, as in many containers, every process would do it again, for seconds.
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes requirements/dev.lock
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m compileall -q src evaluation
 	@# The local chain comes from npm; where the machine has none, npm itself comes from PyPI.
 	@command -v npm >/dev/null || VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements/node.lock
 	@touch $@

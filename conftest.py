@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.rest import DocTestParser
 
+ROOT = Path(__file__).parent
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -22,9 +24,9 @@ class Terminal:
     """A shell's worth of state for the console examples of one document: variables, and what runs in the background."""
 
     def __init__(self) -> None:
-        """Start with our own programs on the path."""
+        """Start with our own programs on the path, and with the modules that run in the repository only."""
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        self.environment = {**os.environ, "PATH": path, "COLUMNS": "100"}
+        self.environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
         self._running: list[subprocess.Popen[str]] = []
 
     def run(self, command: str) -> str:
@@ -86,7 +88,7 @@ documents = Sybil(
     teardown=leave_folder,
 )
 # Before Python 3.13 two stars match one level only.
-LEVELS = [f"src/{'*/' * depth}*.py" for depth in range(1, 5)]
+LEVELS = [f"{root}/{'*/' * depth}*.py" for root, depth in product(("src", "evaluation"), range(5))]
 docstrings = Sybil(parsers=[DocTestParser(FLAGS)], patterns=LEVELS)
 
 pytest_collect_file = (documents + docstrings).pytest()
