@@ -4,16 +4,22 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # One file, one process: the examples of a document build on each other. More processes than processors: most tests wait, for a
-# chain, a worker or a browser.
-PYTEST := $(BIN)/python -m pytest --dist loadfile
+# chain, a worker or a browser. Files are handed out in the order of collection: tests/conftest.py puts the longest first.
+PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-network network check bench mutants mutants-contract mutants-python faults membership audit-power evaluation screenshots setup lock format clean
+.PHONY: demo test test-deep test-times test-network network check bench mutants mutants-contract mutants-python faults membership audit-power evaluation screenshots setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
 
-test: setup ## pass every test
+test: setup ## pass every test but the deep repetitions
 	@$(PYTEST) -n 4
+
+test-deep: setup ## pass every test, with more samples, examples, schedules and configurations; takes an hour
+	@$(PYTEST) -n 4 -m "" --hypothesis-profile deep --timeout 3600
+
+test-times: setup ## measure the processor time of each folder of tests, one after the other
+	@$(BIN)/python scripts/measure_tests.py
 
 test-network: setup ## pass every test of a network of go-ethereum nodes; needs Go, and minutes to build them the first time
 	@# In a folder with a short name: sockets have paths of about a hundred characters at most.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,10 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.rest import DocTestParser
 
 ROOT = Path(__file__).parent
+# A shell starts background jobs with SIGINT ignored, and a process hands that on to those that it starts: tests that press
+# Ctrl-C would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

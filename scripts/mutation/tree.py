@@ -36,7 +36,7 @@ PARTS = (
     "README.md",
     "Makefile",
 )
-PLUGINS = ("_hypothesis_pytestplugin", "anyio.pytest_plugin")
+PLUGINS = ("_hypothesis_pytestplugin", "anyio.pytest_plugin", "pytest_timeout")
 MEMORY = Path("/dev/shm")
 #: Beyond this a run is stopped whatever its tests say; each test of a mutant has its own, shorter limit.
 LONGEST_SECONDS = 1800

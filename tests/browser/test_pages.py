@@ -185,8 +185,15 @@ def test_a_wallet_with_a_hostile_name_is_text(context: BrowserContext, system: D
     assert desk.page.evaluate("window.broken") is None
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
+@pytest.mark.parametrize(
+    ("device", "scheme"),
+    [
+        ("desktop", "light"),
+        ("phone", "dark"),
+        pytest.param("desktop", "dark", marks=pytest.mark.deep),
+        pytest.param("phone", "light", marks=pytest.mark.deep),
+    ],
+)
 def test_axe_finds_nothing_serious(
     browser: Browser, site: str, asked: str, scheme: Literal["light", "dark"], device: str
 ) -> None:

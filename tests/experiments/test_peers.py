@@ -37,7 +37,9 @@ def affordable(epsilons: list[float]) -> int:
     return answered
 
 
-@pytest.mark.parametrize(("name", "kept"), [("diffprivlib", True), ("opendp", False)])
+@pytest.mark.parametrize(
+    ("name", "kept"), [("diffprivlib", True), pytest.param("opendp", False, marks=pytest.mark.deep)]
+)
 def test_a_peer_answers_until_its_epsilons_add_up_and_charges_for_every_repeat(name: str, kept: bool) -> None:
     row = peer_row(name, JOB)
     assert row.answered == affordable([float(request.epsilon) for request in JOB.requests]), row.note
@@ -162,6 +164,7 @@ def test_an_environment_is_made_once_and_again_when_its_interpreter_is_gone(tiny
     assert made(tiny) == [python.parent.parent]
 
 
+@pytest.mark.deep
 def test_an_environment_that_was_killed_half_made_is_not_taken_for_whole(tiny: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as index:
         # An index that takes the call and never answers: whoever is killed while it waits has made half of it.
