@@ -131,7 +131,7 @@ def test_a_ledger_is_by_invitation_unless_an_open_one_is_asked_for(tmp_path: Pat
         ('where = "age > 60"', 'where = "age >"', 28, "cannot be read"),
         ('where = "age > 60"', "where = 60", 28, "a condition in quotes"),
         ('where = "age > 60"', "", 28, "number of all rows is public"),
-        ("edges = [0, 20, 40.5]", "edges = [0, 20, 20]", 32, "must rise"),
+        ("edges = [0, 20, 40.5]", "edges = [0, 20, 20]", 32, "must be in increasing order"),
         ("edges = [0, 20, 40.5]", "", 32, "either groups"),
         ('by = "age"', "", 32, "need a column to group by"),
         ("ceiling = 0.5", "ceiling = -1", 23, "ceiling must be above 0"),
