@@ -99,7 +99,7 @@ def _check_order(tokens: list[Token]) -> None:
         if token.kind == "sign" and after.kind != "number":
             raise InvalidFilter(
                 f"The filter has {token.text} at character {token.position + 1} without a number after it; "
-                f"expected a literal such as -1. Arithmetic and comments are not supported."
+                f"expected a literal such as -1. Compute numbers beforehand, and leave out comments."
             )
 
 
