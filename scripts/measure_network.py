@@ -25,7 +25,7 @@ from noiseledger.client import Ask, Client, connect
 from noiseledger.experiments.desk import people
 from noiseledger.experiments.stage import Place, on_stage
 from noiseledger.experiments.workload import QUERIES
-from noiseledger.network.layout import Wishes
+from noiseledger.network.layout import NetworkOptions
 from noiseledger.network.network import Network
 
 BLOCK_SECONDS = 1
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nl-")))
         chain = stack.enter_context(node.running(block_seconds=BLOCK_SECONDS))
         network = Network.up(
-            folder / "net", Wishes(3, BLOCK_SECONDS, port=0), lambda text: print(text, file=sys.stderr)
+            folder / "net", NetworkOptions(3, BLOCK_SECONDS, port=0), lambda text: print(text, file=sys.stderr)
         )
         stack.callback(network.down)
         anvil = psutil.Process(chain.process.pid)

@@ -27,7 +27,7 @@
         ├── ChainUnreachable            no reply
         ├── ChainMismatch               a different chain than expected
         ├── NoFunds                     the account cannot pay for the transaction
-        ├── FeeTooHigh                  the chain charges more than the fee limit
+        ├── FeeTooHigh                  the chain charges more than the maximum fee
         ├── TransactionPending          sent, but not yet in a block
         ├── TransactionDisplaced        sent, and replaced by another transaction
         └── RpcFailed                   the node replied with an error
@@ -186,18 +186,18 @@ class NoFunds(ChainError):
 
 
 class FeeTooHigh(ChainError):
-    """The chain charges more than the fee limit."""
+    """The chain charges more than the maximum fee."""
 
 
 class TransactionPending(ChainError):
     """The transaction was sent but is not yet in a block; it may still be mined."""
 
     def __init__(self, transaction: str, seconds: float, at_bound: bool = False) -> None:
-        """Store the hash, to look it up later, and whether only the fee limit prevents a replacement."""
+        """Store the hash, to look it up later, and whether only the maximum fee prevents a replacement."""
         self.transaction = transaction
         self.seconds = seconds
         self.at_bound = at_bound
-        hint = " Its fee is as high as your limit allows: wait, or raise the limit." if at_bound else ""
+        hint = " Its fee has reached your maximum: wait, or raise the maximum." if at_bound else ""
         super().__init__(
             f"The transaction {transaction} was sent, but is not in a block after {seconds:g} seconds; it may still be "
             f"mined. Nothing is lost: repeat the same request, which finds it.{hint}"

@@ -1,6 +1,6 @@
-"""The contracts: each with its source, and the compiled artifact that carries the hash of that source.
+"""The contracts: each with its source and its compiled artifact, which contains the hash of the source.
 
-PrivacyLedger is the system's; QueryMatch is a model of the paper's, which experiments measure and nobody publishes with.
+PrivacyLedger is the system's contract; QueryMatch models the paper's contract and is used only in experiments.
 """
 
 from __future__ import annotations

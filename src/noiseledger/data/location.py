@@ -79,7 +79,7 @@ class Location:
             return self._open(reading)
         except ModuleNotFoundError as error:
             raise DataUnavailable(
-                f"{self.engine} needs the Python package {error.name}, which is missing: pip install 'noiseledger[{self.engine}]'"
+                f"{self.engine} needs the Python package {error.name}: pip install 'noiseledger[{self.engine}]'"
             ) from None
 
     def _open(self, reading: Reading) -> Source:
