@@ -72,7 +72,7 @@ class Flight:
     signed_at: float = 0.0
     signed_block: int | None = None
     confirmed: bool = False
-    #: Why it is not replaced though it waits: the bound on fees.
+    #: Whether only the maximum fee prevents its replacement.
     at_bound: bool = False
     overtaken: bool = False
 

@@ -120,7 +120,7 @@ class Documents:
 
 
 def _projection(names: Sequence[str]) -> dict[str, int]:
-    """Return which fields to ask the server for: just these where all can be named to it, else all."""
+    """Return the fields to request: only these if the server can select all of them, otherwise all."""
     if not names:
         return {"_id": 1}
     return {"_id": 0, **dict.fromkeys(names, 1)} if all(map(_is_path, names)) else {"_id": 0}
