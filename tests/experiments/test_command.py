@@ -81,7 +81,7 @@ def test_json_for_machines(run: Runner, tmp_path: Path) -> None:
         (("42",), "expected cost, error"),
         (("cost", "--ledger", "cloud"), "expected local, chain"),
         (("cost", "--key", "key.json"), "give its --rpc"),
-        (("cost", "--head", "newest"), "no block to go by"),
+        (("cost", "--head", "newest"), "not a valid block name"),
         (("cost", "--rpc", "http://127.0.0.1:9"), "no key to pay with"),
     ],
 )

@@ -1,8 +1,8 @@
-"""The library that signs, without what it does to the whole process.
+"""Import the signing library without its side effect on the whole process.
 
-One of the libraries below it lifts Python's bound on recursion a hundredfold when it is imported. Then a text from a stranger
-(a ledger file, an endpoint's reply, a definition on the chain) that nests deeper than the stack would not be refused, but
-end the process.
+One of its dependencies raises Python's recursion limit a hundredfold when it is imported. Then a hostile text (a ledger file,
+an endpoint's reply, a definition on the chain) that is nested deeper than the stack would end the process instead of being
+refused.
 """
 
 import sys

@@ -20,10 +20,10 @@ _KEY_DIGITS = 64
 
 
 class Key:
-    """A key that signs and shows nothing but its address."""
+    """A key that signs and shows only its address."""
 
     def __init__(self, account: LocalAccount) -> None:
-        """Keep the account to ourselves."""
+        """Store the account in a private attribute."""
         self._account = account
 
     @classmethod
@@ -33,7 +33,7 @@ class Key:
         try:
             if len(digits) == _KEY_DIGITS:
                 return cls(Account.from_key(digits))
-        except Exception:  # noqa: S110 - the cause is dropped, since its message could contain the key
+        except Exception:  # noqa: S110 - the cause is dropped, because its message could contain the key
             pass
         raise InvalidInput(f"This is not a private key: expected {_KEY_DIGITS} hexadecimal digits.") from None
 
@@ -53,7 +53,7 @@ class Key:
 
 
 def load_key(keystore: str | os.PathLike[str] | None = None, password: str | None = None) -> Key:
-    """Return the key in an encrypted keystore file, or, without one, that in NOISELEDGER_KEY.
+    """Return the key in an encrypted keystore file or, without one, the key in NOISELEDGER_KEY.
 
     The password of a keystore is taken from the argument or from NOISELEDGER_PASSWORD.
     """
@@ -71,7 +71,7 @@ def load_key(keystore: str | os.PathLike[str] | None = None, password: str | Non
     except OSError as error:
         raise InvalidInput(f"The keystore {keystore} cannot be read: {error.strerror}.") from None
     except Exception:
-        # Neither file nor password is quoted: the cause is dropped.
+        # The cause is dropped, so that neither file nor password is quoted.
         raise InvalidInput(f"The keystore {keystore} cannot be opened: wrong password, or not a keystore.") from None
 
 
@@ -81,6 +81,6 @@ def save_key(key: Key, keystore: str | os.PathLike[str], password: str) -> None:
     try:
         descriptor = os.open(keystore, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise InvalidInput(f"{keystore} exists already and is kept as it is.") from None
+        raise InvalidInput(f"{keystore} already exists and is not overwritten: choose another name.") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(content)
