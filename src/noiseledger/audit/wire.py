@@ -11,7 +11,7 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from eth_utils.crypto import keccak
+from noiseledger.chain.keccak import keccak
 
 WORD = 32
 _SIGNED = 2**255
@@ -136,7 +136,7 @@ def read_log(log: dict[str, Any]) -> Log:
 
 def call(signature: str, *words: bytes) -> str:
     """Return the data of a call with arguments of one word each."""
-    return "0x" + (keccak(text=signature)[:4] + b"".join(words)).hex()
+    return "0x" + (keccak(signature.encode())[:4] + b"".join(words)).hex()
 
 
 def numbers(reply: str) -> list[int]:
@@ -194,7 +194,7 @@ def _appointed(where: _Where, topics: list[bytes], data: bytes) -> Log:
 _Reader: TypeAlias = Callable[[_Where, list[bytes], bytes], Log]
 #: How each event is read, and how many of its fields are topics.
 _READERS: dict[bytes, tuple[_Reader, int]] = {
-    keccak(text=signature): (reader, fields)
+    keccak(signature.encode()): (reader, fields)
     for signature, reader, fields in (
         (f"Published({_TERMS},address,address)", _published, 0),
         ("Registered(bytes32,uint256,uint256,uint256,uint256,string)", _registered, 1),

@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
-from eth_abi.abi import encode
-from eth_utils.crypto import keccak
-
 from noiseledger.chain import Key, Rpc
+from noiseledger.chain.abi_types import encode
 from noiseledger.chain.contract import checksummed
+from noiseledger.chain.keccak import keccak
 from noiseledger.chain.sender import create_address
 from noiseledger.contracts import artifact
 from noiseledger.experiments.latency.crowd import Crossing, Crowd, Signed
@@ -30,7 +29,7 @@ GAS_LIMIT = 6_721_975
 DEARER_SINCE = 5 * 2_100 + 2 * 1_300 - 2_100
 #: The paper's numbers have fractions, and a contract has none.
 _UNITS = 10**18
-_QUERY = keccak(text="query(uint256,uint256,uint256,uint256)")[:4]
+_QUERY = keccak(b"query(uint256,uint256,uint256,uint256)")[:4]
 
 
 class QueryMatch:
