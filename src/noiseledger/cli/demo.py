@@ -15,6 +15,7 @@ from noiseledger.cli.elsewhere import HeadOption, PayerOption, RpcOption, open_p
 from noiseledger.cli.output import JsonOption, console, print_json, print_table
 from noiseledger.core.numbers import readable
 from noiseledger.core.request import Accuracy
+from noiseledger.extras import require
 
 if TYPE_CHECKING:
     from noiseledger.chain import Key
@@ -32,6 +33,8 @@ def demo(
     json: JsonOption = False,
 ) -> None:
     """Start a chain, publish the census sample, let a worker answer three analysts; what they pay, get and save."""
+    require("custodian", "For the demo,")
+    require("web", "For the demo,")
     from noiseledger.experiments.play import play as let_them_ask  # noqa: PLC0415 - takes a second
     from noiseledger.experiments.stage import web_pages  # noqa: PLC0415 - likewise
 
