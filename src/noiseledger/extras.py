@@ -18,6 +18,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "spark": ("pyspark",),
     "mongodb": ("pymongo",),
     "web": ("fastapi", "uvicorn"),
+    "network": ("psutil",),
     "pandas": ("pandas",),
 }
 

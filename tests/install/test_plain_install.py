@@ -165,6 +165,12 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(
     assert done.stderr.endswith(f"must be installed: pip install 'noiseledger[{extra}]'\n")
 
 
+def test_the_doctor_lists_what_is_not_installed(plain: Plain, places: dict[str, weight.Place]) -> None:
+    done = plain("noiseledger", "doctor", places["local"].ledger, "--json")
+    (python,) = (check for check in json.loads(done.stdout)["checks"] if check["name"] == "python")
+    assert "not installed: custodian, postgres, spark, mongodb, web" in python["found"]
+
+
 def test_the_library_says_the_same(plain: Plain) -> None:
     for program, extra in (("import noiseledger.web", "web"), ("import noiseledger.data.ipums", "custodian")):
         done = plain("python", "-c", program)

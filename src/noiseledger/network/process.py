@@ -137,6 +137,6 @@ def _psutil() -> Any:
         import psutil  # noqa: PLC0415 - only where there is no /proc
     except ImportError:
         raise ChainError(
-            "A network on this kind of machine needs psutil: pip install 'noiseledger[experiments]'."
+            "A network on this kind of machine needs psutil: pip install 'noiseledger[network]'."
         ) from None
     return psutil
