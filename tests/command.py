@@ -55,6 +55,8 @@ class Runner:
 
     monkeypatch: pytest.MonkeyPatch
     capsys: pytest.CaptureFixture[str]
+    #: The program to run: ``noiseledger``, or another with the same way to report errors.
+    program: Callable[[], None] = main
 
     def __call__(self, *arguments: str | Path, typed: str | None = None) -> Done:
         self.monkeypatch.setattr(sys, "argv", ["noiseledger", *map(str, arguments)])
@@ -63,7 +65,7 @@ class Runner:
         self.monkeypatch.setattr(console, "_width", 200)
         self.capsys.readouterr()
         with _same_signals(), pytest.raises(SystemExit) as stopped:
-            main()
+            self.program()
         out, err = self.capsys.readouterr()
         assert "Traceback" not in out + err
         code = stopped.value.code
