@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 #: Examples in texts, and the tests of networks, which have a target of their own.
-TEXTS, APART = "README.md docs src", "network"
+TEXTS, APART = "README.md docs src evaluation", "network"
 
 
 def parts() -> list[str]:

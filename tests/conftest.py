@@ -24,7 +24,13 @@ LONGEST = (
     "docs/",
 )
 #: Time limits, in seconds, where the first test may have to build or install a server; pyproject.toml has that of all others.
-PATIENCE = {"tests/network/": 1800, "tests/engines/": 1200, "tests/browser/": 1200, "tests/experiments/": 900}
+PATIENCE = {
+    "tests/network/": 1800,
+    "tests/engines/": 1200,
+    "tests/browser/": 1200,
+    "tests/experiments/": 900,
+    "tests/install/": 900,
+}
 
 settings.load_profile("quick")
 
