@@ -104,7 +104,7 @@ class Sender:
     def send(self, to: str | None, data: str, gas: int | None = None, nonce: int | None = None) -> str:
         """Simulate, sign and send one transaction; return its hash.
 
-        With a ``nonce`` it takes the place of whatever waits there, for a higher fee if need be.
+        With a ``nonce`` it replaces the pending transaction with that nonce, with a higher fee if necessary.
         """
         if nonce is None:
             return self.send_many(to, [data], None if gas is None else [gas])[0]
