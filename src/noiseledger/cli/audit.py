@@ -41,7 +41,8 @@ def audit(
         ),
     ] = "latest",
     catalogue: Annotated[
-        Path | None, typer.Option(help="With the custodian's data: also open the commitment and test the noise.")
+        Path | None,
+        typer.Option(help="The custodian's catalogue: also check its data against the commitment, and test the noise."),
     ] = None,
     secret: Annotated[
         Path | None,
