@@ -108,7 +108,7 @@ class Sender:
         """
         if nonce is None:
             return self.send_many(to, [data], None if gas is None else [gas])[0]
-        # Not on top of what waits, as some nodes would do by themselves: that is what it takes the place of.
+        # Against the latest block, not on top of the pending transaction, as some nodes would do: it replaces that one.
         units = self.simulate(to, data, "latest") if gas is None else gas
         with self._lock:
             flight = self._sign(Flight(nonce, to, data, _with_margin(units), self._market.offer()))
