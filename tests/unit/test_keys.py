@@ -44,7 +44,7 @@ def test_a_keystore_is_encrypted_and_for_its_owner_only(tmp_path: Path, monkeypa
     assert load_key(file, "correct horse").address == ADDRESS
     monkeypatch.setenv(PASSWORD_VARIABLE, "correct horse")
     assert load_key(file).address == ADDRESS
-    with pytest.raises(InvalidInput, match="exists already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         save_key(Key.from_hex(SECRET), file, "other")
 
 
