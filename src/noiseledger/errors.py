@@ -6,6 +6,7 @@
     ├── InvalidInput (ValueError)       an input is not what was expected
     │   ├── InvalidFilter               a filter that cannot be read or is outside the safe subset
     │   └── SensitivityUnknown          no bound on how far one person can move the answer
+    ├── MissingExtra (ImportError)      a package that is installed only on request
     ├── BudgetExceeded                  the request costs more than is left
     ├── UnknownQuery                    the ledger has no such query
     ├── DataUnavailable                 a paid answer needs the data, which cannot be read
@@ -38,6 +39,7 @@ answer, a secret, or noise that was not released.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 
@@ -55,6 +57,24 @@ class InvalidFilter(InvalidInput):
 
 class SensitivityUnknown(InvalidInput):
     """One person could change the answer by an unknown amount, so no amount of noise would be enough."""
+
+
+class MissingExtra(NoiseledgerError, ImportError):
+    """Something needs packages that are installed only on request."""
+
+    def __init__(self, what: str, extra: str, modules: Sequence[str]) -> None:
+        """Name what needs them (the beginning of a sentence), the extra that brings them, and what is not there."""
+        self.what = what
+        self.extra = extra
+        self.modules = tuple(modules)
+        super().__init__(
+            f"{what} {', '.join(modules)} must be installed: pip install 'noiseledger[{extra}]'",
+            name=modules[0] if modules else None,
+        )
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, tuple[str, ...]]]:
+        """Survive the way between processes."""
+        return type(self), (self.what, self.extra, self.modules)
 
 
 class BudgetExceeded(NoiseledgerError):

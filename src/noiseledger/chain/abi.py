@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from eth_abi.abi import encode
-from eth_abi.codec import ABICodec
-from eth_abi.decoding import StringDecoder
-from eth_abi.registry import registry
-from eth_utils.crypto import keccak
-
+from noiseledger.chain.abi_types import DecodingError, decode, encode
+from noiseledger.chain.keccak import keccak
 from noiseledger.contracts import artifact
+
+__all__ = [
+    "DecodingError",
+    "decode_event",
+    "decode_result",
+    "decode_revert",
+    "encode_call",
+    "encode_deployment",
+    "event_topic",
+]
 
 #: Reverts that contain amounts; a Vyper ABI does not list them.
 ERRORS = {"BudgetExceeded": ("uint256", "uint256"), "AllowanceExceeded": ("uint256", "uint256")}
-_REASON_SELECTOR = keccak(text="Error(string)")[:4]
-
-# A contract accepts any bytes as a string: invalid text must not prevent us from reading the other fields.
-_TEXTS = registry.copy()  # type: ignore[no-untyped-call] # the library is half typed
-_TEXTS.unregister_decoder("string")
-_TEXTS.register_decoder("string", StringDecoder(handle_string_errors="replace"))  # type: ignore[no-untyped-call]
-decode = ABICodec(_TEXTS).decode
+_REASON_SELECTOR = keccak(b"Error(string)")[:4]
 
 
 def encode_call(function: str, *arguments: Any) -> str:
@@ -56,7 +56,7 @@ def decode_result(function: str, data: str) -> tuple[Any, ...]:
 def event_topic(name: str) -> str:
     """Return the first topic of an event's logs."""
     signature = f"{name}({','.join(_types(_entry('event', name)['inputs']))})"
-    return "0x" + keccak(text=signature).hex()
+    return "0x" + keccak(signature.encode()).hex()
 
 
 def decode_event(log: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -85,7 +85,7 @@ def decode_revert(data: str | None) -> tuple[str, tuple[int, ...]]:
 
 @cache
 def _selector(name: str, types: tuple[str, ...]) -> bytes:
-    return keccak(text=f"{name}({','.join(types)})")[:4]
+    return keccak(f"{name}({','.join(types)})".encode())[:4]
 
 
 @cache

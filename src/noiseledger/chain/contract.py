@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-from eth_utils.address import to_checksum_address
-
 from noiseledger.chain import abi
+from noiseledger.chain.address import checksummed
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
 from noiseledger.chain.values import CASES, Event, Meter, Request, Reveal, Terms, from_units, to_units
@@ -33,6 +32,21 @@ from noiseledger.errors import (
     RpcFailed,
     UnknownQuery,
 )
+
+__all__ = [
+    "LOG_BLOCKS",
+    "MAX_BATCH",
+    "MAX_COORDINATES",
+    "Anchor",
+    "Block",
+    "PrivacyLedgerContract",
+    "block_parameter",
+    "checksummed",
+    "encode_reveals",
+    "event",
+    "fewer_blocks",
+    "typed",
+]
 
 #: A number, a hash ("0x..." of 32 bytes), or a name such as "latest", "safe" or "finalized".
 Block: TypeAlias = int | str
@@ -324,14 +338,6 @@ class PrivacyLedgerContract:
 
 def _unsigned(function: str) -> NotAllowed:
     return NotAllowed(f"To {function.replace('_', ' ')} you must sign: connect with a key.")
-
-
-def checksummed(address: str) -> str:
-    """Return an address in its checksummed form; refuse anything but an address."""
-    try:
-        return str(to_checksum_address(address))
-    except ValueError:
-        raise InvalidInput(f"{address!r} is not an address: expected 0x and 40 hexadecimal digits.") from None
 
 
 def encode_reveals(reveals: Sequence[Reveal]) -> tuple[Any, ...]:

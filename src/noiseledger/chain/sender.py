@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eth_utils.crypto import keccak
-
+from noiseledger.chain.address import create_address
 from noiseledger.chain.fees import GWEI, Fees, Market
 from noiseledger.chain.keys import Key
 from noiseledger.chain.rpc import Rpc
@@ -317,14 +316,6 @@ class Sender:
         if flight.nonce in self._flights and self._flights[flight.nonce] is flight:
             self._by_hash[name] = flight
         return flight
-
-
-def create_address(sender: str, nonce: int) -> str:
-    """Return the address of the contract that ``sender`` creates with the transaction of this ``nonce``."""
-    number = nonce.to_bytes((nonce.bit_length() + 7) // 8)
-    number = number if len(number) == 1 and number[0] < 0x80 else bytes([0x80 + len(number)]) + number
-    body = b"\x94" + bytes.fromhex(sender.removeprefix("0x")) + number
-    return "0x" + keccak(bytes([0xC0 + len(body)]) + body)[12:].hex()
 
 
 def _with_margin(gas: int) -> int:

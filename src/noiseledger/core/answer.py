@@ -13,6 +13,7 @@ from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import Number, exact, readable
 from noiseledger.core.path import Case, Reveal, natural_values
 from noiseledger.core.query import Query
+from noiseledger.extras import require
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -94,6 +95,7 @@ class Answer:
 
     def to_pandas(self, confidence: Number = 0.95) -> DataFrame:
         """Return a data frame with one row per coordinate."""
+        require("pandas", "For a data frame,")
         import pandas as pd  # noqa: PLC0415 - takes a second, and few need it
 
         return pd.DataFrame(self.rows(confidence))

@@ -17,12 +17,16 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-from pyarrow import csv, parquet
-
 from noiseledger.errors import InvalidInput
+from noiseledger.extras import require
+
+require("custodian", "To make up people,")
+
+# Whoever lacks these is told above how to get them.
+import numpy as np  # noqa: E402
+import numpy.typing as npt  # noqa: E402
+import pyarrow as pa  # noqa: E402
+from pyarrow import csv, parquet  # noqa: E402
 
 #: The number of rows in the paper.
 ROWS = 5000

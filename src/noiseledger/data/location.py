@@ -17,8 +17,10 @@ from urllib.parse import quote
 from noiseledger.data.delimited import Dialect
 from noiseledger.data.formats import FORMATS, Format, format_by_name
 from noiseledger.data.reading import Reading
+from noiseledger.data.small import open_small
 from noiseledger.data.source import Source
-from noiseledger.errors import DataUnavailable, InvalidInput
+from noiseledger.errors import DataUnavailable, InvalidInput, MissingExtra
+from noiseledger.extras import missing
 
 KEYS = ("file", "url", "table", "engine", "format", "delimiter", "quote", "encoding", "header", "decimal", "missing")
 _TEXTS = ("file", "url", "table", "engine", "format", "delimiter", "quote", "encoding", "decimal")
@@ -78,9 +80,8 @@ class Location:
         try:
             return self._open(reading)
         except ModuleNotFoundError as error:
-            raise DataUnavailable(
-                f"{self.engine} needs the Python package {error.name}: pip install 'noiseledger[{self.engine}]'"
-            ) from None
+            extra = "custodian" if self.engine == "duckdb" else self.engine
+            raise MissingExtra(f"To read from {self.engine},", extra, [str(error.name)]) from None
 
     def _open(self, reading: Reading) -> Source:
         # Imported late: each takes a second, and most people have only one of them.
@@ -96,6 +97,8 @@ class Location:
             from noiseledger.data.engines.spark import open_spark  # noqa: PLC0415
 
             return open_spark(Path(self.place), self.format, reading, self.dialect)
+        if missing("custodian"):
+            return open_small(Path(self.place), self.format, reading, self.table, self.dialect)
         from noiseledger.data.engines.files import open_file  # noqa: PLC0415
 
         return open_file(Path(self.place), self.format, reading, self.table, self.dialect)

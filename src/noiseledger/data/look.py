@@ -15,6 +15,7 @@ from noiseledger.core.filters.condition import Kind
 from noiseledger.data.delimited import Dialect
 from noiseledger.data.formats import Format, check_format, format_by_content
 from noiseledger.errors import DataUnavailable, InvalidInput
+from noiseledger.extras import require
 
 #: The number of records that are inspected.
 RECORDS = 10_000
@@ -61,6 +62,7 @@ def look(file: Path, table: str | None = None, *, header: bool | None = None) ->
         from noiseledger.data.look_text import look_at_text  # noqa: PLC0415
 
         return look_at_text(file, header)
+    require("custodian", f"To look at {file}, a {form} file,")
     from noiseledger.data.engines.look import look_at_table  # noqa: PLC0415
 
     return look_at_table(file, form, table)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
+from typing import Self
 
 from noiseledger.core.filters.condition import Kind, Row
 from noiseledger.core.query import Query
@@ -37,7 +38,7 @@ class Table:
         self._records: list[Row] = [reading.record(record) for record in records]
 
     @classmethod
-    def read_csv(cls, file: str | Path, kinds: Mapping[str, Kind] | Reading, dialect: Dialect | None = None) -> Table:
+    def read_csv(cls, file: str | Path, kinds: Mapping[str, Kind] | Reading, dialect: Dialect | None = None) -> Self:
         """Read a delimited text file; by default UTF-8 with commas, quotes and a header line."""
         path, form = Path(file), dialect or Dialect()
         names = columns_of(path, form)

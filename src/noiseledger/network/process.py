@@ -136,5 +136,7 @@ def _psutil() -> Any:
     try:
         import psutil  # noqa: PLC0415 - only where there is no /proc
     except ImportError:
-        raise ChainError("On this kind of machine, a network needs psutil: pip install psutil.") from None
+        raise ChainError(
+            "On this kind of machine, a network needs psutil: pip install 'noiseledger[network]'."
+        ) from None
     return psutil

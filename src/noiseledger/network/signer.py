@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from coincurve import PrivateKey
-from eth_hash.auto import keccak
+
+from noiseledger.chain.keccak import keccak
 
 SOCKET = "signer.ipc"
 KEY = "sealing.key"

@@ -15,6 +15,7 @@ from noiseledger.data.commitment.proof import PLACE_BYTES, Proof
 from noiseledger.data.commitment.secret import SECRET_BYTES
 from noiseledger.data.record import Record, record_text
 from noiseledger.errors import DataMismatch, InvalidInput
+from noiseledger.extras import require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,6 +80,7 @@ class Commitment:
 
     def _plant(self, hashes: bytearray) -> Tree:
         """Create the leaves of the records with these hashes, and assign each a place."""
+        require("custodian", "For a commitment to data,")
         import numpy as np  # noqa: PLC0415 - takes a tenth of a second, which most commands can do without
 
         # NumPy treats zero bytes at the end of a text as padding; for texts of equal length that makes no difference.
