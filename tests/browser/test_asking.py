@@ -16,7 +16,7 @@ def test_all_four_cases_from_connecting_to_an_answer(ada: Desk, system: DemoSyst
     expect(ada.page.get_by_role("button", name="Disconnect")).to_be_visible()
 
     ada.want("over_60", 0.01)
-    ada.expect_quote("1: nobody has asked this before")
+    ada.expect_quote("1: nobody has asked this query before")
     first_price = ada.price
     assert first_price > 0
     ada.ask()
@@ -114,7 +114,7 @@ def test_without_a_wallet_what_is_free_works(context: BrowserContext, system: De
 def test_a_throw_away_account_on_the_demo_chain(context: BrowserContext, site: str, rpc: Rpc) -> None:
     visitor = Desk(context, site)
     visitor.open()
-    visitor.connect("Throw-away account with play money")
+    visitor.connect("Throw-away account with test coins")
     expect(visitor.page.locator("#account")).to_contain_text("0x")
     visitor.want("mean_income", 9000)
     visitor.ask()

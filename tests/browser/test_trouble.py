@@ -94,7 +94,7 @@ def test_a_wallet_that_is_busy_says_so(ada: Desk) -> None:
     assert ada.wallet is not None
     ada.wallet.busy_next()
     ada.connect()
-    ada.expect_message("waiting for you already")
+    ada.expect_message("already waiting for you")
 
 
 def test_a_wallet_on_the_wrong_chain_is_offered_to_switch(ada: Desk) -> None:

@@ -112,7 +112,7 @@ def test_an_empty_line_is_a_record_where_there_is_one_column(tmp_path: Path, con
         (b"n,t\n1,2\nsecret\n", "line 3: expected 2 fields"),
         (b'n,t\n1,"secret\n', "line 2: a quote is not closed"),
         (b'n,t\n1,"secret\n1,2"\n', "line 2: a quote is not closed"),
-        (b'n,t\n1,"secret"x\n', "line 2: .* or something follows"),
+        (b'n,t\n1,"secret"x\n', "line 2: .* or text follows"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_said_without_a_value(tmp_path: Path, content: bytes, hint: str) -> None:

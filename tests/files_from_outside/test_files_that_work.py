@@ -148,7 +148,7 @@ def test_a_column_without_a_name_is_called_by_its_place(tmp_path: Path, run: Run
     drafted = run("init", file)
     assert "Look at column_1: it has no name in the file, so it is named by its position." in drafted.out
     draft = file.with_suffix(".toml").read_text("utf-8")
-    assert "[columns.column_1]\n# The file gives it no name" in draft
+    assert "[columns.column_1]\n# It has no name in the file" in draft
     file.with_suffix(".toml").write_text(
         filled_in(draft) + '[queries.ada]\nmeasure = "count"\nwhere = "column_1 = \'Ada\'"\n'
     )

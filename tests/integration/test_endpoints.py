@@ -232,7 +232,7 @@ def test_one_that_becomes_another_chain_is_left_out_and_said(three: list[Proxy],
         assert heard.events.count(("left_out", three[1].url)) == 1
         three[0].stop()
         three[2].stop()
-        with pytest.raises(ChainUnreachable, match=f"{three[1].url} is another chain"):
+        with pytest.raises(ChainUnreachable, match=f"{three[1].url} is a different chain"):
             rpc.call("net_version")
         assert three[1].methods == []
         three[1].node = here

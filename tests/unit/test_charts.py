@@ -391,7 +391,7 @@ def test_very_different_bells_stay_recognisable(ratio: float) -> None:
         assert 138 - min(y for _, y in curve) > 30
     yours = points(root, "chart-spent")
     assert yours[-1][0] - yours[0][0] > 40
-    assert "drawn higher than its share" in said(root)
+    assert "taller than in true proportion" in said(root)
     assert ("Only the middle of the wider curve" in said(root)) == (ratio > 1)
 
 

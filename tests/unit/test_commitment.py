@@ -131,7 +131,7 @@ def test_the_secret_is_kept_for_its_owner_only(tmp_path: Path) -> None:
     assert len(secret) == 32
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert read_secret(file) == secret
-    with pytest.raises(InvalidInput, match="exists already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         new_secret(file)
     for others in (0o040, 0o020, 0o010, 0o004, 0o002, 0o001):
         file.chmod(0o600 | others)

@@ -164,7 +164,7 @@ def test_the_first_of_many_are_those_of_few(monkeypatch: pytest.MonkeyPatch) -> 
 def test_nothing_is_overwritten_and_other_formats_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_text("mine")
-    with pytest.raises(InvalidInput, match="exists already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         ipums.write_people(file)
     assert file.read_text() == "mine"
     with pytest.raises(InvalidInput, match=r"\.csv or \.parquet"):

@@ -106,7 +106,7 @@ def test_anything_but_a_canonical_form_is_refused(text: str) -> None:
         ({"name": "x", "lower": 0, "upper": 1, "grid": -1}, "above 0"),
         ({"name": "x", "lower": 0, "upper": 1, "grid": "0.3"}, "not on the grid"),
         ({"name": "x", "lower": 0, "upper": 10, "missing": "0.5"}, "not on the grid"),
-        ({"name": "x", "lower": 0, "upper": 10, "missing": 11}, "outside the bounds"),
+        ({"name": "x", "lower": 0, "upper": 10, "missing": 11}, "must lie within the bounds"),
     ],
 )
 def test_columns_that_make_no_sense_are_refused(fields: dict[str, Any], message: str) -> None:
@@ -123,7 +123,7 @@ def test_queries_that_make_no_sense_are_refused() -> None:
         Query.count("age > 60 AND age < 50")
     with pytest.raises(InvalidFilter):
         Query.count("age > ")
-    with pytest.raises(InvalidInput, match="grouped by"):
+    with pytest.raises(InvalidInput, match="by which the query groups"):
         Query.counts_by("race", ["a", "b"], where="race <> 'a'")
     with pytest.raises(InvalidInput, match="sums the column income, but its filter or groups use it as text"):
         Query.sum(INCOME, "income = 'high'")

@@ -108,7 +108,7 @@ def test_a_mean_over_a_part_is_refused() -> None:
         Query(Query.mean(Column.of("x", 0, 1)).measure, Column.of("x", 0, 1), where),
         Query(Query.mean(Column.of("x", 0, 1)).measure, Column.of("x", 0, 1), None, TWO_GROUPS),
     ):
-        with pytest.raises(SensitivityUnknown, match="sum and count"):
+        with pytest.raises(SensitivityUnknown, match="ask for a sum and a count"):
             sensitivity(query, Population.replace(rows=10))
 
 

@@ -336,7 +336,7 @@ class TestTheWorkersHealth:
     @pytest.mark.parametrize(
         ("report", "ok", "said"),
         [
-            (json.dumps(WELL), True, "it last looked 3 seconds ago"),
+            (json.dumps(WELL), True, "it last checked the chain 3 seconds ago"),
             (json.dumps(UNWELL), False, "its last step failed (ChainUnreachable)"),
             (json.dumps(UNWELL | {"last_error": None}), False, "has not finished a step for 3 seconds"),
             (json.dumps(UNWELL | {"last_error": SCRIPT}), False, "its last step failed (unknown)"),

@@ -104,7 +104,7 @@ class PrivacyLedgerContract:
         return cls(sender.rpc, receipt.contract, sender)
 
     def register(self, query: Query, sensitivity: Fraction, ceiling: Fraction = Fraction(0)) -> Receipt:
-        """Add a query to the catalogue, with the furthest precision that may be bought on it (0: no ceiling)."""
+        """Add a query to the catalogue, with the largest precision that may be bought on it (0: no limit)."""
         numbers = sensitivity.numerator, sensitivity.denominator, to_units(ceiling)
         return self._transact("register", query.canonical, query.dimension, *numbers)
 
@@ -113,7 +113,7 @@ class PrivacyLedgerContract:
         return self._transact("ask", [request.encode() for request in requests])
 
     def ask_batches(self, batches: Sequence[Sequence[Request]]) -> list[Receipt]:
-        """Buy in several transactions at once, each of them all or nothing; raises what the first refusal says."""
+        """Buy in several transactions at once, each all or nothing; raise the error of the first refusal."""
         if self._sender is None:
             raise _unsigned("ask")
         datas = [abi.encode_call("ask", [request.encode() for request in batch]) for batch in batches]
@@ -125,7 +125,7 @@ class PrivacyLedgerContract:
         return receipts
 
     def wait_again(self, receipts: Sequence[Receipt]) -> list[Receipt]:
-        """Return the receipts of the same transactions as the chain has them now, as after it changed its mind."""
+        """Return the current receipts of the same transactions, which may differ after a reorganisation."""
         again = self.sender.wait_many([receipt.transaction for receipt in receipts])
         for receipt in again:
             if not receipt.succeeded:
@@ -135,11 +135,11 @@ class PrivacyLedgerContract:
         return again
 
     def reveal(self, reveals: Sequence[Reveal], nonce: int | None = None, seconds: float = RECEIPT_SECONDS) -> Receipt:
-        """Extend paths, all of them or none; with a ``nonce``, in the place of whatever waits there."""
+        """Extend paths, all of them or none; with a ``nonce``, replace the pending transaction with that nonce."""
         return self._transact("reveal", *encode_reveals(reveals), nonce=nonce, seconds=seconds)
 
     def allow(self, analyst: str, allowance: Fraction) -> Receipt:
-        """Set how much precision an analyst may still buy."""
+        """Set the precision that an analyst may still buy."""
         return self._transact("allow", analyst, to_units(allowance))
 
     def pause(self, paused: bool) -> Receipt:
@@ -168,7 +168,7 @@ class PrivacyLedgerContract:
         return CASES[case], from_units(cost)
 
     def meter(self, query: str, block: Block = "latest") -> Meter:
-        """Return how far a query's path is bought and revealed."""
+        """Return the precisions up to which a query's path is bought and revealed."""
         return self.meters([query], block)[0]
 
     def meters(self, queries: Sequence[str], block: Block = "latest") -> list[Meter]:
@@ -262,7 +262,7 @@ class PrivacyLedgerContract:
 
     @property
     def sender(self) -> Sender:
-        """Who signs."""
+        """The sender, which signs."""
         if self._sender is None:
             raise NotAllowed("A change of the ledger must be signed: connect with a key.")
         return self._sender
@@ -296,7 +296,7 @@ class PrivacyLedgerContract:
             raise typed(error) from None
 
     def _why_failed(self, function: str, data: str, receipt: Receipt) -> NoiseledgerError:
-        """Find out why a transaction that passed the simulation was refused: something came in between."""
+        """Return why a transaction was refused although its simulation passed: the state changed in between."""
         assert self._sender is not None  # noqa: S101 - only called after sending
         call = {"from": self._sender.address, "to": self.address, "data": data}
         try:
@@ -358,21 +358,21 @@ def event(log: dict[str, Any]) -> Event:
 
 
 def fewer_blocks(blocks: int, refused: RpcFailed) -> int:
-    """Return of how many blocks to ask for logs after a node refused; raise its reason if there cannot be fewer."""
+    """Return a smaller number of blocks whose logs to request after a node refused; raise its error if there is none."""
     if blocks == 1:
         raise refused
     return blocks // 2
 
 
 def block_parameter(block: Block) -> Any:
-    """Return a block as JSON-RPC wants it; one given by hash must still be part of the chain."""
+    """Return a block as a JSON-RPC parameter; one given by hash must still be part of the chain."""
     if isinstance(block, int):
         return hex(block)
     return {"blockHash": block, "requireCanonical": True} if block.startswith("0x") else block
 
 
 def typed(error: RpcFailed) -> NoiseledgerError:
-    """Return the typed error that a revert stands for, or the error itself if it is no revert of ours."""
+    """Return the typed error for a revert, or the error itself if it is not a revert of our contract."""
     reason, amounts = abi.decode_revert(error.data)
     if reason in ("BudgetExceeded", "AllowanceExceeded"):
         requested, remaining = (from_units(amount) for amount in amounts)

@@ -14,7 +14,7 @@ _RAISE_EIGHTHS = 9
 
 @dataclass(frozen=True)
 class Fees:
-    """An offer, in wei for a unit of gas: the most that is paid, and what of it goes to whoever makes the block."""
+    """The fees of a transaction, in wei per unit of gas: the maximum, and the part of it that goes to the block's producer."""
 
     most: int
     tip: int
@@ -24,7 +24,7 @@ class Fees:
         return {"maxFeePerGas": self.most, "maxPriorityFeePerGas": self.tip}
 
     def raised(self) -> Fees:
-        """Return the least offer that takes the place of this one."""
+        """Return the least fees that replace these."""
         return Fees(*(fee * _RAISE_EIGHTHS // 8 + 1 for fee in (self.most, self.tip)))
 
 
@@ -47,7 +47,7 @@ class Market:
         return Fees(min(offer.most, self.bound), offer.tip)
 
     def outbid(self, old: Fees) -> Fees | None:
-        """Return an offer that takes the place of an older one, or None if the bound does not allow it."""
+        """Return fees that replace older ones, or None if the maximum does not allow it."""
         price, wanted = self._ask()
         least = old.raised()
         if least.most > self.bound or price > self.bound:

@@ -35,7 +35,7 @@ class Heads:
 
 
 def read_head(text: str, option: str = "--head") -> str:
-    """Return the name of a block as it is; refuse what is none."""
+    """Return the name of a block unchanged; refuse anything else."""
     if text not in NAMES and not _BEHIND.fullmatch(text):
         raise InvalidInput(
             f"{option} {text!r} is not a valid block name: expected {', '.join(NAMES)}, or a number of blocks behind the "
@@ -45,7 +45,7 @@ def read_head(text: str, option: str = "--head") -> str:
 
 
 def none_there(head: Head) -> str:
-    """Say that a chain has no such block, and what to do."""
+    """Return the message that a chain has no such block, and what to do."""
     if isinstance(head, str) and not _BEHIND.fullmatch(head):
         return (
             f"This chain has no {head} block. If the chain is new, wait; a Proof-of-Authority chain never has one: use "

@@ -22,7 +22,7 @@ from noiseledger.chain import npm
 from noiseledger.chain.rpc import Rpc
 from noiseledger.errors import ChainError, ChainUnreachable
 
-#: The keys of anvil's first accounts, which are public: for play money only.
+#: The keys of anvil's first accounts, which are public: only for coins without value.
 PLAY_KEYS = (
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
     "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",

@@ -103,11 +103,11 @@ class Sender:
     def send(self, to: str | None, data: str, gas: int | None = None, nonce: int | None = None) -> str:
         """Simulate, sign and send one transaction; return its hash.
 
-        With a ``nonce`` it takes the place of whatever waits there, for a higher fee if need be.
+        With a ``nonce`` it replaces the pending transaction with that nonce, with a higher fee if necessary.
         """
         if nonce is None:
             return self.send_many(to, [data], None if gas is None else [gas])[0]
-        # Not on top of what waits, as some nodes would do by themselves: that is what it takes the place of.
+        # Against the latest block, not on top of the pending transaction, as some nodes would do: it replaces that one.
         units = self.simulate(to, data, "latest") if gas is None else gas
         with self._lock:
             flight = self._sign(Flight(nonce, to, data, _with_margin(units), self._market.offer()))

@@ -1,4 +1,4 @@
-"""The first block of a network: who may seal blocks, how often, and who has play money."""
+"""The first block of a network: who may seal blocks, how often, and which accounts are funded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CHAIN_ID = 1_907_251_309
 GAS_LIMIT = 30_000_000
 #: The least tip for a validator per unit of gas; go-ethereum's own default.
 LEAST_TIP_WEI = 10**9
-#: The play money of each funded account: a million ether.
+#: The balance of each funded account: a million ether, without value.
 PLAY_WEI = 10**24
 #: Votes on validators are reset after this many blocks; go-ethereum's own default.
 _EPOCH = 30_000

@@ -90,7 +90,7 @@ class NetworkOptions:
     chain_id: int | None = None
     #: The first port; 0 for any free ports.
     port: int | None = None
-    #: Accounts that receive play money.
+    #: Accounts that receive coins without value.
     fund: tuple[str, ...] = ()
     #: The addresses of each validator; by default on loopback.
     spots: tuple[Spot, ...] = ()
@@ -104,14 +104,14 @@ class Layout:
     chain_id: int
     #: 0 means a block whenever there are transactions, and none otherwise.
     block_seconds: int
-    #: An account of this network only, with play money; its key is in ``account_key``.
+    #: An account of this network only, with coins without value; its key is in ``account_key``.
     account: str
     funded: tuple[str, ...]
     members: tuple[Member, ...] = field(repr=False)
 
     @property
     def account_key(self) -> Path:
-        """The file with the key of the account that has play money."""
+        """The file with the key of the funded account."""
         return self.folder / "account.key"
 
     @property
@@ -159,14 +159,14 @@ class Layout:
 
     def _check(self, options: NetworkOptions) -> None:
         is_not = [
-            f"{name} {is_now}, not {wished}"
-            for name, wished, is_now in (
+            f"{name} {is_now}, not {wanted}"
+            for name, wanted, is_now in (
                 ("--validators", options.validators, len(self.members)),
                 ("--block-seconds", options.block_seconds, self.block_seconds),
                 ("--chain-id", options.chain_id, self.chain_id),
                 ("--port", options.port or None, self.members[0].rpc_port),
             )
-            if wished not in (None, is_now)
+            if wanted not in (None, is_now)
         ]
         if is_not:
             raise InvalidInput(

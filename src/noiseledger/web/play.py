@@ -1,4 +1,4 @@
-"""Throw-away accounts for a local development chain, with play money and without keys.
+"""Throw-away accounts for a local development chain, with coins without value and without keys.
 
 Why no key is involved: the account is a random address that nobody can sign for; the development node is told to impersonate
 it. On a ledger by invitation the node also impersonates the custodian, to give such an account a small part of the budget:
@@ -43,7 +43,7 @@ class Play:
         self._accounts: set[str] = set()
 
     def account(self) -> str:
-        """Create an account with play money, and return its address."""
+        """Create an account with coins without value, and return its address."""
         if len(self._accounts) >= _MOST_ACCOUNTS:
             raise NotAllowed("There are too many play accounts: restart the web server.")
         address = checksummed("0x" + secrets.token_hex(20))

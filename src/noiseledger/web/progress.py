@@ -33,7 +33,7 @@ class State(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """Say whether nothing more will come."""
+        """Whether this state is final."""
         return self in (State.REFUSED, State.DROPPED, State.DISPLACED)
 
 

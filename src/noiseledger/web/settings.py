@@ -31,7 +31,7 @@ class Settings:
     hosts: tuple[str, ...] = ()
     #: Requests per second that one visitor may make; twice as many in a burst.
     rate: float = 20.0
-    #: Offer throw-away accounts with play money, on a local development chain.
+    #: Offer throw-away accounts with coins without value, on a local development chain.
     play: bool = False
     #: Seconds between polls of the chain.
     seconds: float = 0.5

@@ -45,7 +45,7 @@ export function playWallet(chainId) {
     }
     throw Object.assign(new Error(`A play account does not support ${method}.`), { code: 4200 });
   };
-  return { info: { uuid: "play", rdns: "play", name: "Throw-away account with play money", icon: "" }, provider: { request } };
+  return { info: { uuid: "play", rdns: "play", name: "Throw-away account with test coins", icon: "" }, provider: { request } };
 }
 
 /** Send JSON to our own site; a mistake becomes an Error with its type and sentence. */
