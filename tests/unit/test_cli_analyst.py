@@ -353,7 +353,7 @@ def test_what_nobody_foresaw_is_no_traceback(run: Runner, ledger: Path, monkeypa
     def fail(_: nl.Client) -> None:
         raise KeyError("secret")
 
-    monkeypatch.setattr("noiseledger.cli.budget.standings", fail)
+    monkeypatch.setattr("noiseledger.cli.commands.budget.standings", fail)
     done = run("budget", ledger, "--json")
     assert (done.code, done.error) == (70, "OurMistake")
     assert "KeyError" in done.out

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noiseledger.cli import (
+from noiseledger.cli.commands import (
     accept_custody,
     allow,
     analysts,

@@ -41,6 +41,15 @@ def plain(text: object, keep: str = "") -> str:
     )
 
 
+def short_address(who: str) -> str:
+    """Return an address shortened to fit a table; any other name as it is.
+
+    >>> short_address("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
+    '0x7099…79C8'
+    """
+    return f"{who[:6]}…{who[-4:]}" if who.startswith("0x") else plain(who)
+
+
 def finite(number: float) -> float:
     """Refuse a time that is none: no bound that typer checks keeps out what is not a number."""
     if not isfinite(number):

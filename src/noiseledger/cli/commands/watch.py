@@ -9,8 +9,7 @@ import typer
 
 from noiseledger.cli.connect import first_block, open_client
 from noiseledger.cli.follow import ChainFollower, Follower, LocalFollower
-from noiseledger.cli.history import short
-from noiseledger.cli.output import JsonOption, console, finite, notes, plain, print_json_line
+from noiseledger.cli.output import JsonOption, console, finite, notes, plain, print_json_line, short_address
 from noiseledger.cli.settings import LedgerArgument, RpcOption
 from noiseledger.core.numbers import readable
 from noiseledger.errors import ChainError, LedgerBusy
@@ -72,7 +71,7 @@ def _line(happening: dict[str, Any]) -> str:
             cost = f"costs {happening['cost']:.4g}" if happening["cost"] else "free"
             width = readable(happening["half_width_95"], 3)
             return (
-                f"{block}{short(happening['analyst']) or 'somebody'} asks {name} ± {width} (case {happening['case']}): "
+                f"{block}{short_address(happening['analyst']) or 'somebody'} asks {name} ± {width} (case {happening['case']}): "
                 f"{cost}, left {happening['remaining']:.4g}"
             )
         case "revealed":

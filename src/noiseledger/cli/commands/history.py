@@ -10,7 +10,7 @@ import typer
 
 from noiseledger.cli.accuracy import complete_query
 from noiseledger.cli.connect import open_client
-from noiseledger.cli.output import JsonOption, console, plain, print_json, print_table
+from noiseledger.cli.output import JsonOption, console, print_json, print_table, short_address
 from noiseledger.cli.settings import LedgerArgument, RpcOption
 from noiseledger.core.numbers import readable
 from noiseledger.core.query import Query
@@ -49,19 +49,10 @@ def _cells(record: Record, name: str) -> tuple[str, ...]:
     block = "" if record.block is None else str(record.block)
     when = f"{record.asked_at:%Y-%m-%d %H:%M}"
     naive = f"{float(record.precision):.4g}"
-    return (when, short(record.analyst), name, record.case.value, cost, naive, _answer(record.values), block)
+    return (when, short_address(record.analyst), name, record.case.value, cost, naive, _answer(record.values), block)
 
 
 def _answer(values: tuple[float, ...]) -> str:
     if len(values) == 1:
         return readable(values[0], 5)
     return f"{len(values)} numbers" if values else "waits"
-
-
-def short(who: str) -> str:
-    """Return an address so that it fits a line, and any other name as it is.
-
-    >>> short("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
-    '0x7099…79C8'
-    """
-    return f"{who[:6]}…{who[-4:]}" if who.startswith("0x") else plain(who)
