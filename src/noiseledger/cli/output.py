@@ -11,7 +11,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import typer
 from rich.console import Console
@@ -20,8 +20,6 @@ from rich.text import Text
 
 from noiseledger.errors import NoiseledgerError
 from noiseledger.ledger.shapes import describe_error
-
-JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 console = Console(highlight=False, markup=False, emoji=False)
 #: For what is said on the side, so that standard output holds the result and nothing else.

@@ -12,11 +12,10 @@ from fractions import Fraction
 from typing import Self
 
 from noiseledger.chain.contract import Anchor, PrivacyLedgerContract, checksummed
-from noiseledger.chain.keys import KEY_VARIABLE, Key, load_key
+from noiseledger.chain.keys import Key, find_key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Receipt, Sender
 from noiseledger.chain.values import Event, Terms, from_units
-from noiseledger.chain.watch import warn
 from noiseledger.core.numbers import Number
 from noiseledger.errors import ChainMismatch, LedgerRefused, RpcFailed
 from noiseledger.ledger import governance
@@ -25,9 +24,8 @@ from noiseledger.ledger.governance import Change
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.snapshot import Analyst, Facts, Snapshot
 from noiseledger.ledger.story import Story
-
-DEFAULT_RPC = "http://127.0.0.1:8545"
-RPC_VARIABLE = "NOISELEDGER_RPC"
+from noiseledger.progress import warn
+from noiseledger.settings import RPC
 
 #: What the contract writes down when a function has done its work.
 _EVENTS = {
@@ -224,13 +222,15 @@ def connect_custodian(
             on this machine.
         key: The custodian's key or keystore file; default: the variable NOISELEDGER_KEY. Reading needs none.
     """
+    return connect_custodian_with(ledger, RPC.find(rpc), find_key(key))
+
+
+def connect_custodian_with(ledger: str | os.PathLike[str], rpc: str, key: Key | None) -> Custodian:
+    """Connect as :func:`connect_custodian` does, with these arguments only: no environment variable is read."""
     found = find_on_chain(os.fspath(ledger))
     with ExitStack() as stack:
-        where = rpc or os.environ.get(RPC_VARIABLE) or DEFAULT_RPC
-        endpoint = stack.enter_context(Rpc(where, found.chain_id, watch=warn))
-        signer = None
-        if key is not None or os.environ.get(KEY_VARIABLE):
-            signer = Sender(endpoint, key if isinstance(key, Key) else load_key(key))
+        endpoint = stack.enter_context(Rpc(rpc, found.chain_id, listener=warn))
+        signer = None if key is None else Sender(endpoint, key)
         custodian = Custodian(PrivacyLedgerContract(endpoint, found.address, signer), found.block)
         stack.pop_all()
     return custodian

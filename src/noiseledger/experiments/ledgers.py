@@ -79,7 +79,7 @@ def ledger_of(desk: Desk, epsilon: str = EPSILON) -> Iterator[Client]:
     with desk.stage(epsilon) as stage:
         key = Key.from_hex(stage.place.analyst)
         # Each look at the chain also sees to the worker: nobody waits for one that has ended.
-        with connect(stage.ledger_file, rpc=stage.url, key=key, watch=lambda *_, **__: stage.check()) as client:
+        with connect(stage.ledger_file, rpc=stage.url, key=key, listener=lambda _: stage.check()) as client:
             yield client
 
 

@@ -73,7 +73,7 @@ def play(stage: Stage, site: str) -> Play:
     """Let the analysts ask; ``site`` is where the web pages of the same ledger are."""
     analysts = {
         # Each look at the chain also sees to the worker: nobody waits for one that has ended.
-        name: connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(key), watch=lambda *_, **__: stage.check())
+        name: connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(key), listener=lambda _: stage.check())
         for name, key in zip(ANALYSTS, stage.place.analysts, strict=True)
     }
     try:

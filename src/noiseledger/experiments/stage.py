@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
-from noiseledger.chain.keys import KEY_VARIABLE
 from noiseledger.core.access import Access
 from noiseledger.core.privacy import whole_units
 from noiseledger.custodian import Custodian, Custody
@@ -29,6 +28,7 @@ from noiseledger.custodian.publish import publish
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.errors import InvalidInput, NoiseledgerError
 from noiseledger.ledger.file import LedgerFile
+from noiseledger.settings import KEY
 from noiseledger.web.settings import SECRETS
 
 #: How often the worker looks at the chain.
@@ -120,7 +120,7 @@ class Stage:
         """Run the real worker, in a process of its own."""
         command = [sys.executable, "-m", "noiseledger", "work", str(self._catalogue), "--rpc", self.url]
         command += ["--head", self.place.head, "--seconds", str(self.look_seconds), "--metrics", str(self._health_port)]
-        environment = os.environ | {KEY_VARIABLE: self.place.worker}
+        environment = os.environ | {KEY.variable: self.place.worker}
         with self._log.open("ab") as stream:
             return subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)  # noqa: S603 - fixed words
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from noiseledger import settings
 from noiseledger.ledger.file import LedgerFile
 
 #: What others find in a process's environment as long as it runs, also after it was unset: no web process has these.
-SECRETS = ("NOISELEDGER_KEY", "NOISELEDGER_PASSWORD")
+SECRETS = tuple(setting.variable for setting in settings.SECRETS)
 #: Names under which this machine calls itself; anything else in a Host header is another site that points here.
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from noiseledger.cli.governing import CustodianKeyOption, YesOption, govern
-from noiseledger.cli.output import JsonOption
-from noiseledger.cli.settings import LedgerArgument, RpcOption
+from noiseledger.cli.governing import govern
+from noiseledger.cli.options import ChainLedgerArgument, JsonOption, KeyOption, RpcOption, YesOption
 
 
 def accept_custody(
-    ledger: LedgerArgument = None,
+    ledger: ChainLedgerArgument = None,
     rpc: RpcOption = None,
-    key: CustodianKeyOption = None,
+    key: KeyOption = None,
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:

@@ -6,16 +6,15 @@ from typing import Annotated
 
 import typer
 
-from noiseledger.cli.governing import CustodianKeyOption, YesOption, govern
-from noiseledger.cli.output import JsonOption
-from noiseledger.cli.settings import LedgerArgument, RpcOption
+from noiseledger.cli.governing import govern
+from noiseledger.cli.options import ChainLedgerArgument, JsonOption, KeyOption, RpcOption, YesOption
 
 _HOW = "How much (one way)"
 
 
 def allow(
     address: Annotated[str, typer.Argument(help="The analyst's address.", metavar="ADDRESS")],
-    ledger: LedgerArgument = None,
+    ledger: ChainLedgerArgument = None,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -36,7 +35,7 @@ def allow(
         ),
     ] = None,
     rpc: RpcOption = None,
-    key: CustodianKeyOption = None,
+    key: KeyOption = None,
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from noiseledger.cli.governing import open_custodian
-from noiseledger.cli.output import JsonOption, console, print_json, print_table
-from noiseledger.cli.settings import LedgerArgument, RpcOption
+from noiseledger.cli.options import ChainLedgerArgument, JsonOption, RpcOption
+from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.core.access import Access
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.ledger.shapes import describe_analyst, describe_budget
 
 
-def analysts(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
+def analysts(ledger: ChainLedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
     """List who may still buy how much, and who has bought how much. Needs no key: all of it is public."""
     with open_custodian(ledger, rpc) as custodian:
         snapshot = custodian.look()

@@ -27,10 +27,10 @@ from noiseledger.cli.accuracy import (
 )
 from noiseledger.cli.connect import find_payer, open_client, open_key
 from noiseledger.cli.exits import DECLINED
-from noiseledger.cli.output import JsonOption, console, finite, notes, print_json, print_table
+from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
+from noiseledger.cli.output import console, finite, notes, print_json, print_table
 from noiseledger.cli.plan import Plan, make_plan
 from noiseledger.cli.progress import Progress
-from noiseledger.cli.settings import KeyOption, LedgerArgument, RpcOption
 from noiseledger.core.answer import Answer
 from noiseledger.core.numbers import readable
 from noiseledger.core.request import Accuracy
@@ -75,7 +75,11 @@ def ask(
     )
     asks = read_asks(query, accuracy, also)
     progress = Progress(quiet=json)
-    options: dict[str, Any] = {"watch": progress, "answer_seconds": wait, "analyst": os.environ.get("USER", "")[:100]}
+    options: dict[str, Any] = {
+        "listener": progress.on_event,
+        "answer_seconds": wait,
+        "analyst": os.environ.get("USER", "")[:100],
+    }
     with ExitStack() as stack:
         if data is not None:
             options["source"] = stack.enter_context(closing(_open_data(data)))

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from noiseledger.cli.config import find_ledger, find_rpc
 from noiseledger.cli.exits import DECLINED
-from noiseledger.cli.output import JsonOption, console, notes, plain, print_json, print_table
-from noiseledger.cli.settings import RpcOption, find_ledger, find_rpc
+from noiseledger.cli.options import JsonOption, RpcOption
+from noiseledger.cli.output import console, notes, plain, print_json, print_table
 from noiseledger.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 from rich.text import Text
 
 from noiseledger.cli.connect import open_client
-from noiseledger.cli.output import JsonOption, console, plain, print_json, print_table
-from noiseledger.cli.settings import LedgerArgument, RpcOption
+from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
+from noiseledger.cli.output import console, plain, print_json, print_table
 from noiseledger.cli.standing import Standing, standings
 from noiseledger.core.budget import Budget
 from noiseledger.core.privacy import epsilon_for

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from noiseledger.cli.output import JsonOption, console, print_json
+from noiseledger.cli.options import JsonOption
+from noiseledger.cli.output import console, print_json
 
 
 def chain(

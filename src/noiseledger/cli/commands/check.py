@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from noiseledger.cli.output import JsonOption, console, print_json, print_table
+from noiseledger.cli.options import CatalogueArgument, JsonOption
+from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.filters.sql import identifier
 from noiseledger.core.numbers import readable
@@ -25,7 +23,7 @@ TYPICAL = (("0.1", "1e-5"), ("0.5", "1e-5"), ("1", "1e-5"))
 
 
 def check(
-    catalogue: Annotated[Path, typer.Argument(help="The catalogue, a TOML file.", metavar="CATALOGUE")],
+    catalogue: CatalogueArgument,
     json: JsonOption = False,
 ) -> None:
     """Find every problem of a catalogue, with line and hint; without any, show what it promises and affords."""

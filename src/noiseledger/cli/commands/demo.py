@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from noiseledger.cli.elsewhere import HeadOption, PayerOption, RpcOption, open_payer
-from noiseledger.cli.output import JsonOption, console, print_json, print_table
+from noiseledger.cli.options import JsonOption
+from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.core.numbers import readable
 from noiseledger.core.request import Accuracy
+from noiseledger.settings import KEY, LEDGER, RPC
 
 if TYPE_CHECKING:
     from noiseledger.chain import Key
@@ -134,10 +136,10 @@ def _say_how_to_go_on(stage: Stage, site: str) -> None:
     console.print(f"Everything is still running. In a browser, with {account}:\n", style="bold")
     console.print(f"  {site}/            ask          {site}/budget      what everyone can see\n", soft_wrap=True)
     console.print(f"Or in another terminal, with {'play money' if ours else 'your key'}:\n", style="bold")
-    console.print(f"  export NOISELEDGER_LEDGER={stage.ledger_file}", soft_wrap=True)
+    console.print(f"  export {LEDGER.variable}={stage.ledger_file}", soft_wrap=True)
     # What everybody knows may be shown; on another chain, keys are worth something.
-    key = f" NOISELEDGER_KEY={stage.place.analyst}" if ours else ""
-    console.print(f"  export NOISELEDGER_RPC={stage.url}{key}", soft_wrap=True)
+    key = f" {KEY.variable}={stage.place.analyst}" if ours else ""
+    console.print(f"  export {RPC.variable}={stage.url}{key}", soft_wrap=True)
     for command in (
         "queries",
         "quote over_60 --within 0.02",

@@ -16,19 +16,11 @@ from typing import TYPE_CHECKING
 import typer
 from rich.text import Text
 
+from noiseledger.cli.config import config_file, find_keystore, find_rpc, has_key, read_config
 from noiseledger.cli.connect import first_block, open_client, open_key
 from noiseledger.cli.exits import DECLINED
-from noiseledger.cli.output import JsonOption, console, print_json, print_table
-from noiseledger.cli.settings import (
-    KeyOption,
-    LedgerArgument,
-    RpcOption,
-    config_file,
-    find_keystore,
-    find_rpc,
-    has_key,
-    read_config,
-)
+from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
+from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.cli.waiting import oldest_wait
 from noiseledger.errors import ChainError, NoiseledgerError
 from noiseledger.ledger import LocalLedger

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from noiseledger.cli.output import JsonOption, console, print_json, print_table
+from noiseledger.cli.options import JsonOption
+from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.experiments.worked_example import Step, naive_precision, run_example, total_precision
 
 

@@ -13,7 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from noiseledger.cli.elsewhere import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.cli.exits import Interrupted
-from noiseledger.cli.output import JsonOption, console, notes, print_json, print_table
+from noiseledger.cli.options import JsonOption
+from noiseledger.cli.output import console, notes, print_json, print_table
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput
 

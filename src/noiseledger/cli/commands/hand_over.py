@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from noiseledger.cli.governing import CustodianKeyOption, YesOption, govern
-from noiseledger.cli.output import JsonOption
-from noiseledger.cli.settings import LedgerArgument, RpcOption
+from noiseledger.cli.governing import govern
+from noiseledger.cli.options import ChainLedgerArgument, JsonOption, KeyOption, RpcOption, YesOption
 
 NOBODY = "nobody"
 
@@ -18,9 +17,9 @@ def hand_over(
         str,
         typer.Argument(help=f"The new custodian's address, or '{NOBODY}' to take an offer back.", metavar="ADDRESS"),
     ],
-    ledger: LedgerArgument = None,
+    ledger: ChainLedgerArgument = None,
     rpc: RpcOption = None,
-    key: CustodianKeyOption = None,
+    key: KeyOption = None,
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:

@@ -10,8 +10,8 @@ import typer
 
 from noiseledger.cli.accuracy import complete_query
 from noiseledger.cli.connect import open_client
-from noiseledger.cli.output import JsonOption, console, print_json, print_table, short_address
-from noiseledger.cli.settings import LedgerArgument, RpcOption
+from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
+from noiseledger.cli.output import console, print_json, print_table, short_address
 from noiseledger.core.numbers import readable
 from noiseledger.core.query import Query
 from noiseledger.ledger import Record

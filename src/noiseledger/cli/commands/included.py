@@ -7,15 +7,16 @@ from typing import Annotated
 
 import typer
 
+from noiseledger.cli.config import find_ledger, find_rpc
 from noiseledger.cli.exits import DECLINED
-from noiseledger.cli.output import JsonOption, console, plain, print_json
-from noiseledger.cli.settings import LedgerArgument, RpcOption, find_ledger, find_rpc
+from noiseledger.cli.options import ChainLedgerArgument, JsonOption, RpcOption
+from noiseledger.cli.output import console, plain, print_json
 from noiseledger.data.record import cells_of
 
 
 def included(
     proof: Annotated[Path, typer.Argument(help="The proof that the custodian handed out.", metavar="PROOF")],
-    ledger: LedgerArgument = None,
+    ledger: ChainLedgerArgument = None,
     rpc: RpcOption = None,
     json: JsonOption = False,
 ) -> None:

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from noiseledger.cli.output import JsonOption, console, print_json
+from noiseledger.cli.options import JsonOption
+from noiseledger.cli.output import console, print_json
 from noiseledger.core.numbers import exact
 from noiseledger.data.look import Guess, Look, look
 from noiseledger.errors import InvalidInput

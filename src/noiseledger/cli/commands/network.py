@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from noiseledger.cli.exits import DECLINED
-from noiseledger.cli.output import JsonOption, console, finite, notes, print_json, print_table
+from noiseledger.cli.options import JsonOption
+from noiseledger.cli.output import console, finite, notes, print_json, print_table
 from noiseledger.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from noiseledger.cli.output import JsonOption, print_json, print_table
+from noiseledger.cli.options import JsonOption
+from noiseledger.cli.output import print_json, print_table
 from noiseledger.core.numbers import exact
 from noiseledger.core.privacy import (
     classic_is_proved,

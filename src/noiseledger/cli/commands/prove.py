@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from noiseledger.cli.output import JsonOption, print_json
+from noiseledger.cli.options import CatalogueArgument, JsonOption
+from noiseledger.cli.output import print_json
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.data.record import record_text
 from noiseledger.errors import DataMismatch, InvalidInput
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def prove(
     row: Annotated[str, typer.Argument(help="The number of the record, from 1, or the record as a JSON object.")],
-    catalogue: Annotated[Path, typer.Argument(help="The catalogue, a TOML file.", metavar="CATALOGUE")],
+    catalogue: CatalogueArgument,
     out: Annotated[
         Path | None, typer.Option(help="Write the proof here; default: proof-PLACE.json, a random name.")
     ] = None,

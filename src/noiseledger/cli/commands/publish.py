@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from noiseledger.cli.connect import KeyOption, RpcOption, connect
-from noiseledger.cli.output import JsonOption, console, print_json
+from noiseledger.cli.connect import connect
+from noiseledger.cli.options import CatalogueArgument, CustodyKeyOption, JsonOption, RpcOption
+from noiseledger.cli.output import console, print_json
 from noiseledger.core.access import OPEN_RISK, Access
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.errors import InvalidInput
 
 
 def publish(
-    catalogue: Annotated[Path, typer.Argument(help="The catalogue, a TOML file.", metavar="CATALOGUE")],
-    rpc: RpcOption = "http://127.0.0.1:8545",
-    key: KeyOption = None,
+    catalogue: CatalogueArgument,
+    rpc: RpcOption = None,
+    key: CustodyKeyOption = None,
     worker: Annotated[
         str | None, typer.Option(help="Address of the key that may reveal; default: the same key.")
     ] = None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from noiseledger.cli.connect import open_client
-from noiseledger.cli.output import JsonOption, console, plain, print_json, print_table
-from noiseledger.cli.settings import LedgerArgument, RpcOption
+from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
+from noiseledger.cli.output import console, plain, print_json, print_table
 from noiseledger.cli.standing import Standing, standings
 from noiseledger.core.numbers import readable
 from noiseledger.ledger.shapes import amount, describe_query, groups

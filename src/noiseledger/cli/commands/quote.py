@@ -14,9 +14,9 @@ from noiseledger.cli.accuracy import (
     read_asks,
 )
 from noiseledger.cli.connect import open_client
-from noiseledger.cli.output import JsonOption, print_json
+from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
+from noiseledger.cli.output import print_json
 from noiseledger.cli.plan import make_plan
-from noiseledger.cli.settings import LedgerArgument, RpcOption
 from noiseledger.core.request import Accuracy
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from noiseledger.cli.connect import RpcOption
-from noiseledger.cli.output import JsonOption, console, print_json, print_table
+from noiseledger.cli.options import CatalogueArgument, JsonOption, RpcOption
+from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.data.catalogue import read_catalogue
+from noiseledger.settings import RPC
 
 if TYPE_CHECKING:
     from noiseledger.custodian.recover import Recovery
 
 
 def recover(
-    catalogue: Annotated[Path, typer.Argument(help="The catalogue, a TOML file.", metavar="CATALOGUE")],
-    rpc: RpcOption = "http://127.0.0.1:8545",
+    catalogue: CatalogueArgument,
+    rpc: RpcOption = None,
     head: Annotated[
         str,
         typer.Option(
@@ -36,7 +36,7 @@ def recover(
     head = read_head(head)
     read = read_catalogue(catalogue)
     data = Custody.of(read).pin(read)
-    with Rpc(rpc) as connection:
+    with Rpc(RPC.find(rpc)) as connection:
         recovery = rebuild(read, data, connection, head)
     try:
         if not json:

@@ -9,8 +9,8 @@ import typer
 
 from noiseledger.cli.connect import first_block, open_client
 from noiseledger.cli.follow import ChainFollower, Follower, LocalFollower
-from noiseledger.cli.output import JsonOption, console, finite, notes, plain, print_json_line, short_address
-from noiseledger.cli.settings import LedgerArgument, RpcOption
+from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
+from noiseledger.cli.output import console, finite, notes, plain, print_json_line, short_address
 from noiseledger.core.numbers import readable
 from noiseledger.errors import ChainError, LedgerBusy
 from noiseledger.ledger.shapes import describe_budget

@@ -6,16 +6,17 @@ from typing import Annotated
 
 import typer
 
+from noiseledger.cli.config import find_ledger, find_rpc
 from noiseledger.cli.connect import no_ledger_there
+from noiseledger.cli.options import ChainLedgerArgument, RpcOption
 from noiseledger.cli.output import finite
-from noiseledger.cli.settings import LedgerArgument, RpcOption, find_ledger, find_rpc
 from noiseledger.errors import InvalidInput
 
 DEFAULT_PORT = 8000
 
 
 def web(
-    ledger: LedgerArgument = None,
+    ledger: ChainLedgerArgument = None,
     rpc: RpcOption = None,
     host: Annotated[
         str, typer.Option(help="Where to listen. Beyond loopback, put a proxy with TLS before it.")

@@ -17,7 +17,6 @@ from pathlib import Path
 from time import process_time
 from typing import Any, TypeAlias
 
-from noiseledger.chain.sender import ignore
 from noiseledger.client import Client, connect
 from noiseledger.core.path import QueryPath, natural_values
 from noiseledger.core.privacy import precision_for
@@ -27,6 +26,7 @@ from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.source import Source
 from noiseledger.experiments.workload import PaperRequest, paper_requests
 from noiseledger.ledger.local import LocalLedger
+from noiseledger.progress import ignore
 
 #: Answers a request, and says whether it was paid for.
 AskOne: TypeAlias = Callable[[PaperRequest], bool]
@@ -113,7 +113,7 @@ def _local(plan: dict[str, Any]) -> Iterator[AskOne]:
 @contextmanager
 def _chain(plan: dict[str, Any]) -> Iterator[AskOne]:
     """Ask a ledger on a chain, where a worker answers."""
-    with connect(plan["ledger"], rpc=plan["rpc"], watch=ignore) as client:
+    with connect(plan["ledger"], rpc=plan["rpc"], listener=ignore) as client:
         yield _paying(client)
 
 

@@ -18,12 +18,12 @@ from typing import Any, TypeAlias
 import httpx2
 
 from noiseledger.chain import node
-from noiseledger.chain.keys import KEY_VARIABLE
 from noiseledger.errors import NoiseledgerError
 from noiseledger.experiments.cpu.child import Way
 from noiseledger.experiments.cpu.meter import cpu_seconds
 from noiseledger.experiments.desk import Desk, people
 from noiseledger.experiments.stage import Place, Stage
+from noiseledger.settings import KEY
 from noiseledger.web.settings import SECRETS
 
 Facts: TypeAlias = dict[str, Any]
@@ -55,7 +55,7 @@ def _on_chain(desk: Desk, key: Mapping[str, Any]) -> Facts:
             parts = {"worker": (stage.worker.pid,)} | ({"node": nodes} if nodes else {})
             startup["worker"] = cpu_seconds(parts["worker"])
             plan = {**key, "ledger": str(stage.ledger_file), "rpc": place.url}
-            with asker(plan, {KEY_VARIABLE: place.analyst}) as child:
+            with asker(plan, {KEY.variable: place.analyst}) as child:
                 startup["client"] = child.hear()["startup"]
                 start = {name: cpu_seconds(processes) for name, processes in parts.items()}
                 done = child.go()

@@ -16,7 +16,6 @@ from statistics import median
 from typing import Any, TypeAlias
 
 from noiseledger.chain import Key, Rpc, abi, node
-from noiseledger.chain.sender import ignore
 from noiseledger.chain.values import Request
 from noiseledger.client import Ask, Client, connect
 from noiseledger.errors import NoiseledgerError
@@ -26,6 +25,7 @@ from noiseledger.experiments.latency.query_match import GAS_LIMIT, QueryMatch
 from noiseledger.experiments.stage import Place
 from noiseledger.experiments.workload import QUERIES, paper_requests
 from noiseledger.ledger.chain import ChainLedger
+from noiseledger.progress import ignore
 
 Facts: TypeAlias = dict[str, Any]
 
@@ -58,7 +58,7 @@ def measure(desk: Desk, key: Mapping[str, Any]) -> list[Facts]:
         with desk.stage(place=place) as stage:
             analyst = Key.from_hex(place.analyst)
             with connect(
-                stage.ledger_file, rpc=place.url, key=analyst, answer_seconds=PATIENCE_SECONDS, watch=ignore
+                stage.ledger_file, rpc=place.url, key=analyst, answer_seconds=PATIENCE_SECONDS, listener=ignore
             ) as client:
                 lab = _Lab(client, rpc, analyst)
                 _set_pace(place, rpc, key)

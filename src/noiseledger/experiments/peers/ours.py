@@ -94,7 +94,7 @@ def _chain(epsilon: str, place: Place | None) -> Iterator[_Ledger]:
     with people(epsilon) as file, stage(file) if place is None else on_stage(file, place) as running:
         key = Key.from_hex(running.place.analyst)
         # Each look at the chain also sees to the worker: nobody waits for one that has ended.
-        with connect(running.ledger_file, rpc=running.url, key=key, watch=lambda *_, **__: running.check()) as client:
+        with connect(running.ledger_file, rpc=running.url, key=key, listener=lambda _: running.check()) as client:
 
             def restart() -> Left:
                 running.stop_worker()
