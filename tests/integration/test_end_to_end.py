@@ -86,13 +86,13 @@ def test_publishing_shows_what_will_be_fixed_and_asks(folder: Path, url: str) ->
     write_catalogue(folder)
     asked = run(folder, url, "publish", "census.toml")  # nobody is there to say yes
     assert asked.returncode == 1
-    assert "This will be fixed for ever" in asked.stdout
+    assert "This will be permanent" in asked.stdout
     assert "over_60: share of rows where age > 60" in asked.stdout
     assert "access: by invitation" in asked.stdout
     assert not (folder / "census.custody" / "ledger.json").exists()
     confirmed = run(folder, url, "publish", "census.toml", "--yes")
     assert "back it up" in confirmed.stdout
-    assert "Nobody can ask yet. Invite: noiseledger allow ADDRESS" in confirmed.stdout
+    assert "Nobody can ask yet. Invite an analyst: noiseledger allow ADDRESS" in confirmed.stdout
 
 
 def test_an_open_ledger_has_to_be_asked_for_and_what_it_risks_is_said(folder: Path, url: str) -> None:

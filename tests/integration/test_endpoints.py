@@ -544,7 +544,7 @@ def test_a_workers_process_goes_on(
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0, err
-    assert "Another endpoint is asked now" in out
+    assert "Switched to the endpoint" in out
     assert "Waiting" not in out
     events = [json.loads(line)["event"] for line in err.splitlines()]
     assert events.count("switched") == 1

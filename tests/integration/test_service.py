@@ -435,7 +435,7 @@ def test_recovering_by_the_command(
     unsure = works(command="recover")  # nobody is there to say yes
     out, _ = unsure.communicate(timeout=60)
     assert unsure.returncode == 1
-    assert "goes on" in out
+    assert "continues" in out
     assert "closed for good" in out
     assert not Custody.of(catalogue).journal_file.exists()
     assert not list(Custody.of(catalogue).folder.glob("*.new"))

@@ -148,7 +148,7 @@ def test_nothing_is_spent_without_a_yes(run: Runner, ledger: Path, people: Path)
     request = ("ask", OVER_60.identifier[:12], ledger, "--precision", "1", "--data", people)
     refused = run(*request)
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "add --yes. Nothing was spent" in refused.err
+    assert "pass --yes. Nothing was spent" in refused.err
     assert "Left afterwards: precision 2.391 of 3.391, epsilon" in refused.out
     assert run(*request, "--json").error == "InvalidInput"
     declined = run(*request, typed="n\n")
@@ -198,7 +198,7 @@ def test_a_budget_that_is_gone_and_other_refusals(run: Runner, ledger: Path, tmp
     assert (gone.code, gone.error) == (3, "BudgetExceeded")
     assert gone.json["error"]["requested"] == 100
     assert run("quote", name, ledger, "--precision", "100", "--json").json["affordable"] is False
-    assert "Too much" in run("quote", name, ledger, "--precision", "100").out
+    assert "Too expensive" in run("quote", name, ledger, "--precision", "100").out
     # Together they are too much, and each alone is not.
     assert (
         run("ask", name, ledger, "--precision", "2", "--also", "'count of rows by town' precision=2", "--yes").code == 3

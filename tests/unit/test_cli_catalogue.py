@@ -157,7 +157,7 @@ def test_a_column_that_is_mostly_missing_is_doubted(tmp_path: Path) -> None:
     doubts = json.loads(run("check", str(catalogue), "--json").stdout)["doubts"]
     assert len(doubts) == 1
     assert doubts[0].startswith("weight: 2 of 3 values are missing when read as number.")
-    assert "Look again: weight" in run("check", str(catalogue)).stdout
+    assert "Please check: weight" in run("check", str(catalogue)).stdout
     catalogue.write_text(catalogue.read_text().replace('";"\n', '";"\ndecimal = ","\n'))
     assert json.loads(run("check", str(catalogue), "--json").stdout)["doubts"] == []
 

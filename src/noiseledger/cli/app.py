@@ -40,7 +40,7 @@ from noiseledger.cli.commands import (
     web,
     work,
 )
-from noiseledger.cli.exits import BAD_INPUT, DECLINED, INTERRUPTED, OUR_MISTAKE, exit_code
+from noiseledger.cli.exits import BAD_INPUT, BUG, DECLINED, INTERRUPTED, exit_code
 from noiseledger.cli.output import print_error
 from noiseledger.errors import InvalidInput, NoiseledgerError
 from noiseledger.settings import DEBUG
@@ -129,11 +129,11 @@ def main() -> None:
         if DEBUG.is_in_environment:
             raise
         # The text of an unexpected error could contain anything, so only its kind is shown.
-        print_error(OurMistake(type(error).__name__), as_json=as_json)
-        sys.exit(OUR_MISTAKE)
+        print_error(UnexpectedError(type(error).__name__), as_json=as_json)
+        sys.exit(BUG)
 
 
-class OurMistake(NoiseledgerError):
+class UnexpectedError(NoiseledgerError):
     """An unexpected error."""
 
     def __init__(self, kind: str) -> None:

@@ -1,7 +1,7 @@
-"""What all commands print alike: JSON of a stable shape, tables for people, errors in one sentence.
+"""Output of all commands: JSON with a stable shape, tables for people, errors in one sentence.
 
-Names and texts may come from a chain or from somebody else's file. For people they are stripped of everything that steers
-a terminal, and never read as markup; JSON escapes them by itself.
+Names and texts may come from a chain or from somebody else's file. For people, control characters are replaced and markup is
+never interpreted; JSON escapes them anyway.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from noiseledger.errors import NoiseledgerError
 from noiseledger.ledger.shapes import describe_error
 
 console = Console(highlight=False, markup=False, emoji=False)
-#: For what is said on the side, so that standard output holds the result and nothing else.
+#: For progress and notes, so that standard output contains only the result.
 notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def plain(text: object, keep: str = "") -> str:
-    r"""Return a text with a mark in place of each character that steers a terminal, but for those to ``keep``.
+    r"""Return a text with each control character replaced by a mark, except those to ``keep``.
 
     >>> plain("a\x1b[31mb\u202ec")
     'a\ufffd[31mb\ufffdc'
@@ -49,27 +49,27 @@ def short_address(who: str) -> str:
 
 
 def finite(number: float) -> float:
-    """Refuse a time that is none: no bound that typer checks keeps out what is not a number."""
+    """Refuse infinity and NaN, which pass the bounds that typer checks."""
     if not isfinite(number):
         raise typer.BadParameter("expected a number of seconds.")
     return number
 
 
 def print_json(data: Mapping[str, Any], *, flush: bool = False) -> None:
-    """Print one JSON object; ``flush`` for a command that goes on running."""
+    """Print one JSON object; ``flush`` for a command that keeps running."""
     print(json.dumps(data, indent=2), flush=flush)
 
 
 def print_json_line(data: Mapping[str, Any]) -> None:
-    """Print one JSON object on a line of its own, at once, for a command that prints many."""
+    """Print one JSON object on one line and flush it, for a command that prints many."""
     print(json.dumps(data), flush=True)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table; columns of numbers are named with a leading '>' and set flush right."""
+    """Print a table; the names of right-aligned columns start with '>'."""
     table = Table(title=Text(plain(title)), title_justify="left", title_style="bold")
     for name in columns:
-        # A name that is too long is broken, and not cut off.
+        # A long name is wrapped, not cut off.
         justify: Literal["left", "right"] = "right" if name.startswith(">") else "left"
         table.add_column(name.removeprefix(">"), justify=justify, overflow="fold")
     for row in rows:
@@ -78,9 +78,9 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
 
 
 def print_error(error: NoiseledgerError, *, as_json: bool) -> None:
-    """Print the mistake: as JSON on standard output where a machine listens, else as a sentence on standard error."""
+    """Print an error: as JSON on standard output, or for people as a sentence on standard error."""
     if not as_json:
-        # Only a catalogue's problems come one to a line.
+        # Only the problems of a catalogue are printed on several lines.
         keep = "\n" if hasattr(error, "problems") else ""
         print(f"noiseledger: {plain(error, keep)}", file=sys.stderr)
         return

@@ -13,5 +13,5 @@ def accept_custody(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Become the custodian of a ledger that was offered to this key with hand-over."""
+    """Become the custodian of a ledger whose custody was offered to your key with hand-over."""
     govern(lambda custodian: custodian.propose_accept_custody(), ledger, rpc, key, yes=yes, json=json)

@@ -1,4 +1,4 @@
-"""``noiseledger allow ADDRESS [LEDGER]``: invite an analyst, or change what one may buy."""
+"""``noiseledger allow ADDRESS [LEDGER]``: set how much an analyst may buy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from noiseledger.cli.governing import govern
 from noiseledger.cli.options import ChainLedgerArgument, JsonOption, KeyOption, RpcOption, YesOption
 
-_HOW = "How much (one way)"
+_PANEL = "Allowance (in one of two ways)"
 
 
 def allow(
@@ -18,20 +18,21 @@ def allow(
     epsilon: Annotated[
         str | None,
         typer.Option(
-            help="With --delta: all that the analyst buys from now on keeps this promise.",
+            help="With --delta: the total privacy loss of what the analyst buys from now on.",
             metavar="NUMBER",
-            rich_help_panel=_HOW,
+            rich_help_panel=_PANEL,
         ),
     ] = None,
     delta: Annotated[
-        str | None, typer.Option(help="The probability that epsilon fails.", metavar="NUMBER", rich_help_panel=_HOW)
+        str | None,
+        typer.Option(help="The probability that the bound epsilon fails.", metavar="NUMBER", rich_help_panel=_PANEL),
     ] = None,
     precision: Annotated[
         str | None,
         typer.Option(
-            help="The precision that may be bought from now on; 0 takes an allowance away.",
+            help="The precision that the analyst may buy from now on; 0 removes the allowance.",
             metavar="NUMBER",
-            rich_help_panel=_HOW,
+            rich_help_panel=_PANEL,
         ),
     ] = None,
     rpc: RpcOption = None,
@@ -39,7 +40,7 @@ def allow(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Set how much an analyst may buy from now on. The number replaces what is left of an earlier allowance."""
+    """Set how much an analyst may buy from now on. This replaces what is left of an earlier allowance."""
     govern(
         lambda custodian: custodian.propose_allow(address, epsilon=epsilon, delta=delta, precision=precision),
         ledger,

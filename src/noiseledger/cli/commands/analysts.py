@@ -1,4 +1,4 @@
-"""``noiseledger analysts [LEDGER]``: who may still buy how much, and who has bought how much."""
+"""``noiseledger analysts [LEDGER]``: how much each analyst may still buy, and has bought."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from noiseledger.ledger.shapes import describe_analyst, describe_budget
 
 
 def analysts(ledger: ChainLedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
-    """List who may still buy how much, and who has bought how much. Needs no key: all of it is public."""
+    """List how much each analyst may still buy, and has bought. Needs no key, because all of it is public."""
     with open_custodian(ledger, rpc) as custodian:
         snapshot = custodian.look()
     found, budget, delta = snapshot.analysts(), snapshot.budget(), snapshot.terms.delta
@@ -31,7 +31,7 @@ def analysts(ledger: ChainLedgerArgument = None, rpc: RpcOption = None, json: Js
         for analyst in found
     ]
     columns = ("analyst", ">may buy (epsilon)", ">bought (epsilon)", ">requests")
-    print_table("Who may ask, and who has asked", columns, rows)
+    print_table("Analysts", columns, rows)
     left = f"precision {float(budget.remaining):.4g} of {float(budget.total):.4g} is left"
     if snapshot.access is Access.OPEN:
         console.print(f"This ledger is open: everyone on the chain may buy; {left}.")
@@ -39,7 +39,7 @@ def analysts(ledger: ChainLedgerArgument = None, rpc: RpcOption = None, json: Js
         total = sum(analyst.allowance or 0 for analyst in found)
         console.print(f"By invitation: together they may buy precision {float(total):.4g}; {left}.")
     if snapshot.facts.paused:
-        console.print("Selling is stopped: nobody can buy until noiseledger resume.")
+        console.print("The ledger is paused: nobody can buy until you run noiseledger resume.")
 
 
 def _both(precision: Fraction, delta: Fraction) -> str:

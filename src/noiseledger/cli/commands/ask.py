@@ -1,6 +1,6 @@
-"""``noiseledger ask QUERY [LEDGER]``: see the price, agree, get a number with its error bar.
+"""``noiseledger ask QUERY [LEDGER]``: show the price, ask for confirmation, get the answer with its error bar.
 
-Why nothing is half-done: all requests go in one transaction, and until it is sent nothing has changed anywhere.
+Why nothing is half done: all requests are in one transaction, and nothing changes anywhere before it is sent.
 """
 
 from __future__ import annotations
@@ -55,21 +55,24 @@ def ask(
     precision: PrecisionOption = None,
     also: AlsoOption = None,
     exact_noise: Annotated[
-        bool, typer.Option("--exact-noise", help="Noise of just the size asked for, not the best public answer.")
+        bool,
+        typer.Option(
+            "--exact-noise", help="Add noise of exactly the requested size; do not use the best public answer."
+        ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Spend without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Spend without asking for confirmation.")] = False,
     wait: Annotated[
-        float, typer.Option(help="Seconds to wait for the custodian's worker.", min=0.0, callback=finite)
+        float, typer.Option(help="How many seconds to wait for the custodian's worker.", min=0.0, callback=finite)
     ] = WAIT_SECONDS,
     data: Annotated[
         Path | None,
-        typer.Option(help="With a local ledger: the catalogue, which says where the data is and how it is read."),
+        typer.Option(help="With a local ledger: the catalogue, which says where the data is and how to read it."),
     ] = None,
     rpc: RpcOption = None,
     key: KeyOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Get an answer. Price, error and what will be left come first; what is free needs neither a yes nor a key."""
+    """Get an answer. The price, the error and the remaining budget come first. Free answers need no confirmation and no key."""
     accuracy = Accuracy(
         epsilon=epsilon, delta=delta, within=within, confidence=confidence, sigma=sigma, precision=precision
     )
@@ -106,12 +109,14 @@ def ask(
 
 
 def _agree(plan: Plan, *, yes: bool) -> None:
-    """Ask whether to spend; where nobody can be asked, refuse."""
+    """Ask for confirmation; without a terminal, refuse."""
     if yes:
         return
     price = f"{float(plan.cost):.4g} of the {float(plan.budget.remaining):.4g} that is left"
     if not sys.stdin.isatty():
-        raise InvalidInput(f"This spends {price}, and here is no terminal to ask at: add --yes. Nothing was spent.")
+        raise InvalidInput(
+            f"This spends {price}, and there is no terminal to confirm at: pass --yes. Nothing was spent."
+        )
     if not typer.confirm(f"Spend {price}?", err=True):
         notes.print("Nothing was spent.")
         raise typer.Exit(DECLINED)

@@ -1,4 +1,4 @@
-"""``noiseledger budget [LEDGER]``: what was promised, what is spent on which query, what is left."""
+"""``noiseledger budget [LEDGER]``: the budget, what was spent on each query, and what is left."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BAR_WIDTH = 24
 
 
 def budget(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
-    """Draw the budget: what is spent on each query, and what is left."""
+    """Show the budget: what was spent on each query, and what is left."""
     with open_client(ledger, rpc) as client:
         now, found, admission = client.budget(), standings(client), client.admission()
     if json:
@@ -43,7 +43,7 @@ def _cells(spent: Fraction, budget: Budget, style: str) -> tuple[object, ...]:
 
 def _bar(share: Fraction, style: str) -> Text:
     full = round(share * BAR_WIDTH)
-    # Whatever was spent can be seen.
+    # Any amount that was spent is visible.
     full = max(full, 1) if share else 0
     return Text("█" * full, style).append("·" * (BAR_WIDTH - full), "dim")
 

@@ -1,4 +1,4 @@
-"""``noiseledger chain``: a local chain for trying things out."""
+"""``noiseledger chain``: a local chain for tests and demonstrations."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from noiseledger.cli.output import console, print_json
 
 
 def chain(
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 takes a free one.")] = 8545,
-    state: Annotated[Path | None, typer.Option(help="Keep the chain in this file between clean stops.")] = None,
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 chooses a free one.")] = 8545,
+    state: Annotated[
+        Path | None, typer.Option(help="Save the chain to this file on a clean stop, and load it at the next start.")
+    ] = None,
     block_seconds: Annotated[
-        float | None, typer.Option(help="Time between blocks; default: one per transaction.")
+        float | None, typer.Option(help="Seconds between blocks. Default: one block per transaction.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Run a local chain (anvil) on 127.0.0.1 until Ctrl-C. It is for trying things out and proves nothing to anybody."""
-    from noiseledger.chain import Key, node  # noqa: PLC0415 - takes a second, which other commands need not wait
+    """Run a local test chain (anvil) on 127.0.0.1 until Ctrl-C. It proves nothing to anybody."""
+    from noiseledger.chain import Key, node  # noqa: PLC0415 - takes a second
 
     done = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -38,8 +40,10 @@ def chain(
 
 
 def _greet(where: str, accounts: list[str], state: Path | None) -> None:
-    console.print(f"A local chain for trying things out is at {where}. Stop it with Ctrl-C.")
-    kept = f"Its state is kept in {state}." if state else "Its state is gone when it stops; --state FILE keeps it."
-    console.print(f"{kept} Its keys are public and its money is play money: never use either elsewhere.")
+    console.print(f"Local test chain at {where}. Press Ctrl-C to stop it.")
+    kept = (
+        f"Its state is saved to {state}." if state else "Its state is lost when it stops, unless you pass --state FILE."
+    )
+    console.print(f"{kept} Its keys are public and its coins are worthless: never use the keys on another chain.")
     for address in accounts:
         console.print(f"  account {address}")

@@ -1,4 +1,4 @@
-"""``noiseledger check CATALOGUE``: everything that is wrong with it, or what it promises and affords."""
+"""``noiseledger check CATALOGUE``: every problem in it, or what its budget pays for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check(
     catalogue: CatalogueArgument,
     json: JsonOption = False,
 ) -> None:
-    """Find every problem of a catalogue, with line and hint; without any, show what it promises and affords."""
+    """Report every problem in a catalogue, with its line and a hint. If there is none, show what the budget pays for."""
     read = read_catalogue(catalogue)
     rows_of_data, doubts = _check_data(read)
     facts = _describe(read, rows_of_data) | {"doubts": doubts}
@@ -40,13 +40,13 @@ def check(
     print_table(f"{catalogue}: {rows_of_data} rows, no problems", columns, rows)
     console.print(str(read.budget))
     afforded = ", ".join(f"{item['requests']} at epsilon {item['epsilon']:g}" for item in facts["affords"])
-    console.print(f"Without any reuse it affords this many requests (delta 1e-5): {afforded}.")
+    console.print(f"Requests that the budget pays for without reuse (delta 1e-5): {afforded}.")
     for doubt in doubts:
-        console.print(f"Look again: {doubt} This line is for you alone.", markup=False)
+        console.print(f"Please check: {doubt} Keep this line private.", markup=False)
 
 
 def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
-    """Open the data, count its rows, and look for columns that are mostly missing; problems name columns, never values."""
+    """Open the data, count its rows, and find columns that are mostly missing; problems name columns, never values."""
     from noiseledger.chain.contract import MAX_COORDINATES  # noqa: PLC0415 - takes a second
     from noiseledger.custodian.publish import too_many_groups  # noqa: PLC0415 - likewise
 
@@ -66,13 +66,13 @@ def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
 
 
 def _doubts(source: Source) -> Iterator[str]:
-    """Say which columns are mostly missing as they are declared: for the custodian alone, and no reason to refuse."""
+    """Yield a warning for each column that is mostly missing as declared: for the custodian alone, and not an error."""
     for name, kind in source.kinds.items() if source.rows else ():
         missing = source.totals(Query.count(f"{identifier(name)} IS NULL"))[0]
         if missing > source.rows / 2:
             yield (
-                f"{name}: {missing:,} of {source.rows:,} values are missing when read as {kind}. If that is not so, its kind, "
-                "the decimal mark or the delimiter may be declared wrongly."
+                f"{name}: {missing:,} of {source.rows:,} values are missing when read as {kind}. If the file does contain "
+                "them, the declared kind, decimal mark or delimiter may be wrong."
             )
 
 

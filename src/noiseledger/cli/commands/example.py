@@ -10,7 +10,7 @@ from noiseledger.experiments.worked_example import Step, naive_precision, run_ex
 
 
 def example(json: JsonOption = False) -> None:
-    """Replay the paper's worked example on a made-up dataset."""
+    """Run the paper's worked example on an artificial dataset."""
     steps = run_example()
     total, naive = total_precision(steps), naive_precision(steps)
     queries = [_describe(step) for step in steps]

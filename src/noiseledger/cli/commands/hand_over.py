@@ -15,7 +15,7 @@ NOBODY = "nobody"
 def hand_over(
     address: Annotated[
         str,
-        typer.Argument(help=f"The new custodian's address, or '{NOBODY}' to take an offer back.", metavar="ADDRESS"),
+        typer.Argument(help=f"The new custodian's address, or '{NOBODY}' to withdraw an offer.", metavar="ADDRESS"),
     ],
     ledger: ChainLedgerArgument = None,
     rpc: RpcOption = None,
@@ -23,6 +23,6 @@ def hand_over(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Offer custody to another key. Nothing changes until that key accepts it with accept-custody."""
+    """Offer custody to another key. Nothing changes until that key runs accept-custody."""
     heir = None if address == NOBODY else address
     govern(lambda custodian: custodian.propose_hand_over(heir), ledger, rpc, key, yes=yes, json=json)

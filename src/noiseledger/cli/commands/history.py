@@ -1,4 +1,4 @@
-"""``noiseledger history [LEDGER]``: who asked what, what it cost, and what came out."""
+"""``noiseledger history [LEDGER]``: who asked what, what it cost, and the answers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from noiseledger.ledger.shapes import describe_record
 
 def history(
     ledger: LedgerArgument = None,
-    query: Annotated[str | None, typer.Option(help="Of this query only.", autocompletion=complete_query)] = None,
-    last: Annotated[int | None, typer.Option(help="Only so many, the newest.", min=1)] = None,
+    query: Annotated[
+        str | None, typer.Option(help="Show only requests for this query.", autocompletion=complete_query)
+    ] = None,
+    last: Annotated[int | None, typer.Option(help="Show only this many of the newest requests.", min=1)] = None,
     rpc: RpcOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show who asked what, which case it was, what it cost, what it would have cost without reuse, and what came out."""
+    """Show who asked what, what it cost, what it would have cost without reuse, and the answers."""
     with open_client(ledger, rpc) as client:
         names = {offer.query: offer.name for offer in client.queries()}
         records = client.history(query)[-(last or 0) :]
@@ -41,7 +43,7 @@ def _show(records: Sequence[Record], names: dict[Query, str]) -> None:
     cost = float(sum((record.cost for record in records), Fraction(0)))
     naive = float(sum((record.precision for record in records), Fraction(0)))
     if naive:
-        console.print(f"They cost {cost:.4g}; naively, without reuse, it would have been {naive:.4g}.")
+        console.print(f"Total cost: {cost:.4g}. Without reuse it would have been {naive:.4g}.")
 
 
 def _cells(record: Record, name: str) -> tuple[str, ...]:
@@ -55,4 +57,4 @@ def _cells(record: Record, name: str) -> tuple[str, ...]:
 def _answer(values: tuple[float, ...]) -> str:
     if len(values) == 1:
         return readable(values[0], 5)
-    return f"{len(values)} numbers" if values else "waits"
+    return f"{len(values)} numbers" if values else "not yet"

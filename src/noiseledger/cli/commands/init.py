@@ -1,4 +1,4 @@
-"""``noiseledger init DATA``: look at a data file and draft a catalogue, which the custodian confirms."""
+"""``noiseledger init DATA``: read the beginning of a data file and draft a catalogue, which the custodian completes."""
 
 from __future__ import annotations
 
@@ -61,18 +61,20 @@ _UNKNOWN = '"?"'
 
 def init(
     data: Annotated[Path, typer.Argument(help="The data: a CSV, Parquet, DuckDB or SQLite file.", metavar="DATA")],
-    out: Annotated[Path | None, typer.Option(help="Where to write; default: beside the data, ending in .toml.")] = None,
-    table: Annotated[str | None, typer.Option(help="The table, if the file is a database with several.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The catalogue to write. Default: the name of the data file, ending in .toml.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="The table, if the file is a database with several tables.")] = None,
     header: Annotated[
         bool | None,
-        typer.Option(help="Whether the first line of a text file names the columns; default: by a look at it."),
+        typer.Option(help="Whether the first line of a text file names the columns. Default: guessed from the file."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Look at a data file and draft a catalogue for you to confirm. No value is copied from the data."""
+    """Read the beginning of a data file and draft a catalogue for you to complete. No value is copied from the data."""
     catalogue = out or data.with_suffix(".toml")
     if catalogue.exists():
-        raise InvalidInput(f"{catalogue} exists already and is kept as it is: choose another name with --out.")
+        raise InvalidInput(f"{catalogue} already exists and was not changed: choose another name with --out.")
     found = look(data, table, header=header)
     name = data.name if catalogue.parent == data.parent else str(data.resolve())
     source = _source(name, table, found)
@@ -87,11 +89,13 @@ def init(
         for note in guess.notes:
             left_out = "" if guess.kind else " (left out)"
             console.print(f"Look at {column}{left_out}: {note}.", markup=False, highlight=False)
-    console.print(f"Drafted {catalogue}. Fill in what is marked, then: noiseledger check {catalogue}", markup=False)
+    console.print(
+        f"Drafted {catalogue}. Fill in the marked values, then run: noiseledger check {catalogue}", markup=False
+    )
 
 
 def _source(name: str, table: str | None, found: Look) -> dict[str, Any]:
-    """Return what [source] says; of a text file everything, so that nothing is left to be guessed."""
+    """Return the [source] table; for a text file it is complete, so that nothing is guessed later."""
     source: dict[str, Any] = {"file": name, "format": found.format}
     if table is not None:
         source["table"] = table
@@ -134,7 +138,7 @@ def _columns(columns: Mapping[str, Guess], *, ask: bool) -> Iterator[str]:
 
 
 def _new_name(wanted: str, taken: set[str]) -> str:
-    """Return a name for a query that TOML takes as it is, and no other query has."""
+    """Return a name for a query that needs no quotes in TOML and that no other query has."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "_", wanted)
     name, number = plain, 2
     while name in taken:
@@ -144,7 +148,7 @@ def _new_name(wanted: str, taken: set[str]) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Write a text, a flag or a list of texts: JSON is TOML too, but for one character."""
+    """Return a text, a flag or a list of texts as TOML, which for these is JSON except for one character."""
     return dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -153,14 +157,14 @@ def _in_comment(text: str) -> str:
 
 
 def _ask(column: str) -> tuple[str, str, str]:
-    """Ask for what must not be looked up, and say why."""
+    """Ask for the bounds, which must not be taken from the data, and say why."""
     console.print(
-        f"\n{column}: choose its bounds without looking at the data, whose extremes are somebody's values. To leave "
-        "something for later, press Enter.",
+        f"\n{column}: choose its bounds without looking at the data, whose extremes are somebody's values. Press Enter to "
+        "fill in a value later.",
         markup=False,
     )
     lower, upper = _prompt("lower"), _prompt("upper")
-    return lower, upper, _prompt("a missing value counts as (within the bounds)")
+    return lower, upper, _prompt("value that replaces a missing one (within the bounds)")
 
 
 def _prompt(what: str) -> str:

@@ -22,9 +22,11 @@ network = typer.Typer(
     no_args_is_help=True,
 )
 
-DirOption: TypeAlias = Annotated[Path, typer.Option("--dir", help="The network's folder: its chain, keys and logs.")]
+DirOption: TypeAlias = Annotated[
+    Path, typer.Option("--dir", help="The network's folder, with its chain, keys and logs.")
+]
 DEFAULT_DIR = Path("noiseledger-network")
-#: More would fill the shortest blocks with their own messages, on one machine.
+#: With more validators on one machine, their own messages would take up the shortest block times.
 _MOST_VALIDATORS = 25
 _LAST_FIRST_PORT = 2**16 - 1 - 3 * _MOST_VALIDATORS
 
@@ -32,31 +34,37 @@ _LAST_FIRST_PORT = 2**16 - 1 - 3 * _MOST_VALIDATORS
 @network.command()
 def up(
     validators: Annotated[
-        int | None, typer.Option(min=1, max=_MOST_VALIDATORS, help="How many; default: 3, which go on without one.")
+        int | None,
+        typer.Option(
+            min=1, max=_MOST_VALIDATORS, help="Number of validators. Default: 3, which keep working if one fails."
+        ),
     ] = None,
     directory: DirOption = DEFAULT_DIR,
     block_seconds: Annotated[
         int | None,
-        typer.Option(min=0, help="Time between blocks; default: 2. With 0, blocks only when there are transactions."),
+        typer.Option(min=0, help="Seconds between blocks. Default: 2. With 0, blocks are made only for transactions."),
     ] = None,
     chain_id: Annotated[
-        int | None, typer.Option(min=1, max=2**52, help="Default: 1907251309, which no public chain has that we know.")
+        int | None,
+        typer.Option(min=1, max=2**52, help="The chain's id. Default: 1907251309, which no known public chain uses."),
     ] = None,
     port: Annotated[
         int | None,
         typer.Option(
-            min=0, max=_LAST_FIRST_PORT, help="The first of three ports for each; default: 8645. 0 takes free ones."
+            min=0,
+            max=_LAST_FIRST_PORT,
+            help="The first port; each validator takes three. Default: 8645. 0 chooses free ports.",
         ),
     ] = None,
     fund: Annotated[
-        list[str] | None, typer.Option(metavar="ADDRESS", help="Give this account play money; may be repeated.")
+        list[str] | None, typer.Option(metavar="ADDRESS", help="Give this account coins. Repeatable.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Start the network, or what of it does not run; make it if there is none. It goes on when this command is done.
+    """Start every validator that is not running, in the background. Creates the network if there is none.
 
-    The first time, go-ethereum is built from its official source, which needs Go and some minutes. Validators' keys seal
-    blocks and sign nothing else. Return when all validators are connected and take turns.
+    The first time, go-ethereum is built from its official source, which needs Go and takes some minutes. Validators' keys
+    only seal blocks. The command returns when all validators are connected and take turns.
     """
     from noiseledger.network.layout import Wishes  # noqa: PLC0415 - takes a second
     from noiseledger.network.network import Network  # noqa: PLC0415 - takes a second
@@ -71,7 +79,7 @@ def up(
     pace = f"a block every {layout.block_seconds} s" if layout.block_seconds else "blocks when there are transactions"
     console.print(f"{len(layout.members)} validators are up (chain {layout.chain_id}, {pace}). Use any or all of:")
     console.print(f"  --rpc {layout.urls}", soft_wrap=True)
-    console.print("An account with play money, of this network only; never use its key elsewhere:")
+    console.print("An account with coins of this network only; never use its key elsewhere:")
     console.print(f"  {layout.account}")
     console.print(f'  export NOISELEDGER_KEY="$(cat {layout.account_key})"', soft_wrap=True)
     console.print(f"Stop it with: noiseledger network down --dir {directory}", soft_wrap=True)
@@ -80,11 +88,11 @@ def up(
 @network.command()
 def down(
     directory: DirOption = DEFAULT_DIR,
-    remove: Annotated[bool, typer.Option("--remove", help="Delete the folder too: chain, keys, everything.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Also delete the folder, with its chain and keys.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking for confirmation.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Stop all validators cleanly. The chain stays, and `up` goes on with it."""
+    """Stop all validators cleanly. The chain is kept, and `up` continues it."""
     running = _open(directory)
     if remove and not yes:
         _ask_to_remove(running.layout.folder)
@@ -94,12 +102,12 @@ def down(
     if json:
         print_json(_facts(running) | {"removed": remove})
         return
-    console.print("The network is stopped" + (" and gone." if remove else f"; its chain is in {directory}."))
+    console.print("The network is stopped" + (" and deleted." if remove else f"; its chain is in {directory}."))
 
 
 @network.command()
 def status(directory: DirOption = DEFAULT_DIR, json: JsonOption = False) -> None:
-    """Show every validator: whether it runs, its block and peers, its share of the last blocks, its processor time."""
+    """Show for each validator whether it runs, its block and peers, its share of the last blocks, and its processor time."""
     found = _open(directory)
     standing = found.standing()
     if json:
@@ -113,11 +121,11 @@ def status(directory: DirOption = DEFAULT_DIR, json: JsonOption = False) -> None
 
 @network.command()
 def idle(
-    seconds: Annotated[float, typer.Option(min=1, help="How long to measure.", callback=finite)] = 60.0,
+    seconds: Annotated[float, typer.Option(min=1, help="How many seconds to measure.", callback=finite)] = 60.0,
     directory: DirOption = DEFAULT_DIR,
     json: JsonOption = False,
 ) -> None:
-    """Measure what the network costs while nobody asks for anything: processor seconds per minute."""
+    """Measure how much processor time the network uses while idle, in seconds per minute."""
     found = _open(directory)
     measured = found.measure(seconds)
     if json:
@@ -156,7 +164,9 @@ def _row(of: Standing) -> tuple[object, ...]:
 
 def _ask_to_remove(folder: Path) -> None:
     if not sys.stdin.isatty():
-        raise InvalidInput(f"This deletes {folder}, and here is no terminal to ask at: add --yes. Nothing was changed.")
+        raise InvalidInput(
+            f"This deletes {folder}, and there is no terminal to confirm at: pass --yes. Nothing was changed."
+        )
     if not typer.confirm(f"Delete {folder}, with its chain and keys?", err=True):
         notes.print("Nothing was changed.")
         raise typer.Exit(DECLINED)

@@ -1,4 +1,4 @@
-"""``noiseledger pause [LEDGER]``: stop selling."""
+"""``noiseledger pause [LEDGER]``: stop selling answers."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def pause(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Stop selling. What was bought is still answered, and what is known stays free."""
+    """Stop selling answers. Earlier purchases are still answered, and free answers stay free."""
     govern(lambda custodian: custodian.propose_pause(), ledger, rpc, key, yes=yes, json=json)

@@ -1,4 +1,4 @@
-"""``noiseledger privacy``: what a promise (epsilon, delta) is worth, and what a precision promises."""
+"""``noiseledger privacy``: convert between (epsilon, delta) and precision."""
 
 from __future__ import annotations
 
@@ -20,12 +20,17 @@ from noiseledger.core.privacy import (
 )
 from noiseledger.errors import InvalidInput
 
-# Numbers arrive as text, so that 1e-4 is exactly one in ten thousand.
-_Text = Annotated[str | None, typer.Option(metavar="NUMBER")]
 
-
-def privacy(epsilon: _Text = None, delta: _Text = None, precision: _Text = None, json: JsonOption = False) -> None:
-    """Convert between (epsilon, delta) and precision: give any two of the three."""
+# Numbers are read as text, so that 1e-4 is exactly one in ten thousand.
+def privacy(
+    epsilon: Annotated[str | None, typer.Option(help="The bound on the privacy loss.", metavar="NUMBER")] = None,
+    delta: Annotated[str | None, typer.Option(help="The probability that the bound fails.", metavar="NUMBER")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="Squared sensitivity divided by the variance of the noise.", metavar="NUMBER")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Convert between (epsilon, delta) and precision: pass any two of the three."""
     match (epsilon, delta, precision):
         case (str(), str(), None):
             p = precision_for(epsilon, delta)
@@ -34,7 +39,7 @@ def privacy(epsilon: _Text = None, delta: _Text = None, precision: _Text = None,
         case (str(), None, str()):
             p, delta = exact(precision, "precision"), str(delta_for(precision, epsilon))
         case _:
-            raise InvalidInput("Give two of --epsilon, --delta and --precision, such as --epsilon 8 --delta 1e-4.")
+            raise InvalidInput("Pass two of --epsilon, --delta and --precision, such as --epsilon 8 --delta 1e-4.")
     facts = describe(epsilon, delta, p)
     if json:
         print_json(facts)
@@ -46,7 +51,7 @@ def privacy(epsilon: _Text = None, delta: _Text = None, precision: _Text = None,
 
 
 def describe(epsilon: str, delta: str, precision: Fraction) -> dict[str, Any]:
-    """Return the promise in all its languages, with the paper's formula beside it."""
+    """Return the guarantee in all common definitions, and the paper's formula for comparison."""
     facts: dict[str, Any] = {
         "epsilon": float(exact(epsilon)),
         "delta": float(exact(delta)),
@@ -65,7 +70,7 @@ def describe(epsilon: str, delta: str, precision: Fraction) -> dict[str, Any]:
 _MEANING = {
     "epsilon": "bound on the privacy loss",
     "delta": "probability that the bound fails",
-    "precision": "what releases may add up to (rounded down)",
+    "precision": "the largest sum of the precisions of all answers (rounded down)",
     "mu": "square root of precision, of Gaussian differential privacy",
     "rho": "half the precision, of zero-concentrated differential privacy",
     "classic_precision": "what the paper's formula would allow",

@@ -1,4 +1,4 @@
-"""``noiseledger publish CATALOGUE``: put a catalogue's budget and queries on a chain."""
+"""``noiseledger publish CATALOGUE``: create a ledger with a catalogue's budget and queries on a chain."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def publish(
     rpc: RpcOption = None,
     key: CustodyKeyOption = None,
     worker: Annotated[
-        str | None, typer.Option(help="Address of the key that may reveal; default: the same key.")
+        str | None, typer.Option(help="Address of the key that may reveal answers. Default: the key that publishes.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Publish a ledger. Running it again finds the ledger and registers queries that were added since."""
-    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second, which other commands need not wait
+    """Publish a ledger. Run it again to register queries that were added to the catalogue."""
+    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
     from noiseledger.custodian.publish import publish as publish_ledger  # noqa: PLC0415 - likewise
     from noiseledger.ledger.governance import read_address  # noqa: PLC0415 - likewise
 
     read = read_catalogue(catalogue)
     if worker is not None:
-        read_address(worker, "worker")  # before anybody is asked
+        read_address(worker, "worker")  # before the confirmation
     custody = Custody.of(read)
     data = custody.pin(read)
     with connect(rpc, key) as sender:
@@ -41,8 +41,8 @@ def publish(
         current = contract.worker()
     if worker is not None and current.lower() != worker.lower():
         raise InvalidInput(
-            f"The ledger at {contract.address} was published before, and its worker stays {current}: to change that, "
-            f"noiseledger rotate-worker {worker} {custody.ledger_file}"
+            f"The ledger at {contract.address} is already published, and its worker stays {current}: to change it, "
+            f"run noiseledger rotate-worker {worker} {custody.ledger_file}"
         )
     facts = {
         "address": contract.address,
@@ -55,21 +55,21 @@ def publish(
         return
     console.print(f"The ledger is at {contract.address} on chain {contract.rpc.chain_id}.")
     console.print(
-        f"For analysts: {custody.ledger_file}. Keep everything else in {custody.folder} to yourself, and back it up:"
+        f"Give analysts {custody.ledger_file}. Keep everything else in {custody.folder} private, and back it up:"
     )
-    console.print("without the journal nothing more can be answered.")
+    console.print("without the journal, no further request can be answered.")
     if read.access is Access.INVITATION:
         console.print(
-            f"Nobody can ask yet. Invite: noiseledger allow ADDRESS {custody.ledger_file} --epsilon E --delta D",
+            f"Nobody can ask yet. Invite an analyst: noiseledger allow ADDRESS {custody.ledger_file} --epsilon E --delta D",
             soft_wrap=True,
         )
 
 
 def _agree(catalogue: Catalogue, rows: int, chain_id: int, *, json: bool) -> None:
-    """Show what will be fixed for ever and ask; for a program, refuse what needs a person's word."""
+    """Show what will be permanent, and ask for confirmation; with --json, refuse what a person must confirm."""
     if json:
         if catalogue.access is Access.OPEN:
-            raise InvalidInput(f"The catalogue asks for an open ledger. {OPEN_RISK} If that is meant: pass --yes.")
+            raise InvalidInput(f"The catalogue asks for an open ledger. {OPEN_RISK} If that is intended, pass --yes.")
         return
     _show(catalogue, rows, chain_id)
     typer.confirm("Publish?", abort=True)
@@ -77,7 +77,7 @@ def _agree(catalogue: Catalogue, rows: int, chain_id: int, *, json: bool) -> Non
 
 def _show(catalogue: Catalogue, rows: int, chain_id: int) -> None:
     budget = catalogue.budget
-    console.print(f"This will be fixed for ever on chain {chain_id}:")
+    console.print(f"This will be permanent on chain {chain_id}:")
     console.print(
         f"  epsilon {float(budget.epsilon):g}, delta {float(budget.delta):g}: precision {float(budget.total):.6g}"
     )

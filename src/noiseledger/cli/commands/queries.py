@@ -1,4 +1,4 @@
-"""``noiseledger queries [LEDGER]``: what may be asked, and what is already known."""
+"""``noiseledger queries [LEDGER]``: the queries, and the accuracy at which each is free."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from noiseledger.ledger.shapes import amount, describe_query, groups
 
 
 def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
-    """List what may be asked, and how accurate an answer is free."""
+    """List the queries, and how accurate a free answer to each is."""
     with open_client(ledger, rpc) as client:
         found, admission = standings(client), client.admission()
     if json:

@@ -1,4 +1,4 @@
-"""``noiseledger recover CATALOGUE``: rebuild a journal that is lost from what the chain has."""
+"""``noiseledger recover CATALOGUE``: rebuild a lost journal from the chain."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ def recover(
     head: Annotated[
         str,
         typer.Option(
-            help="Close what is bought up to this block and not known. Never an older block than the old worker's --head."
+            help="Close queries that were bought up to this block and not revealed. Must not be an older block than the "
+            "--head of the old worker."
         ),
     ] = "latest",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: the old worker is stopped for good.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask for confirmation: the old worker has been stopped for good.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Rebuild a lost journal. What it may have answered without the chain knowing is closed, and never answered again."""
-    from noiseledger.chain import Rpc  # noqa: PLC0415 - takes a second, which other commands need not wait
+    """Rebuild a lost journal. Queries that the journal may have answered unknown to the chain are closed for good."""
+    from noiseledger.chain import Rpc  # noqa: PLC0415 - takes a second
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - likewise
     from noiseledger.custodian import Custody  # noqa: PLC0415 - likewise
     from noiseledger.custodian.recover import recover as rebuild  # noqa: PLC0415 - likewise
@@ -43,7 +46,7 @@ def recover(
             _show(recovery, {entry.query.identifier: entry.name for entry in read.entries})
         if not yes:
             typer.confirm(
-                "Is the old worker stopped for good, and shall this become the journal?", abort=True, err=json
+                "Has the old worker been stopped for good, and should this become the journal?", abort=True, err=json
             )
         recovery.carry_out()
     finally:
@@ -51,7 +54,7 @@ def recover(
     if json:
         print_json(_describe(recovery))
     else:
-        console.print(f"Rebuilt: {recovery.custody.journal_file}. Go on with noiseledger work {catalogue}")
+        console.print(f"Rebuilt {recovery.custody.journal_file}. Continue with: noiseledger work {catalogue}")
 
 
 def _show(recovery: Recovery, names: dict[str, str]) -> None:
@@ -61,23 +64,23 @@ def _show(recovery: Recovery, names: dict[str, str]) -> None:
             f"{float(known):.6g}",
             f"closed for good: {float(recovery.closed[query]):.6g} was bought"
             if query in recovery.closed
-            else "goes on",
+            else "continues",
         )
         for query, known in recovery.known.items()
     ]
-    print_table("What the chain and the files left know", ("query", ">known up to", "then"), rows)
+    print_table("What the chain and the remaining files contain", ("query", ">known up to", "then"), rows)
     if recovery.in_no_block:
         console.print(
-            f"{recovery.in_no_block} transaction(s) of the worker's key are in no block yet: wait for them, and fewer "
+            f"{recovery.in_no_block} transaction(s) of the worker's key are not in a block yet: if you wait for them, fewer "
             "queries may be closed."
         )
     console.print(
-        "If the old worker followed another head than finalized, and the chain has been reorganised since, it may have "
-        "answered what nobody can know of now: then do not go on."
+        "If the old worker ran with another --head than finalized, and the chain has been reorganised since, it may have "
+        "given answers that cannot be found any more: in that case, do not continue."
     )
     console.print(
-        "Should the old journal turn up, or an old worker still run with it, never let it answer again: two journals could "
-        "give two answers to one question."
+        "If the old journal is found, or an old worker still uses it, never let it answer again: two journals could give "
+        "two different answers to one request."
     )
 
 

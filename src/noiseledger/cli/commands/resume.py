@@ -1,4 +1,4 @@
-"""``noiseledger resume [LEDGER]``: go on selling."""
+"""``noiseledger resume [LEDGER]``: sell answers again."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def resume(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Go on selling after a pause."""
+    """Sell answers again after a pause."""
     govern(lambda custodian: custodian.propose_resume(), ledger, rpc, key, yes=yes, json=json)

@@ -1,4 +1,4 @@
-"""``noiseledger rotate-worker ADDRESS [LEDGER]``: give the right to reveal to another key."""
+"""``noiseledger rotate-worker ADDRESS [LEDGER]``: let another key reveal answers."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def rotate_worker(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Give the right to reveal to another key. A worker that runs with the old one stops."""
+    """Let another key reveal answers, instead of the current one. A worker that runs with the old key stops."""
     govern(lambda custodian: custodian.propose_rotate_worker(address), ledger, rpc, key, yes=yes, json=json)

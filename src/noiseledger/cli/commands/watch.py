@@ -1,4 +1,4 @@
-"""``noiseledger watch [LEDGER]``: what happens, as it happens, until Ctrl-C."""
+"""``noiseledger watch [LEDGER]``: requests and answers as they arrive, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ SHOWN_VALUES = 6
 def watch(
     ledger: LedgerArgument = None,
     rpc: RpcOption = None,
-    seconds: Annotated[float, typer.Option(help="Time between looks.", min=0.05, callback=finite)] = 1.0,
+    seconds: Annotated[
+        float, typer.Option(help="Seconds between reads of the ledger.", min=0.05, callback=finite)
+    ] = 1.0,
     json: JsonOption = False,
 ) -> None:
-    """Follow a ledger live: requests, answers and the budget, until Ctrl-C."""
+    """Show requests, answers and the budget as they change, until Ctrl-C."""
     try:
         with open_client(ledger, rpc) as client:
             follower = _follower(client, ledger)
@@ -35,12 +37,12 @@ def watch(
             if json:
                 print_json_line({"event": "watching", "budget": describe_budget(budget)})
             else:
-                console.print(f"{budget}\nWatching; stop with Ctrl-C.")
+                console.print(f"{budget}\nWatching the ledger. Press Ctrl-C to stop.")
             while True:
                 _look(follower, as_json=json)
                 time.sleep(seconds)
     except KeyboardInterrupt:
-        # This is how watching ends, so it is no failure.
+        # This is the normal way to stop watching, and not a failure.
         return
 
 
@@ -53,7 +55,7 @@ def _follower(client: Client, ledger: str | None) -> Follower:
 
 
 def _look(follower: Follower, *, as_json: bool) -> None:
-    """Print what is new; what does not answer now is looked at again later."""
+    """Print what is new; if the ledger cannot be read now, say so and try again later."""
     try:
         for happening in follower.look():
             if as_json:
@@ -77,7 +79,7 @@ def _line(happening: dict[str, Any]) -> str:
         case "revealed":
             return f"{block}{name} is {_values(happening['values'])} ± {readable(happening['half_width_95'], 3)}"
         case _:
-            return f"{block}{name} may be asked now: {plain(happening['query'])}"
+            return f"{block}new query {name}: {plain(happening['query'])}"
 
 
 def _values(values: list[float]) -> str:

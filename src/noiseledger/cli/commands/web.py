@@ -1,4 +1,4 @@
-"""``noiseledger web [LEDGER]``: the pages for analysts, public and custodian."""
+"""``noiseledger web [LEDGER]``: the web pages for analysts, the public and the custodian."""
 
 from __future__ import annotations
 
@@ -19,36 +19,48 @@ def web(
     ledger: ChainLedgerArgument = None,
     rpc: RpcOption = None,
     host: Annotated[
-        str, typer.Option(help="Where to listen. Beyond loopback, put a proxy with TLS before it.")
+        str,
+        typer.Option(help="Address to listen on. For access from other machines, run a proxy with TLS in front of it."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Where to listen; 0 takes a free port.", min=0, max=65535)] = DEFAULT_PORT,
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 chooses a free one.", min=0, max=65535)
+    ] = DEFAULT_PORT,
     name: Annotated[
         list[str] | None,
-        typer.Option("--name", help="A host name under which the pages are reached; may be given again."),
+        typer.Option("--name", help="A host name under which the pages are served. Repeatable."),
     ] = None,
     head: Annotated[
-        str, typer.Option(help="Call final what is in this block: finalized, safe, latest, or, say, latest-3.")
+        str,
+        typer.Option(
+            help="Show blocks up to this one as final: finalized, safe, latest, or a distance such as latest-3."
+        ),
     ] = "finalized",
     worker: Annotated[
         str | None,
-        typer.Option("--worker", help="The worker's health, as in http://127.0.0.1:9100/health.", metavar="URL"),
+        typer.Option(
+            "--worker", help="The worker's health report, such as http://127.0.0.1:9100/health.", metavar="URL"
+        ),
     ] = None,
     wallet_rpc: Annotated[
-        str | None, typer.Option(help="The endpoint to tell a wallet that does not know the chain.", metavar="URL")
+        str | None, typer.Option(help="The endpoint for wallets that do not know the chain.", metavar="URL")
     ] = None,
     explorer: Annotated[
-        str | None, typer.Option(help="Where transactions can be looked up, with {} for the hash.", metavar="URL")
+        str | None, typer.Option(help="A block explorer's page for a transaction, with {} for the hash.", metavar="URL")
     ] = None,
-    rate: Annotated[float, typer.Option(help="Requests a second for one visitor.", min=1, callback=finite)] = 20.0,
-    seconds: Annotated[float, typer.Option(help="Time between looks at the chain.", min=0.05, callback=finite)] = 0.5,
+    rate: Annotated[
+        float, typer.Option(help="Maximum requests per second from one visitor.", min=1, callback=finite)
+    ] = 20.0,
+    seconds: Annotated[
+        float, typer.Option(help="Seconds between reads of the chain.", min=0.05, callback=finite)
+    ] = 0.5,
     proxy: Annotated[
-        bool, typer.Option("--proxy", help="Believe a proxy on this machine about who is asking.")
+        bool, typer.Option("--proxy", help="Trust a proxy on this machine to report visitors' addresses.")
     ] = False,
     play: Annotated[
-        bool, typer.Option("--play", help="Offer throw-away accounts, on a local development chain.")
+        bool, typer.Option("--play", help="Offer throw-away accounts; only on a local development chain.")
     ] = False,
 ) -> None:
-    """Serve the web pages. This process reads the chain and needs no key; run it apart from the data."""
+    """Serve the web pages. This process only reads the chain and needs no key; run it on another machine than the data."""
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - takes a second
     from noiseledger.ledger.file import find_on_chain  # noqa: PLC0415 - likewise
     from noiseledger.web.server import serve  # noqa: PLC0415 - likewise
@@ -79,5 +91,5 @@ def web(
 
 
 def _say(url: str) -> None:
-    # At once, also into a pipe: whoever started us waits for it.
+    # Flushed, also into a pipe: the program that started us waits for it.
     print(f"Open {url} in a browser; stop with Ctrl-C.", flush=True)
