@@ -29,7 +29,7 @@ def experiment(
     name: Annotated[
         str,
         typer.Argument(
-            help="cost, error, latency, utility, noise, cpu, peers, ablations, or all of them.", metavar="NAME"
+            help="One of cost, error, latency, utility, noise, cpu, peers, ablations, or all of them.", metavar="NAME"
         ),
     ],
     out: Annotated[Path, typer.Option(help="The folder for figures, data and report.", metavar="DIR")],
