@@ -34,7 +34,9 @@ def test_every_setting_is_documented(setting: Setting) -> None:
 
 
 def test_names_and_variables_are_unique() -> None:
-    assert len({setting.name for setting in SETTINGS}) == len({setting.variable for setting in SETTINGS}) == len(SETTINGS)
+    assert (
+        len({setting.name for setting in SETTINGS}) == len({setting.variable for setting in SETTINGS}) == len(SETTINGS)
+    )
     assert set(FILE_KEYS) == {"ledger", "rpc", "key"}
 
 
@@ -74,5 +76,7 @@ def test_only_the_table_names_variables_and_the_default_endpoint() -> None:
 
 
 def test_nothing_changes_the_environment() -> None:
-    change = re.compile(r"os\.environ\.(pop|update|setdefault|clear)\(|os\.environ\[[^\]]*\] = |del os\.environ|putenv\(")
+    change = re.compile(
+        r"os\.environ\.(pop|update|setdefault|clear)\(|os\.environ\[[^\]]*\] = |del os\.environ|putenv\("
+    )
     assert [file for file in SOURCES if change.search(file.read_text(encoding="utf-8"))] == []

@@ -81,8 +81,7 @@ def addresses(text: str) -> list[str]:
     for url in urls or [text]:
         if not _is_address(url):
             raise ChainUnreachable(
-                f"{url.rpartition('@')[2]!r} is not an address such as {RPC.default} (several are separated by "
-                "commas)."
+                f"{url.rpartition('@')[2]!r} is not an address such as {RPC.default} (several are separated by commas)."
             )
     return urls
 

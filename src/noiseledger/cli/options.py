@@ -24,7 +24,10 @@ def _ledger(text: str) -> typer.models.ArgumentInfo:
 
 
 #: For commands that also work on a ledger without a chain.
-LedgerArgument: TypeAlias = Annotated[str | None, _ledger(f"{LEDGER.help[:-1]}, or the file of a local ledger.")]
+LedgerArgument: TypeAlias = Annotated[
+    str | None,
+    _ledger("The ledger file from the custodian, the ledger's address on the chain, or the file of a local ledger."),
+]
 #: For commands that need a ledger on a chain.
 ChainLedgerArgument: TypeAlias = Annotated[str | None, _ledger(LEDGER.help)]
 CatalogueArgument: TypeAlias = Annotated[Path, typer.Argument(help="The catalogue, a TOML file.", metavar="CATALOGUE")]
@@ -33,13 +36,16 @@ RpcOption: TypeAlias = Annotated[
     str | None,
     typer.Option(_flag(RPC), help=f"{RPC.help} Default: {RPC.default}.", envvar=RPC.variable, metavar="URL"),
 ]
-#: Of the key that pays for an answer, or that governs a ledger.
+_KEY_DEFAULT = f"Default: the file in {KEY_FILE.variable}, the key in {KEY.variable}, or the configuration file."
+#: Of the key that pays for an answer.
 KeyOption: TypeAlias = Annotated[
+    Path | None, typer.Option(_flag(KEY_FILE), help=f"{KEY_FILE.help} {_KEY_DEFAULT}", metavar="KEYSTORE")
+]
+#: Of the key that governs a ledger.
+CustodianKeyOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        _flag(KEY_FILE),
-        help=f"{KEY_FILE.help} Default: the file in {KEY_FILE.variable}, or the key in {KEY.variable}.",
-        metavar="KEYSTORE",
+        _flag(KEY_FILE), help=f"Encrypted keystore file of the custodian's key. {_KEY_DEFAULT}", metavar="KEYSTORE"
     ),
 ]
 #: Of commands that run beside the data: they read neither the configuration file nor the variable for a keystore.

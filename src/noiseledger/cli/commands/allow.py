@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from noiseledger.cli.governing import govern
-from noiseledger.cli.options import ChainLedgerArgument, JsonOption, KeyOption, RpcOption, YesOption
+from noiseledger.cli.options import ChainLedgerArgument, CustodianKeyOption, JsonOption, RpcOption, YesOption
 
 _PANEL = "Allowance (in one of two ways)"
 
@@ -36,7 +36,7 @@ def allow(
         ),
     ] = None,
     rpc: RpcOption = None,
-    key: KeyOption = None,
+    key: CustodianKeyOption = None,
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:

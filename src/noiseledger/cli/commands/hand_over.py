@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from noiseledger.cli.governing import govern
-from noiseledger.cli.options import ChainLedgerArgument, JsonOption, KeyOption, RpcOption, YesOption
+from noiseledger.cli.options import ChainLedgerArgument, CustodianKeyOption, JsonOption, RpcOption, YesOption
 
 NOBODY = "nobody"
 
@@ -19,7 +19,7 @@ def hand_over(
     ],
     ledger: ChainLedgerArgument = None,
     rpc: RpcOption = None,
-    key: KeyOption = None,
+    key: CustodianKeyOption = None,
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:

@@ -18,26 +18,26 @@ from noiseledger.data.look import Guess, Look, look
 from noiseledger.errors import InvalidInput
 
 _HEAD = """\
-# A catalogue for noiseledger: what may be asked of {name}, and how much privacy it may cost in all.
-# `noiseledger check {catalogue}` finds everything that is still wrong.
+# A catalogue for noiseledger: the queries that analysts may ask of {name}, and the total privacy budget.
+# `noiseledger check {catalogue}` reports everything that is still wrong.
 
-# Proposed from a look at the beginning of the file: confirm it. From now on only what stands here counts.
+# Guessed from the beginning of the file: please confirm. From now on only these values are used.
 [source]
 {source}
 
 [privacy]
-epsilon = 1         # the promise: smaller is stricter
-delta = "1e-6"      # the probability that it fails; well below one in the number of people
-neighbours = "replace"  # one record replaced (the number of rows is public), or "add-remove" (it is private)
-access = "invitation"  # only analysts whom you allow; "open": anyone on the chain, who can then spend all of it at once
-# contact = "..."   # how analysts reach you to ask for an allowance; public
+epsilon = 1         # the bound on the privacy loss: smaller is stricter
+delta = "1e-6"      # the probability that the bound fails; choose it far below 1 / number of people
+neighbours = "replace"  # one record replaced (the number of rows is public); or "add-remove" (it is private)
+access = "invitation"  # only analysts whom you allow; or "open": anyone on the chain can spend the whole budget at once
+# contact = "..."   # public: how analysts reach you to ask for an allowance
 
-# Every column that a query looks at is declared here. The kinds are proposed: confirm them too. A value that cannot be read as
-# its column's kind (number, text, flag, date) is missing, for that record alone.
-# A number that is summed needs more. Bounds come from what is known without the data (the questionnaire, the law, the
-# instrument): the true minimum and maximum are somebody's values, and private. A missing value counts as `missing`, which
-# lies within the bounds; it is needed even where you know of no missing ones. Values are rounded to multiples of `grid`.
-# Where no sum is wanted, remove lower, upper, missing, grid and the query.
+# Every column that a query uses is declared here. The kinds are guessed: please confirm them too. A value that cannot be read
+# as its column's kind (number, text, flag, date) counts as missing, in that record only.
+# A number that is summed needs bounds. Take them from what you know without the data (the questionnaire, the law, the
+# instrument): the true minimum and maximum are the values of some person, and private. `missing` replaces a missing value. It
+# lies within the bounds, and is needed even if you know of no missing value. Values are rounded to multiples of `grid`.
+# If you want no sum of a column, remove lower, upper, missing, grid and the query.
 """
 _NUMBER = """\
 lower = {lower}
@@ -50,7 +50,7 @@ measure = "mean"
 column = {text}
 """
 _TEXT = """
-# To count by it, write its groups from what is known, not from the data:
+# To count by this column, write its groups from what you know, not from the data:
 # [queries.{query}]
 # measure = "count"
 # by = {text}

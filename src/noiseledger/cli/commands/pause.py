@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from noiseledger.cli.governing import govern
-from noiseledger.cli.options import ChainLedgerArgument, JsonOption, KeyOption, RpcOption, YesOption
+from noiseledger.cli.options import ChainLedgerArgument, CustodianKeyOption, JsonOption, RpcOption, YesOption
 
 
 def pause(
     ledger: ChainLedgerArgument = None,
     rpc: RpcOption = None,
-    key: KeyOption = None,
+    key: CustodianKeyOption = None,
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:

@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from noiseledger.cli.governing import govern
-from noiseledger.cli.options import ChainLedgerArgument, JsonOption, KeyOption, RpcOption, YesOption
+from noiseledger.cli.options import ChainLedgerArgument, CustodianKeyOption, JsonOption, RpcOption, YesOption
 
 
 def rotate_worker(
     address: Annotated[str, typer.Argument(help="The address of the new worker's key.", metavar="ADDRESS")],
     ledger: ChainLedgerArgument = None,
     rpc: RpcOption = None,
-    key: KeyOption = None,
+    key: CustodianKeyOption = None,
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
