@@ -19,10 +19,10 @@ from noiseledger.core.privacy import epsilon_for, precision_for
 from noiseledger.core.query import Query
 from noiseledger.experiments.stage import Stage, census_stage
 
-OUTSIDE = (
-    "CHECKED and in order: every price, balance and rule on the chain (2 requests, 2 reveals); NOT CHECKED: whether any answer "
-    "is true and its noise is real, which needs the custodian's data and secret (noiseledger audit --catalogue); whether the "
-    "endpoint shows the chain as it is, which needs a node of your own."
+CHAIN_ONLY = (
+    "CHECKED, no problem found: every price, balance and rule on the chain (2 requests, 2 reveals); NOT CHECKED: whether any "
+    "answer is true and its noise genuine (requires the custodian's data and secret: noiseledger audit --catalogue); whether "
+    "the endpoint shows the real chain (requires your own node)."
 )
 
 
@@ -42,24 +42,24 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return Runner(monkeypatch, capsys)
 
 
-def test_an_honest_ledger_in_one_line_then_a_table(run: Run, stage: Stage) -> None:
+def test_an_honest_ledger_gets_a_verdict_and_a_table(run: Run, stage: Stage) -> None:
     done = run("audit", stage.ledger_file)
     assert done.code == 0
     first, *rest = done.out.splitlines()
-    assert first == OUTSIDE
+    assert first == CHAIN_ONLY
     assert any("sensitivity" in line for line in rest)
     again = run("audit", stage.ledger_file, "--json").json["ledgers"][0]
     assert again["well"]
     assert again["findings"] == []
-    assert again["verdict"] == OUTSIDE
+    assert again["verdict"] == CHAIN_ONLY
     assert again["checked"] == ["every price, balance and rule on the chain (2 requests, 2 reveals)"]
     assert again["not_checked"] == [
-        "whether any answer is true and its noise is real",
-        "whether the endpoint shows the chain as it is",
+        "whether any answer is true and its noise genuine",
+        "whether the endpoint shows the real chain",
     ]
     assert again["needed"] == [
-        "the custodian's data and secret (noiseledger audit --catalogue)",
-        "a node of your own",
+        "the custodian's data and secret: noiseledger audit --catalogue",
+        "your own node",
     ]
     assert {rule["rule"] for rule in again["rules"]} >= {"bytecode", "price", "state"}
     assert run("audit", stage.ledger_file, "--from-genesis", "--json").json["ledgers"][0]["first_block"] == 0
@@ -69,7 +69,7 @@ def test_an_honest_ledger_in_one_line_then_a_table(run: Run, stage: Stage) -> No
 
 @pytest.fixture
 def hidden_query(stage: Stage) -> Iterator[str]:
-    """A query that the ledger has and its file does not name; return the transaction that added it."""
+    """Register a query that the ledger file does not name; return the transaction."""
     with Rpc(stage.url) as rpc:
         before = rpc.call("evm_snapshot")
         address = json.loads(stage.ledger_file.read_text())["address"]
@@ -81,11 +81,13 @@ def hidden_query(stage: Stage) -> Iterator[str]:
         rpc.call("evm_revert", before)
 
 
-def test_what_is_wrong_is_named_with_its_transaction(run: Run, stage: Stage, hidden_query: str, tmp_path: Path) -> None:
+def test_a_problem_is_reported_with_its_transaction(run: Run, stage: Stage, hidden_query: str, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     done = run("audit", stage.ledger_file, "--html", page)
     assert done.code == 1
-    assert done.out.startswith("NOT WELL: 1 thing is wrong. First: catalogue: The ledger has a query")
+    assert done.out.startswith(
+        "1 PROBLEM FOUND. First problem: catalogue: The ledger file does not name a registered query"
+    )
     assert "NOT CHECKED: whether any answer is true" in done.out.splitlines()[0]
     assert hidden_query in done.out
     assert hidden_query in page.read_text()
@@ -94,7 +96,7 @@ def test_what_is_wrong_is_named_with_its_transaction(run: Run, stage: Stage, hid
     assert found.json["ledgers"][0]["findings"][0]["transaction"] == hidden_query
 
 
-def test_the_report_is_a_page_that_needs_nothing_else(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_the_html_report_is_self_contained(run: Run, stage: Stage, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert run("audit", stage.ledger_file, "--html", page).code == 0
     asked: list[str] = []
@@ -107,8 +109,8 @@ def test_the_report_is_a_page_that_needs_nothing_else(run: Run, stage: Stage, tm
     Reader().feed(page.read_text())
     assert asked == []
     shown = unescape(page.read_text())
-    assert OUTSIDE in shown
-    assert "<td>whether any answer is true and its noise is real</td><td>the custodian's data and secret" in shown
+    assert CHAIN_ONLY in shown
+    assert "<td>whether any answer is true and its noise genuine</td><td>the custodian's data and secret" in shown
     assert run("audit", stage.ledger_file, "--html", tmp_path / "no" / "folder.html", "--json").error == "InvalidInput"
 
 
@@ -123,25 +125,25 @@ def test_two_ledgers_compose(run: Run, stage: Stage, tmp_path: Path, monkeypatch
     assert together["epsilon"] == epsilon_for(2 * precision_for(8, "1e-4"), "1e-4")
     assert together["spent"] == done.json["ledgers"][0]["spent"]
     shown = run("audit", stage.ledger_file, other, "--html", tmp_path / "two.html")
-    assert f"epsilon {together['epsilon']:.4g} at delta 0.0001 is promised together" in shown.out
+    assert f"epsilon {together['epsilon']:.4g} at delta 0.0001 together" in shown.out
     assert f"{together['epsilon']:.4g}" in (tmp_path / "two.html").read_text()
     assert run("audit", stage.ledger_file, stage.ledger_file, "--json").error == "InvalidInput"
 
 
-def test_with_the_custodians_help_the_noise_is_tested_too(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_with_the_custodians_data_the_noise_is_tested_too(run: Run, stage: Stage, tmp_path: Path) -> None:
     catalogue = stage.folder / "acs12.toml"
     found = run("audit", stage.ledger_file, "--catalogue", catalogue, "--json")
     assert found.code == 0
     report = found.json["ledgers"][0]
     assert {"commitment", "noise"} <= {rule["rule"] for rule in report["rules"]}
     assert report["p_values"]
-    assert "published numbers, by 14 tests which gross cheating fails" in report["verdict"]
+    assert "published numbers, with 14 tests that detect gross cheating" in report["verdict"]
     assert len(report["not_checked"]) == len(report["needed"]) == 4
-    shown = run("audit", stage.ledger_file, "--catalogue", catalogue, "--html", tmp_path / "inside.html")
-    assert "p at most" in shown.out
+    shown = run("audit", stage.ledger_file, "--catalogue", catalogue, "--html", tmp_path / "with_data.html")
+    assert "p-value at most" in shown.out
     secret = (stage.folder / "acs12.custody" / "secret").read_text().strip()
     over_60 = sum(int(age) > 60 for age in _ages(stage))
-    for text in (found.out, shown.out, (tmp_path / "inside.html").read_text()):
+    for text in (found.out, shown.out, (tmp_path / "with_data.html").read_text()):
         assert secret not in text
         assert str(over_60 / 2000) not in text
     other = tmp_path / "other.csv"
@@ -164,11 +166,11 @@ def _ages(stage: Stage) -> list[str]:
     "options",
     [("--block", "yesterday"), ("--secret", "s"), ("--data", "d"), ("--html", "/no/folder/at/all.html")],
 )
-def test_bad_options_are_one_sentence(run: Run, stage: Stage, options: tuple[str, ...]) -> None:
+def test_bad_options_are_refused_in_a_sentence(run: Run, stage: Stage, options: tuple[str, ...]) -> None:
     assert run("audit", stage.ledger_file, *options, "--json").error == "InvalidInput"
 
 
-def test_bad_ledgers_are_one_sentence(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_bad_ledgers_are_refused_in_a_sentence(run: Run, stage: Stage, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     wrong.write_text("[]")
     assert run("audit", wrong, "--json").error == "InvalidInput"
@@ -186,7 +188,7 @@ def test_a_person_finds_their_record(run: Run, stage: Stage, tmp_path: Path) -> 
     assert stat.S_IMODE(proof.stat().st_mode) == 0o600
     done = run("included", proof, stage.ledger_file)
     assert done.code == 0
-    assert "one of those that the ledger was published for" in done.out
+    assert "INCLUDED: this record is part of the data" in done.out
     assert set(json.loads(proof.read_text())) == {"form", "record", "salt", "place", "siblings", "journal"}
     header, *rows = (stage.folder / "acs12.csv").read_text().splitlines()
     mine = dict(zip(header.split(","), rows[16].split(","), strict=True))
@@ -221,11 +223,11 @@ def test_equal_records_have_proofs_of_their_own(run: Run, stage: Stage, tmp_path
 
 
 @pytest.mark.parametrize("row", ["0", "2001", "x", "[1]", '{"age": 61}', "-1"])
-def test_rows_that_are_none(run: Run, stage: Stage, row: str) -> None:
+def test_invalid_rows_are_refused(run: Run, stage: Stage, row: str) -> None:
     assert run("prove", "--json", "--", row, stage.folder / "acs12.toml").error in ("DataMismatch", "InvalidInput")
 
 
-def test_proofs_that_are_none(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_invalid_proofs_are_refused(run: Run, stage: Stage, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     for content in ("", "[]", "{}", '{"record": "x"}'):
         wrong.write_text(content)

@@ -139,8 +139,8 @@ def test_an_audit_of_a_block_behind_the_newest(
     buy(published, OVER_60, "0.5")
     file = Custody.of(catalogue).ledger_file
     now, before = (audit(file, rpc=turns.url, block=block) for block in ("latest", "latest-1"))
-    assert now.is_well
-    assert before.is_well
+    assert now.passed
+    assert before.passed
     assert (now.spent, before.spent, now.block - before.block) == (HALF, 0, 1)
     with pytest.raises(ChainUnreachable, match="use latest-3 instead"):
         audit(file, rpc=turns.url, block="finalized")

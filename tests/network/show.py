@@ -55,7 +55,7 @@ class Show:
         secrets = [file.read_text().strip().encode() for file in (custody.secret_file, custody.identity_file)]
         promise.check_silence([question for each in self.wires for question in each.questions], secrets)
         report = audit(self.stage.ledger_file, rpc=self.network.layout.urls)
-        assert report.is_well, report.verdict
+        assert report.passed, report.verdict
 
 
 @contextmanager

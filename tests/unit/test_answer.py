@@ -28,6 +28,20 @@ def test_an_answer_shows_value_error_bar_case_cost_and_what_is_left() -> None:
     assert "free" in str(answer(Query.count("age > 60"), 123, case=Case.KNOWN))
 
 
+def test_an_answer_explains_itself_in_words() -> None:
+    assert answer(Query.count("age > 60"), 123).explain() == (
+        "The answer to 'count of rows where age > 60' is 1,230.00. With confidence 0.95, the exact answer on the clamped data "
+        "lies within 39.2 of it. This error bar is the noise added for privacy, of standard deviation 20.0; it does not "
+        "include sampling error. An earlier answer was made more accurate by one fresh look at the data (case 2B). It cost "
+        "0.125 of the privacy budget; 2.391 of 3.391 is left."
+    )
+    two = answer(Query.counts_by("g", ["a", "b"]), 1, 2, case=Case.KNOWN).explain("0.5")
+    assert "is 2 numbers. With confidence 0.5, " in two
+    assert "of each of them" in two
+    assert "It cost no privacy" in two
+    assert all(answer(Query.count("a = 1"), 3, case=case).explain() for case in Case)
+
+
 def test_vectors_show_their_labels_and_long_ones_are_cut() -> None:
     assert "  a: 10.0000 ± 39.2\n  b: 20.0000 ± 39.2\n" in str(answer(Query.counts_by("g", ["a", "b"]), 1, 2))
     long = str(answer(Query.counts_by("g", range(1000)), *range(1000)))

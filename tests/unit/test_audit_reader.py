@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from noiseledger.audit.chain import Head, Moved, Reader
+from noiseledger.audit.chain import BlockReference, ChainReorganised, Reader
 from noiseledger.chain import Rpc
 
-HEAD = Head(7, "0xaa")
+HEAD = BlockReference(7, "0xaa")
 
 
 class Node:
@@ -25,7 +25,7 @@ class Node:
 
 @pytest.mark.parametrize(("before", "after"), [("0xbb", "0xaa"), ("0xaa", "0xbb"), ("0xbb", "0xbb")])
 def test_a_node_with_another_block_is_noticed(before: str, after: str) -> None:
-    with pytest.raises(Moved):
+    with pytest.raises(ChainReorganised):
         Reader(cast(Rpc, Node(before, after)), "0x00").read(HEAD, "0x")
 
 

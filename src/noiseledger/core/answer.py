@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from noiseledger.core import accuracy
 from noiseledger.core.budget import Budget
-from noiseledger.core.numbers import Number, readable
+from noiseledger.core.numbers import Number, exact, readable
 from noiseledger.core.path import Case, Reveal, natural_values
 from noiseledger.core.query import Query
 
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 #: Longer vectors are cut when they show themselves; the values are all there.
 SHOWN_COORDINATES = 12
+_HOW = {
+    Case.NEW: "Nobody had asked this query before, so it was answered from the data (case 1).",
+    Case.KNOWN: "This answer was public already (case 2A).",
+    Case.EXTEND: "An earlier answer was made more accurate by one fresh look at the data (case 2B).",
+    Case.BRIDGE: "It was computed from more accurate answers that are public already, without the data (case 2C).",
+}
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,28 @@ class Answer:
         import pandas as pd  # noqa: PLC0415 - takes a second, and few need it
 
         return pd.DataFrame(self.rows(confidence))
+
+    def explain(self, confidence: Number = 0.95) -> str:
+        """Say in words what the number means, how it was made and what it cost."""
+        width = readable(self.half_width(confidence), 3)
+        each = "it" if self.query.dimension == 1 else "each of them"
+        share = f"{float(exact(confidence)):.4g}"
+        what = readable(self.value) if self.query.dimension == 1 else f"{self.query.dimension:,} numbers"
+        return " ".join(
+            (
+                f"The answer to '{self.query}' is {what}.",
+                f"With confidence {share}, the exact answer on the clamped data lies within {width} of {each}.",
+                f"This error bar is the noise added for privacy, of standard deviation {readable(self.deviation, 3)}; "
+                "it does not include sampling error.",
+                _HOW[self.case],
+                self._price(),
+            )
+        )
+
+    def _price(self) -> str:
+        left = f"{float(self.budget.remaining):.4g} of {float(self.budget.total):.4g} is left."
+        paid = f"It cost {float(self.cost):.4g} of the privacy budget" if self.cost else "It cost no privacy"
+        return f"{paid}; {left}"
 
     def __str__(self) -> str:
         """Show value, error bar, case, cost, and what is left."""

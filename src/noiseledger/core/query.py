@@ -17,7 +17,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from math import floor
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.filters.filter import Filter, parse_filter
@@ -100,6 +100,15 @@ class Column:
         return floor(clamped * self.grid.denominator / self.grid.numerator + 0.5)
 
 
+class Bounds(TypedDict, total=False):
+    """How a column that is given by its name is clamped; the same as for :meth:`Column.of`."""
+
+    lower: Number
+    upper: Number
+    grid: Number
+    missing: Number | None
+
+
 @dataclass(frozen=True)
 class Query:
     """One question, ready to be priced.
@@ -115,14 +124,20 @@ class Query:
     groups: Groups | None = None
 
     @classmethod
-    def mean(cls, column: Column) -> Query:
-        """Ask for the mean of a column over all records."""
-        return cls(Measure.MEAN, column)
+    def mean(cls, column: Column | str, **bounds: Unpack[Bounds]) -> Query:
+        """Ask for the mean of a column over all records.
+
+        >>> str(Query.mean("income", lower=0, upper=100_000, missing=0))
+        'mean of income'
+        """
+        return cls(Measure.MEAN, _column(column, bounds))
 
     @classmethod
-    def sum(cls, column: Column, where: str | None = None, by: Groups | None = None) -> Query:
+    def sum(
+        cls, column: Column | str, where: str | None = None, by: Groups | None = None, **bounds: Unpack[Bounds]
+    ) -> Query:
         """Ask for the sum of a column, over the records that match, for each group."""
-        return cls(Measure.SUM, column, _filter(where), by)
+        return cls(Measure.SUM, _column(column, bounds), _filter(where), by)
 
     @classmethod
     def count(cls, where: str | None = None, by: Groups | None = None) -> Query:
@@ -242,6 +257,22 @@ class Query:
         text = f"{self.measure} of {what}"
         text += "" if self.groups is None else f" by {self.groups.column}"
         return text if self.where is None else f"{text} where {self.where.canonical}"
+
+
+def _column(column: Column | str, bounds: Bounds) -> Column:
+    if isinstance(column, Column):
+        if bounds:
+            raise InvalidInput(f"The column {column.name} has its bounds already: leave out {', '.join(bounds)}.")
+        return column
+    if not isinstance(column, str):
+        raise InvalidInput(f"A column is a name or a Column, not {type(column).__name__}.")
+    needed = [name for name in ("lower", "upper") if name not in bounds]
+    if needed:
+        raise InvalidInput(
+            f"The column {column} needs bounds that are chosen without looking at the data ({' and '.join(needed)} missing): "
+            f'give them as in Query.mean("{column}", lower=0, upper=100, missing=0), or name a query of the ledger in quotes.'
+        )
+    return Column.of(column, bounds["lower"], bounds["upper"], bounds.get("grid", 1), bounds.get("missing"))
 
 
 def _filter(where: str | None) -> Filter | None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from noiseledger.cli.elsewhere import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.cli.options import JsonOption
 from noiseledger.cli.output import console, print_json, print_table
+from noiseledger.cli.payer import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.core.numbers import readable
 from noiseledger.core.request import Accuracy
 from noiseledger.settings import KEY, LEDGER, RPC

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from noiseledger.cli.elsewhere import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.cli.exits import Interrupted
 from noiseledger.cli.options import JsonOption
 from noiseledger.cli.output import console, notes, print_json, print_table
+from noiseledger.cli.payer import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput
 
