@@ -137,6 +137,14 @@ def test_no_request_exceeds_the_contracts_maximum(precision: int, is_sold: bool)
     assert (report.broken[Rule.PRICE] == 0) == is_sold
 
 
+def test_as_much_of_an_unknown_role_is_shown_as_fits() -> None:
+    report = Report(ADDRESS, 1)
+    replay = Replay(report)
+    replay.apply(wire.read_log(published(block=0)))
+    replay.apply(wire.Appointed(1, 0, "0x", "x" * 20 + "y" * 30, ADDRESS))
+    assert f"the role {'x' * 20!r}, which" in report.findings[0].sentence
+
+
 def test_analysts_of_free_requests_are_not_remembered() -> None:
     """Free requests need no allowance, so anyone can make any number of them; they must not fill the auditor's memory."""
     report = Report(ADDRESS, 1)

@@ -133,6 +133,13 @@ def test_too_many_pairs_are_compared_unshifted_and_reported_as_incomplete(monkey
     assert CrossCorrelationTest(lists[:1]).is_complete
 
 
+def test_more_pairs_than_can_be_compared_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cross_correlation, "_ALIGNED", 1000)
+    lists = list(np.random.default_rng(7).standard_normal((30, 40)))
+    lists[20] = -lists[4] + 0.1 * lists[20]
+    assert CrossCorrelationTest(lists).p_value() == 1
+
+
 def test_linear_dependence_is_detected_that_no_pair_shows() -> None:
     rng = np.random.default_rng(8)
     lists = list(rng.standard_normal((6, 40)))

@@ -46,8 +46,8 @@ from noiseledger.data.commitment import read_secret
 from noiseledger.data.reading import Reading
 from noiseledger.data.source import Source
 from noiseledger.data.table import Table
+from noiseledger.demo.system import census_system
 from noiseledger.errors import DataMismatch, InvalidInput
-from noiseledger.experiments.stage import census_stage
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +79,11 @@ def everything(report: Report) -> str:
 
 
 def test_an_honest_census_with_the_real_worker_passes() -> None:
-    with census_stage() as stage:
-        with connect(stage.ledger_file, rpc=stage.url, key=ANALYST) as client:
+    with census_system() as system:
+        with connect(system.ledger_file, rpc=system.url, key=ANALYST) as client:
             for step in range(1, 4):
                 client.ask([Ask(offer.query, precision=Fraction(step, 20)) for offer in client.queries()])
-        report = audit_with_data(stage.ledger_file, rpc=stage.url, catalogue=stage.folder / "acs12.toml")
+        report = audit_with_data(system.ledger_file, rpc=system.url, catalogue=system.folder / "acs12.toml")
     assert report.passed, report.verdict
     assert report.checked[Rule.COMMITMENT] == 2
     assert len(report.p_values) == len(NoiseTest)

@@ -11,7 +11,7 @@ from browser.desk import Desk
 from browser.wallet import Wallet
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, node
 from noiseledger.core.privacy import precision_for
-from noiseledger.experiments.stage import Stage
+from noiseledger.demo.system import DemoSystem
 from noiseledger.ledger.file import LedgerFile
 
 CUSTODIAN = Key.from_hex(node.PLAY_KEYS[0])
@@ -21,22 +21,22 @@ DORA = Key.from_hex("0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e87209
 
 
 @pytest.fixture
-def custodian(context: BrowserContext, stage: Stage, site: str) -> Desk:
-    desk = Desk(context, site, Wallet(CUSTODIAN, stage.url).install(context))
+def custodian(context: BrowserContext, system: DemoSystem, site: str) -> Desk:
+    desk = Desk(context, site, Wallet(CUSTODIAN, system.url).install(context))
     desk.open("/custodian")
     return desk
 
 
 @pytest.fixture
-def dora(browser: Browser, stage: Stage, site: str) -> Iterator[Desk]:
+def dora(browser: Browser, system: DemoSystem, site: str) -> Iterator[Desk]:
     context = browser.new_context()
-    yield Desk(context, site, Wallet(DORA, stage.url).install(context))
+    yield Desk(context, site, Wallet(DORA, system.url).install(context))
     context.close()
 
 
 @pytest.fixture
-def contract(rpc: Rpc, stage: Stage) -> PrivacyLedgerContract:
-    return PrivacyLedgerContract(rpc, LedgerFile.read(stage.ledger_file).address)
+def contract(rpc: Rpc, system: DemoSystem) -> PrivacyLedgerContract:
+    return PrivacyLedgerContract(rpc, LedgerFile.read(system.ledger_file).address)
 
 
 def test_a_stranger_is_told_whom_to_ask_and_asks_once_invited(
@@ -55,12 +55,12 @@ def test_a_stranger_is_told_whom_to_ask_and_asks_once_invited(
     page = custodian.page
     expect(page.locator("#role")).to_have_text("Your wallet has the custodian's key.")
     page.get_by_label("Analyst's address").fill(DORA.address)
-    page.get_by_label("ε of all that they buy from now on").fill("2")
+    page.get_by_label("ε of everything they may buy from now on").fill("2")
     page.locator("#show-allow").click()
     expect(page.locator("#change-allow")).to_contain_text(f"{DORA.address} may buy precision")
     expect(page.locator("#change-allow")).to_contain_text("of the budget")
     assert contract.allowance(DORA.address) == 0  # it is only said
-    page.get_by_role("button", name="Sign it with your wallet").click()
+    page.get_by_role("button", name="Sign with your wallet").click()
     expect(page.locator("#live")).to_contain_text(DORA.address)
     assert contract.allowance(DORA.address) == precision_for(2, "1e-4")
     assert not custodian.complaints
@@ -74,11 +74,11 @@ def test_a_stranger_is_told_whom_to_ask_and_asks_once_invited(
 def test_selling_is_stopped_and_goes_on(custodian: Desk, contract: PrivacyLedgerContract) -> None:
     custodian.connect()
     page = custodian.page
-    page.get_by_role("button", name="Stop selling").click()
-    expect(page.get_by_role("button", name="Go on selling")).to_be_visible()
+    page.get_by_role("button", name="Pause sales").click()
+    expect(page.get_by_role("button", name="Resume sales")).to_be_visible()
     assert contract.paused()
-    page.get_by_role("button", name="Go on selling").click()
-    expect(page.get_by_role("button", name="Stop selling")).to_be_visible()
+    page.get_by_role("button", name="Resume sales").click()
+    expect(page.get_by_role("button", name="Pause sales")).to_be_visible()
     assert not contract.paused()
     assert not custodian.complaints
 
@@ -91,7 +91,7 @@ def test_the_wrong_account_is_told_so_and_signs_nothing(dora: Desk, contract: Pr
     page.get_by_label("New worker's address").fill(DORA.address)
     page.locator("#show-rotate-worker").click()
     expect(page.locator("#change-rotate-worker")).to_contain_text(f"only {DORA.address} may reveal answers")
-    page.get_by_role("button", name="Sign it with your wallet").click()
+    page.get_by_role("button", name="Sign with your wallet").click()
     dora.expect_message(f"Only the custodian, {CUSTODIAN.address}, can do this, and not {DORA.address}.")
     assert dora.wallet is not None
     assert "eth_sendTransaction" not in dora.wallet.asked
@@ -104,12 +104,12 @@ def test_what_is_typed_stays_while_the_page_brings_itself_up_to_date(
     custodian.connect()
     page = custodian.page
     page.get_by_label("New custodian's address").fill(ADA.address)
-    page.get_by_role("button", name="Stop selling").click()
-    expect(page.get_by_role("button", name="Go on selling")).to_be_visible()
-    page.get_by_role("button", name="Go on selling").click()
-    expect(page.get_by_role("button", name="Stop selling")).to_be_visible()
+    page.get_by_role("button", name="Pause sales").click()
+    expect(page.get_by_role("button", name="Resume sales")).to_be_visible()
+    page.get_by_role("button", name="Resume sales").click()
+    expect(page.get_by_role("button", name="Pause sales")).to_be_visible()
     expect(page.get_by_label("New custodian's address")).to_have_value(ADA.address)
     page.locator("#show-hand-over").click()
-    page.get_by_role("button", name="Sign it with your wallet").click()
+    page.get_by_role("button", name="Sign with your wallet").click()
     expect(page.locator("#live")).to_contain_text("Custody is offered to")
     assert contract.heir().lower() == ADA.address.lower()

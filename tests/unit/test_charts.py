@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 import noiseledger.web
+from depth import examples
 from noiseledger.errors import InvalidInput
 from noiseledger.web.charts import (
     Bar,
@@ -116,7 +117,7 @@ def test_any_groups_are_drawn(groups: list[tuple[str, float, float]]) -> None:
     parsed(intervals_chart("a", groups))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(curves, st.none() | curves, words)
 def test_any_two_bells_are_drawn(wanted: Curve, known: Curve | None, unit: str) -> None:
     parsed(distribution_chart("a", wanted, known, unit))
@@ -391,7 +392,7 @@ def test_very_different_bells_stay_recognisable(ratio: float) -> None:
     yours = points(root, "chart-spent")
     assert yours[-1][0] - yours[0][0] > 40
     assert "drawn higher than its share" in said(root)
-    assert ("Only the middle of the wider bell" in said(root)) == (ratio > 1)
+    assert ("Only the middle of the wider curve" in said(root)) == (ratio > 1)
 
 
 @pytest.mark.parametrize("deviation", [0.0, -1.0, inf, nan])

@@ -11,8 +11,7 @@ from noiseledger.cli.config import FILE_KEYS, find_ledger, find_rpc
 from noiseledger.settings import KEY, LEDGER, PASSWORD, RPC, SECRETS, SETTINGS, Setting
 
 ROOT = Path(__file__).parents[2]
-#: Experiments also contain programs for environments of their own.
-SOURCES = sorted(file for file in (ROOT / "src" / "noiseledger").rglob("*.py") if "experiments" not in file.parts)
+SOURCES = sorted((ROOT / "src" / "noiseledger").rglob("*.py"))
 
 
 def row_of(setting: Setting) -> list[str]:

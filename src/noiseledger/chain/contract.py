@@ -1,7 +1,7 @@
 """The PrivacyLedger contract: one class, one method per function, exact values in and out.
 
 Every read takes a block, so that several reads can see one state. Every write is simulated first, so that a refusal costs
-nothing and comes back as a typed error.
+nothing and is raised as a typed error.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-from eth_utils.address import to_checksum_address
-
 from noiseledger.chain import abi
+from noiseledger.chain.address import checksummed
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
 from noiseledger.chain.values import CASES, Event, Meter, Request, Reveal, Terms, from_units, to_units
@@ -34,6 +33,21 @@ from noiseledger.errors import (
     UnknownQuery,
 )
 
+__all__ = [
+    "LOG_BLOCKS",
+    "MAX_BATCH",
+    "MAX_COORDINATES",
+    "Anchor",
+    "Block",
+    "PrivacyLedgerContract",
+    "block_parameter",
+    "checksummed",
+    "encode_reveals",
+    "event",
+    "fewer_blocks",
+    "typed",
+]
+
 #: A number, a hash ("0x..." of 32 bytes), or a name such as "latest", "safe" or "finalized".
 Block: TypeAlias = int | str
 
@@ -49,7 +63,7 @@ class Anchor(NamedTuple):
         return isinstance(block, dict) and block["hash"] == self.hash
 
 
-#: How many blocks' logs are asked for at once; public endpoints refuse much more.
+#: The number of blocks whose logs are requested at once; public endpoints refuse much more.
 LOG_BLOCKS = 2000
 MAX_BATCH = 100
 MAX_COORDINATES = 512
@@ -116,7 +130,7 @@ class PrivacyLedgerContract:
         for receipt in again:
             if not receipt.succeeded:
                 raise LedgerRefused(
-                    f"The chain changed its mind, and now refuses the transaction {receipt.transaction}: ask again."
+                    f"After a reorganisation, the chain refuses the transaction {receipt.transaction}: ask again."
                 )
         return again
 
@@ -129,27 +143,27 @@ class PrivacyLedgerContract:
         return self._transact("allow", analyst, to_units(allowance))
 
     def pause(self, paused: bool) -> Receipt:
-        """Stop selling, or go on."""
+        """Pause or resume sales."""
         return self._transact("pause", paused)
 
     def change_worker(self, worker: str) -> Receipt:
-        """Give the right to reveal to another key."""
+        """Replace the worker's key."""
         return self._transact("change_worker", worker)
 
     def offer_custody(self, heir: str) -> Receipt:
-        """Name who may take over."""
+        """Offer custody to an account."""
         return self._transact("offer_custody", heir)
 
     def take_custody(self) -> Receipt:
-        """Take over, if it was offered."""
+        """Accept custody, if it was offered."""
         return self._transact("take_custody")
 
     def terms(self, block: Block = "latest") -> Terms:
-        """Return what is fixed for good."""
+        """Return the fixed terms."""
         return Terms.decode(self._read("terms", block=block))
 
     def price(self, query: str, precision: Fraction, block: Block = "latest") -> tuple[Case, Fraction]:
-        """Return case and cost of a request, whether or not the budget can bear it."""
+        """Return case and cost of a request, even if the budget does not suffice."""
         case, cost = self._read_all("price", bytes.fromhex(query), to_units(precision), block=block)
         return CASES[case], from_units(cost)
 
@@ -172,7 +186,7 @@ class PrivacyLedgerContract:
         return [tuple(values) for (values,) in replies]
 
     def spent(self, block: Block = "latest") -> Fraction:
-        """Return the precision spent in all."""
+        """Return the total precision spent."""
         return from_units(self._read("spent", block=block))
 
     def ceiling(self, query: str, block: Block = "latest") -> Fraction:
@@ -184,7 +198,7 @@ class PrivacyLedgerContract:
         return from_units(self._read("allowance", analyst, block=block))
 
     def paused(self, block: Block = "latest") -> bool:
-        """Say whether the custodian has stopped selling."""
+        """Return whether sales are paused."""
         return bool(self._read("paused", block=block))
 
     def custodian(self, block: Block = "latest") -> str:
@@ -192,7 +206,7 @@ class PrivacyLedgerContract:
         return str(self._read("custodian", block=block))
 
     def heir(self, block: Block = "latest") -> str:
-        """Return who was offered custody, or the zero address."""
+        """Return the account that custody is offered to, or the zero address."""
         return str(self._read("heir", block=block))
 
     def worker(self, block: Block = "latest") -> str:
@@ -213,7 +227,7 @@ class PrivacyLedgerContract:
                 return iter(found)
             if last is not None:
                 raise RpcFailed("eth_getLogs", f"block {last.number} is not part of the chain any more", None)
-        raise ChainUnreachable("The chain changes faster than it can be read; try again.")
+        raise ChainUnreachable("The chain changes faster than it can be read: try again.")
 
     def newest(self) -> Anchor:
         """Return the newest block."""
@@ -250,7 +264,7 @@ class PrivacyLedgerContract:
     def sender(self) -> Sender:
         """Who signs."""
         if self._sender is None:
-            raise NotAllowed("To change a ledger you must sign: connect with a key.")
+            raise NotAllowed("A change of the ledger must be signed: connect with a key.")
         return self._sender
 
     @property
@@ -326,16 +340,8 @@ def _unsigned(function: str) -> NotAllowed:
     return NotAllowed(f"To {function.replace('_', ' ')} you must sign: connect with a key.")
 
 
-def checksummed(address: str) -> str:
-    """Return an address in the form that carries its checksum; refuse what is none."""
-    try:
-        return str(to_checksum_address(address))
-    except ValueError:
-        raise InvalidInput(f"{address!r} is not an address: expected 0x and 40 hexadecimal digits.") from None
-
-
 def encode_reveals(reveals: Sequence[Reveal]) -> tuple[Any, ...]:
-    """Return the four lists that the contract takes."""
+    """Return the four lists that the contract expects."""
     return (
         [bytes.fromhex(reveal.query) for reveal in reveals],
         [to_units(reveal.start) for reveal in reveals],

@@ -60,7 +60,7 @@ def open_client(ledger: str | None, rpc: str | None, key: Key | None = None, **o
 @contextmanager
 def no_ledger_there(place: str) -> Iterator[None]:
     """Say in one sentence that a contract is not a ledger, as a context manager."""
-    from eth_abi.exceptions import DecodingError  # noqa: PLC0415 - takes a second
+    from noiseledger.chain.abi import DecodingError  # noqa: PLC0415 - takes a second
 
     try:
         yield

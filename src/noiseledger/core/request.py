@@ -1,6 +1,7 @@
-"""Turn the way a person thinks of accuracy into a precision.
+"""Convert a requested accuracy to a precision.
 
-Exactly one way is taken: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or ``precision=``.
+A request states its accuracy in exactly one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
+``precision=``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from noiseledger.errors import InvalidInput
 
 
 class Accuracy(TypedDict, total=False):
-    """The keywords that name a precision."""
+    """The keywords that state an accuracy."""
 
     epsilon: Number | None
     delta: Number | None
@@ -28,7 +29,7 @@ class Accuracy(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Request:
-    """A precision in whole units, with the (epsilon, delta) it came from, if it did."""
+    """A precision in whole units, with the (epsilon, delta) that it was converted from, if any."""
 
     precision: Fraction
     epsilon: Fraction | None = None
@@ -36,7 +37,7 @@ class Request:
 
 
 def read_request(sensitivity: Fraction, **accuracy: Number | None) -> Request:
-    """Return the precision that is asked for.
+    """Return the requested precision.
 
     >>> read_request(Fraction(1), sigma=2).precision
     Fraction(1, 4)
@@ -53,11 +54,11 @@ def read_request(sensitivity: Fraction, **accuracy: Number | None) -> Request:
             request = Request(whole_units(positive(given["precision"], "precision")))
         case names:
             raise InvalidInput(
-                f"Name the accuracy in one way: epsilon and delta; within (and confidence); sigma; or precision. "
+                f"State the accuracy in one way: epsilon and delta; within (and confidence); sigma; or precision. "
                 f"Given: {', '.join(names) or 'nothing'}."
             )
     if not 0 < request.precision <= MAX_PRECISION:
         raise InvalidInput(
-            f"This asks for a precision outside 0 to {float(MAX_PRECISION):.3g}; ask for another accuracy."
+            f"The requested accuracy needs a precision outside 0 to {float(MAX_PRECISION):.3g}: request another accuracy."
         )
     return request

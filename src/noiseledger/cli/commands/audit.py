@@ -16,6 +16,7 @@ from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.options import JsonOption, RpcOption
 from noiseledger.cli.output import console, notes, plain, print_json, print_table
 from noiseledger.errors import InvalidInput
+from noiseledger.extras import require
 
 if TYPE_CHECKING:
     from noiseledger.audit import Report
@@ -42,7 +43,8 @@ def audit(
         ),
     ] = "latest",
     catalogue: Annotated[
-        Path | None, typer.Option(help="With the custodian's data: also open the commitment and test the noise.")
+        Path | None,
+        typer.Option(help="The custodian's catalogue: also check its data against the commitment, and test the noise."),
     ] = None,
     secret: Annotated[
         Path | None,
@@ -98,6 +100,7 @@ def _audit(
 
     if catalogue is None:
         return audit_ledger(target, **options)
+    require("custodian", "For an audit with the data,")
     from noiseledger.audit.with_data import audit_with_data  # noqa: PLC0415 - likewise
 
     return audit_with_data(target, catalogue=catalogue, secret=secret, data=data, **options)

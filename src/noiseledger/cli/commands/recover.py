@@ -9,6 +9,7 @@ import typer
 from noiseledger.cli.options import CatalogueArgument, JsonOption, RpcOption
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.data.catalogue import read_catalogue
+from noiseledger.extras import require
 from noiseledger.settings import RPC
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def recover(
     json: JsonOption = False,
 ) -> None:
     """Rebuild a lost journal. Queries that the journal may have answered unknown to the chain are closed for good."""
+    require("custodian", "To rebuild a journal,")
     from noiseledger.chain import Rpc  # noqa: PLC0415 - takes a second
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - likewise
     from noiseledger.custodian import Custody  # noqa: PLC0415 - likewise

@@ -18,6 +18,7 @@ from noiseledger.cli.options import CatalogueArgument, CustodyKeyOption, JsonOpt
 from noiseledger.cli.output import console, print_json
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.errors import InvalidInput
+from noiseledger.extras import require
 from noiseledger.progress import (
     Confirmed,
     EndpointLeftOut,
@@ -64,6 +65,7 @@ def work(
     json: JsonOption = False,
 ) -> None:
     """Answer what analysts buy, until Ctrl-C. Opens only outgoing connections, unless --metrics is given."""
+    require("custodian", "To answer what is bought,")
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - takes a second
     from noiseledger.custodian import Custody, Worker  # noqa: PLC0415 - likewise
     from noiseledger.custodian.health import Health  # noqa: PLC0415 - likewise
