@@ -250,7 +250,7 @@ def test_at_a_terminal_one_is_asked_and_ctrl_c_loses_nothing(
     _, rest = asking.communicate(timeout=60)
     assert asking.returncode == 130
     assert "Spend 1 of the 3.391 that is left?" in said
-    assert "nothing is lost: the same command again gives the answer, for free." in rest
+    assert "nothing is lost: run the same command again to get the answer for free." in rest
     assert "Traceback" not in rest
     os.close(ours)
     os.close(theirs)

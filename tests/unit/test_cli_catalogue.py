@@ -81,7 +81,7 @@ def test_nothing_is_overwritten(data: Path) -> None:
     run("init", str(data))
     again = run("init", str(data))
     assert again.returncode == 2
-    assert "kept as it is" in again.stderr
+    assert "was not changed" in again.stderr
     elsewhere = data.with_name("other.toml")
     drafted = json.loads(run("init", str(data), "--out", str(elsewhere), "--json").stdout)
     assert drafted["catalogue"] == str(elsewhere)

@@ -129,7 +129,7 @@ def main(commands: typer.Typer = app) -> None:
         if DEBUG.is_in_environment:
             raise
         # The text of an unexpected error could contain anything, so only its kind is shown.
-        print_error(UnexpectedError(type(error).__name__), as_json=as_json)
+        print_error(OurMistake(type(error).__name__), as_json=as_json)
         sys.exit(BUG)
 
 
@@ -143,8 +143,8 @@ def _only(commands: typer.Typer, wanted: list[str]) -> typer.Typer:
     return narrow
 
 
-class UnexpectedError(NoiseledgerError):
-    """An unexpected error."""
+class OurMistake(NoiseledgerError):
+    """An unexpected error. Its name is part of the JSON output."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(
