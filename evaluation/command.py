@@ -18,7 +18,8 @@ from evaluation.report import write_report
 from noiseledger import cli
 from noiseledger.chain.heads import read_head
 from noiseledger.cli.exits import Interrupted
-from noiseledger.cli.output import JsonOption, console, notes, print_json, print_table
+from noiseledger.cli.options import JsonOption
+from noiseledger.cli.output import console, notes, print_json, print_table
 from noiseledger.cli.payer import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput

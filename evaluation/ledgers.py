@@ -80,7 +80,7 @@ def ledger_of(context: ExperimentContext, epsilon: str = EPSILON) -> Iterator[Cl
     with context.system(epsilon) as system:
         key = Key.from_hex(system.accounts.analyst)
         # The worker is checked whenever the client polls the chain, so that nobody waits for a worker that has stopped.
-        with connect(system.ledger_file, rpc=system.url, key=key, watch=lambda *_, **__: system.check()) as client:
+        with connect(system.ledger_file, rpc=system.url, key=key, listener=lambda _: system.check()) as client:
             yield client
 
 

@@ -20,7 +20,6 @@ from time import process_time
 from typing import Any, TypeAlias
 
 from evaluation.workload import PaperRequest, paper_requests
-from noiseledger.chain.sender import ignore
 from noiseledger.client import Client, connect
 from noiseledger.core.path import QueryPath, natural_values
 from noiseledger.core.privacy import precision_for
@@ -29,6 +28,7 @@ from noiseledger.custodian import Custody
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.source import Source
 from noiseledger.ledger.local import LocalLedger
+from noiseledger.progress import ignore
 
 #: Makes a request, and returns whether it was paid for.
 AskOne: TypeAlias = Callable[[PaperRequest], bool]
@@ -115,7 +115,7 @@ def _local(plan: dict[str, Any]) -> Iterator[AskOne]:
 @contextmanager
 def _chain(plan: dict[str, Any]) -> Iterator[AskOne]:
     """Ask a ledger on a chain, where a worker answers."""
-    with connect(plan["ledger"], rpc=plan["rpc"], watch=ignore) as client:
+    with connect(plan["ledger"], rpc=plan["rpc"], listener=ignore) as client:
         yield _paying(client)
 
 

@@ -23,10 +23,10 @@ from evaluation.cpu.child import Way
 from evaluation.cpu.meter import cpu_seconds
 from evaluation.people import people
 from noiseledger.chain import node
-from noiseledger.chain.keys import KEY_VARIABLE
 from noiseledger.demo.accounts import ChainAccounts
 from noiseledger.demo.system import DemoSystem
 from noiseledger.errors import NoiseledgerError
+from noiseledger.settings import KEY
 from noiseledger.web.settings import SECRETS
 
 Facts: TypeAlias = dict[str, Any]
@@ -60,7 +60,7 @@ def _on_chain(context: ExperimentContext, key: Mapping[str, Any]) -> Facts:
             parts = {"worker": (system.worker.pid,)} | ({"node": nodes} if nodes else {})
             startup["worker"] = cpu_seconds(parts["worker"])
             plan = {**key, "ledger": str(system.ledger_file), "rpc": accounts.url}
-            with asker(plan, {KEY_VARIABLE: accounts.analyst}) as child:
+            with asker(plan, {KEY.variable: accounts.analyst}) as child:
                 startup["client"] = child.hear()["startup"]
                 start = {name: cpu_seconds(processes) for name, processes in parts.items()}
                 done = child.go()

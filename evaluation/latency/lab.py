@@ -20,12 +20,12 @@ from evaluation.latency.crowd import Crowd
 from evaluation.latency.query_match import GAS_LIMIT, QueryMatch
 from evaluation.workload import QUERIES, paper_requests
 from noiseledger.chain import Key, Rpc, abi, node
-from noiseledger.chain.sender import ignore
 from noiseledger.chain.values import Request
 from noiseledger.client import Ask, Client, connect
 from noiseledger.demo.accounts import ChainAccounts
 from noiseledger.errors import NoiseledgerError
 from noiseledger.ledger.chain import ChainLedger
+from noiseledger.progress import ignore
 
 Facts: TypeAlias = dict[str, Any]
 
@@ -58,7 +58,7 @@ def measure(context: ExperimentContext, key: Mapping[str, Any]) -> list[Facts]:
         with context.system(accounts=accounts) as system:
             analyst = Key.from_hex(accounts.analyst)
             with connect(
-                system.ledger_file, rpc=accounts.url, key=analyst, answer_seconds=PATIENCE_SECONDS, watch=ignore
+                system.ledger_file, rpc=accounts.url, key=analyst, answer_seconds=PATIENCE_SECONDS, listener=ignore
             ) as client:
                 lab = _Lab(client, rpc, analyst)
                 _set_pace(accounts, rpc, key)

@@ -95,7 +95,7 @@ def _chain(epsilon: str, accounts: ChainAccounts | None) -> Iterator[_Ledger]:
     with people(epsilon) as file, demo_system(file) if accounts is None else demo_system_on(file, accounts) as system:
         key = Key.from_hex(system.accounts.analyst)
         # The worker is checked whenever the client polls the chain, so that nobody waits for a worker that has stopped.
-        with connect(system.ledger_file, rpc=system.url, key=key, watch=lambda *_, **__: system.check()) as client:
+        with connect(system.ledger_file, rpc=system.url, key=key, listener=lambda _: system.check()) as client:
 
             def restart() -> Left:
                 system.stop_worker()

@@ -72,7 +72,7 @@ def totals_of(file: Path, run: Run, member: str = "member = TRUE") -> dict[str, 
     checked = run("check", catalogue)
     assert checked.code == 0, checked.err
     assert "4 rows, no problems" in " ".join(checked.out.split())
-    assert "Look again" not in checked.out
+    assert "Please check" not in checked.out
     read = read_catalogue(catalogue)
     with closing(read.open()) as source:
         return {entry.name: source.totals(entry.query)[0] for entry in read.entries}

@@ -100,7 +100,7 @@ def test_a_worker_that_is_down_loses_nothing(rpc: Rpc, url: str, catalogue: Cata
     assert again.code == 4
     assert spent(run) == "1"
     waiting = run("doctor", "--json")
-    assert (waiting.code, "waits for" in waiting.json["checks"][-1]["found"]) == (0, True)
+    assert (waiting.code, "has waited for" in waiting.json["checks"][-1]["found"]) == (0, True)
     with working(url, catalogue):
         assert run("ask", "over_60", "--precision", "1", "--json").json["answers"][0]["cost"] == 0
     assert "everything that was bought is answered" in run("doctor").out
@@ -147,7 +147,7 @@ def test_keys(run: Runner, keystore: Path, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("NOISELEDGER_KEY", "11" * 32)
     poor = run(*request)
     assert (poor.code, poor.error) == (5, "NoFunds")
-    assert "has nothing to pay transactions with" in run("doctor").out.replace("\n", " ")
+    assert "has no coins to pay for transactions" in run("doctor").out.replace("\n", " ")
     assert spent(run) == "0"
     monkeypatch.delenv("NOISELEDGER_KEY")
     monkeypatch.setenv("NOISELEDGER_PASSWORD", "right")
@@ -250,7 +250,7 @@ def test_at_a_terminal_one_is_asked_and_ctrl_c_loses_nothing(
     _, rest = asking.communicate(timeout=60)
     assert asking.returncode == 130
     assert "Spend 1 of the 3.391 that is left?" in said
-    assert "nothing is lost: the same command again gives the answer, for free." in rest
+    assert "nothing is lost: run the same command again to get the answer for free." in rest
     assert "Traceback" not in rest
     os.close(ours)
     os.close(theirs)

@@ -32,6 +32,7 @@ from noiseledger.errors import (
     UnknownQuery,
 )
 from noiseledger.ledger.chain import ChainLedger
+from noiseledger.progress import Mined, ProgressEvent, Revealed, TransactionSent
 
 CATALOGUE = """
 [source]
@@ -165,13 +166,13 @@ def test_a_list_is_one_transaction(client: nl.Client) -> None:
 
 
 def test_whoever_stops_waiting_has_lost_nothing(url: str, catalogue: Catalogue, file: Path) -> None:
-    events: list[str] = []
+    events: list[type[ProgressEvent]] = []
     with nl.connect(
-        file, rpc=url, key=ANALYST, answer_seconds=0.2, watch=lambda event, **_: events.append(event)
+        file, rpc=url, key=ANALYST, answer_seconds=0.2, listener=lambda event: events.append(type(event))
     ) as client:
         with pytest.raises(AnswerPending, match="it is free"):
             client.ask("over_60", precision=1)
-        assert {"sent", "mined", "revealed"} <= set(events)
+        assert {TransactionSent, Mined, Revealed} <= set(events)
         with working(url, catalogue):
             client.ledger._answer_seconds = 20  # type: ignore[attr-defined]
             answer = client.ask("over_60", precision=1)

@@ -31,6 +31,7 @@ from noiseledger.custodian.service import Service
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import ChainUnreachable, InvalidInput
+from noiseledger.progress import ProgressEvent, Waiting
 
 HALF = Fraction(1, 2)
 
@@ -100,22 +101,22 @@ def test_a_worker_waits_for_three_blocks_more(
 def test_a_worker_says_that_there_is_no_final_block(
     turns: Rpc, published: PrivacyLedgerContract, catalogue: Catalogue, data: Pinned
 ) -> None:
-    heard: list[tuple[str, Any]] = []
+    heard: list[ProgressEvent] = []
     contract = PrivacyLedgerContract(turns, published.address, Sender(turns, WORKER))
     with closing(Custody.of(catalogue).journal(data)) as journal:
-        service = Service(journal, [lambda event, **facts: heard.append((event, facts.get("reason")))], Health())
-        worker = Worker(contract, journal, watch=service.tell)
+        service = Service(journal, [heard.append], Health())
+        worker = Worker(contract, journal, listener=service.notify)
         buy(published, OVER_60, "0.5")
         for _ in range(2):
             assert service.step(worker).receipts == []
-        assert [reason for event, reason in heard if event == "waiting"] == [
+        assert [event.reason for event in heard if isinstance(event, Waiting)] == [
             "This chain has no finalized block. If the chain is new, wait; a Proof-of-Authority chain never has "
             "one: use latest-3 instead, which is three blocks behind the newest."
         ]
         assert service.health.report()["last_error"] == "NoHead"
         assert not service.health.is_ok
         assert "last error NoHead" in service.health.line()
-        service.step(Worker(contract, journal, "latest-1", watch=service.tell))
+        service.step(Worker(contract, journal, "latest-1", listener=service.notify))
         assert service.health.is_ok
 
 

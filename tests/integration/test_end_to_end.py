@@ -85,13 +85,13 @@ def test_publishing_shows_what_will_be_fixed_and_asks(folder: Path, url: str, ru
     write_catalogue(folder)
     asked = run("publish", "census.toml")  # nobody is there to say yes
     assert asked.code == 1
-    assert "This will be fixed for ever" in asked.out
+    assert "This will be permanent" in asked.out
     assert "over_60: share of rows where age > 60" in asked.out
     assert "access: by invitation" in asked.out
     assert not (folder / "census.custody" / "ledger.json").exists()
     confirmed = run("publish", "census.toml", "--yes")
     assert "back it up" in confirmed.out
-    assert "Nobody can ask yet. Invite: noiseledger allow ADDRESS" in confirmed.out
+    assert "Nobody can ask yet. Invite an analyst: noiseledger allow ADDRESS" in confirmed.out
 
 
 def test_an_open_ledger_has_to_be_asked_for_and_what_it_risks_is_said(folder: Path, url: str, run: Runner) -> None:

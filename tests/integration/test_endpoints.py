@@ -47,6 +47,7 @@ from noiseledger.data.pinned import Pinned
 from noiseledger.errors import ChainMismatch, ChainUnreachable, RpcFailed
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.mirror import Mirror
+from noiseledger.progress import EndpointLeftOut, EndpointSwitched, ProgressEvent
 
 COMMAND = Path(sys.executable).with_name("noiseledger")
 HALF = Fraction(1, 2)
@@ -75,13 +76,13 @@ class Heard:
     """Remembers what happened to endpoints."""
 
     def __init__(self) -> None:
-        self.events: list[tuple[str, str]] = []
+        self.events: list[tuple[type[ProgressEvent], str]] = []
         self.reasons: list[str] = []
 
-    def __call__(self, event: str, **facts: Any) -> None:
-        if event in ("switched", "left_out"):
-            self.events.append((event, facts["endpoint"]))
-            self.reasons.append(facts["reason"])
+    def __call__(self, event: ProgressEvent) -> None:
+        if isinstance(event, EndpointSwitched | EndpointLeftOut):
+            self.events.append((type(event), event.endpoint))
+            self.reasons.append(event.reason)
 
 
 # Which one is asked.
@@ -89,7 +90,7 @@ class Heard:
 
 def test_one_is_asked_as_long_as_it_answers(three: list[Proxy]) -> None:
     heard = Heard()
-    with Rpc(several(three), watch=heard) as rpc:
+    with Rpc(several(three), listener=heard) as rpc:
         assert rpc.url == several(three)
         for _ in range(5):
             rpc.call("eth_blockNumber")
@@ -101,14 +102,14 @@ def test_one_is_asked_as_long_as_it_answers(three: list[Proxy]) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_next_is_asked_with_the_same_bytes(fault: Fault, two: list[Proxy]) -> None:
     heard = Heard()
-    with Rpc(several(two), watch=heard) as rpc:
+    with Rpc(several(two), listener=heard) as rpc:
         two[0].fault = fault
         assert rpc.batch([("eth_chainId", []), ("net_version", [])]) == ["0x7a69", "31337"]
         assert two[0].questions[-1] == two[1].questions[-1]
         asked = len(two[0].questions)
         rpc.call("eth_blockNumber")
         assert len(two[0].questions) == asked  # it stays with the other
-    assert heard.events == [("switched", two[1].url)]
+    assert heard.events == [(EndpointSwitched, two[1].url)]
     assert two[0].url in heard.reasons[0]
 
 
@@ -163,7 +164,7 @@ def test_when_none_answers_all_are_named(two: list[Proxy]) -> None:
 def test_a_password_is_in_no_message(two: list[Proxy]) -> None:
     addresses = [p.url.replace("http://", "http://me:hunter2@") + "/hunter2?key=hunter2" for p in two]
     heard = Heard()
-    with Rpc(",".join(addresses), attempts=1, watch=heard) as rpc:
+    with Rpc(",".join(addresses), attempts=1, listener=heard) as rpc:
         two[0].stop()
         rpc.call("net_version")
         two[1].stop()
@@ -219,7 +220,7 @@ def test_another_chain_id_is_refused_at_once(two: list[Proxy]) -> None:
 
 def test_one_that_becomes_another_chain_is_left_out_and_said(three: list[Proxy], elsewhere: str) -> None:
     heard, here = Heard(), three[0].node
-    with Rpc(several(three), attempts=2, watch=heard) as rpc:
+    with Rpc(several(three), attempts=2, listener=heard) as rpc:
         three[1].node = elsewhere
         for _ in range(3):
             three[0].stop()
@@ -229,7 +230,7 @@ def test_one_that_becomes_another_chain_is_left_out_and_said(three: list[Proxy],
             rpc.call("net_version")
             three[2].start()
         assert three[1].methods == []
-        assert heard.events.count(("left_out", three[1].url)) == 1
+        assert heard.events.count((EndpointLeftOut, three[1].url)) == 1
         three[0].stop()
         three[2].stop()
         with pytest.raises(ChainUnreachable, match=f"{three[1].url} is a different chain"):
@@ -543,7 +544,7 @@ def test_a_workers_process_goes_on(
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0, err
-    assert "Another endpoint is asked now" in out
+    assert "Switched to the endpoint" in out
     assert "Waiting" not in out
     events = [json.loads(line)["event"] for line in err.splitlines()]
     assert events.count("switched") == 1

@@ -83,7 +83,7 @@ class TestWithoutTheRecord:
             assert "how many requests wait could not be read" in change.says[1]
             done = custodian.carry_out(change)
             assert done.transaction
-            assert "succeeded, but what the contract noted could not be read" in done.notes[0]
+            assert "succeeded, but the contract's event could not be read" in done.notes[0]
             assert contract.paused()
             assert custodian.pause().transaction is None
             rotated = custodian.rotate_worker(ANALYST.address)

@@ -14,6 +14,7 @@ from noiseledger.chain import Key, Rpc, Sender, sender
 from noiseledger.chain.fees import GWEI, Fees
 from noiseledger.chain.sender import create_address
 from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionDisplaced, TransactionPending
+from noiseledger.progress import ProgressEvent, TransactionReplaced
 
 NOWHERE = "0x000000000000000000000000000000000000dEaD"
 
@@ -197,8 +198,8 @@ def test_what_blocks_leave_behind_is_replaced_by_the_same_call(
     rpc: Rpc, hasty: None, by_hand: Callable[[int], None]
 ) -> None:
     ours = Sender(rpc, ANALYST)
-    seen: list[dict[str, Any]] = []
-    ours.watch = lambda event, **facts: seen.append({"event": event, **facts})
+    seen: list[ProgressEvent] = []
+    ours.listener = seen.append
     first = ours.send(NOWHERE, "0xabcdef")
     nonce = int(rpc.call("eth_getTransactionByHash", first)["nonce"], 16)
     before = pool(rpc, ANALYST)[nonce]
@@ -213,9 +214,9 @@ def test_what_blocks_leave_behind_is_replaced_by_the_same_call(
     receipt = waiting.result(timeout=20)
     assert receipt.succeeded
     assert receipt.transaction == after["hash"] != first
-    replaced = [facts for facts in seen if facts["event"] == "replaced"]
+    replaced = [event for event in seen if isinstance(event, TransactionReplaced)]
     assert replaced
-    assert replaced[0]["replaces"] == first
+    assert replaced[0].replaces == first
 
 
 def test_a_transaction_that_waits_while_blocks_are_made_is_replaced(

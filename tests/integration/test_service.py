@@ -3,6 +3,7 @@
 # ruff: noqa: F401, F811 - fixtures are imported by name
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -42,7 +43,7 @@ from integration.test_worker import (
 from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, node
 from noiseledger.custodian import Custody, Worker
 from noiseledger.custodian.health import Health
-from noiseledger.custodian.log import FIELDS, Log
+from noiseledger.custodian.log import LOGGED, Log
 from noiseledger.custodian.metrics import serving
 from noiseledger.custodian.publish import publish
 from noiseledger.custodian.service import Service
@@ -59,6 +60,18 @@ from noiseledger.errors import (
     LedgerNotFound,
     NoiseledgerError,
     NotAllowed,
+)
+from noiseledger.progress import (
+    Confirmed,
+    Listener,
+    Looked,
+    ProgressEvent,
+    Refused,
+    RevealedStretch,
+    Stopped,
+    TransactionReplaced,
+    TransactionSent,
+    Waiting,
 )
 
 Start = Callable[[], Worker]
@@ -85,8 +98,8 @@ class Journal:
         return type("Budget", (), {"remaining": Fraction(3)})
 
 
-def service(*watchers: Callable[..., None]) -> Service:
-    return Service(Journal(), list(watchers), Health())  # type: ignore[arg-type]
+def service(*listeners: Listener) -> Service:
+    return Service(Journal(), list(listeners), Health())  # type: ignore[arg-type]
 
 
 def run(served: Service, *steps: Step | Exception) -> list[Step]:
@@ -103,12 +116,12 @@ def run(served: Service, *steps: Step | Exception) -> list[Step]:
 
 
 def test_what_passes_is_waited_out() -> None:
-    told: list[str] = []
-    served = service(lambda event, **facts: told.append(f"{event} {facts.get('kind')}"))
+    told: list[ProgressEvent] = []
+    served = service(told.append)
     gone, full = ChainUnreachable("No answer."), LedgerFull("No space.")
     assert len(run(service(), gone, full, LedgerError("The disk failed."), Step())) == 4
     run(served, gone, gone, full, Step(), gone)
-    assert told == ["waiting ChainUnreachable", "waiting LedgerFull", "waiting ChainUnreachable"]
+    assert told == [Waiting(type(error).__name__, str(error)) for error in (gone, full, gone)]
     assert served.health.errors == {"ChainUnreachable": 3, "LedgerFull": 1}
     assert not served.health.is_ok
     run(served, Step())
@@ -127,20 +140,20 @@ def test_what_does_not_pass_ends_it(error: NoiseledgerError) -> None:
 
 
 def test_a_refusal_is_news_once() -> None:
-    told: list[str] = []
-    served = service(lambda event, **facts: told.append(event))
+    told: list[ProgressEvent] = []
+    served = service(told.append)
     error = BudgetExceeded(Fraction(2), Fraction(1))
 
     class Refusing(Scripted):
         def step(self) -> Step:
             step = super().step()
             for query, refusal in step.refused.items():
-                served.tell("refused", query=query, kind=type(refusal).__name__, reason=str(refusal))
+                served.notify(Refused(query, type(refusal).__name__, str(refusal)))
             return step
 
     for step in (Step(refused={"aa": error}), Step(refused={"aa": error}), Step(), Step(refused={"aa": error})):
         served.step(Refusing(step))
-    assert told == ["refused", "refused"]
+    assert told == [Refused("aa", "BudgetExceeded", str(error))] * 2
     assert served.health.refusals == 2
     assert served.health.refused == {"aa"}
 
@@ -180,7 +193,7 @@ def test_metrics_and_health_over_http(published: PrivacyLedgerContract, start: S
     worker = start()
     health = Health()
     served = Service(worker._journal, [], health)
-    worker._watch = served.tell
+    worker._notify = served.notify
     with serving(health, 0) as port:
         served.step(worker)
         status, body = get(port, "/metrics")
@@ -211,9 +224,8 @@ def test_metrics_and_health_over_http(published: PrivacyLedgerContract, start: S
 def test_every_event_of_the_log_is_one_line_of_json() -> None:
     stream = io.StringIO()
     log = Log(stream)
-    stretches = [("aa", Fraction(0), Fraction(1, 2))]
-    log.hear("sent", transaction="0x1", nonce=3, stretches=stretches, increments=(12345,))
-    log.hear("looked", view="nothing of this")
+    log.on_event(TransactionSent("0x1", 3, (RevealedStretch("aa", Fraction(0), Fraction(1, 2)),)))
+    log.on_event(Looked(newest=1, head=None, balance=2, waiting=3))  # at every step: too often for a log
     line = json.loads(stream.getvalue())
     assert line.pop("timestamp").endswith("Z")
     assert line == {
@@ -226,9 +238,30 @@ def test_every_event_of_the_log_is_one_line_of_json() -> None:
 
 def test_a_log_on_a_full_disk_costs_lines_only() -> None:
     stream = Path("/dev/full").open("w")  # noqa: SIM115 - it cannot even be closed without an error
-    Log(stream).hear("stopped", reason="told to")
+    Log(stream).on_event(Stopped("told to"))
     with suppress(OSError):
         stream.close()
+
+
+def test_what_an_event_does_not_know_is_not_in_its_line() -> None:
+    stream = io.StringIO()
+    log = Log(stream)
+    log.on_event(Waiting("NoHead", "There is no block."))
+    log.on_event(TransactionReplaced("0x2", "0x1", 3))
+    log.on_event(Confirmed("0x2", 9))
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [set(line) - {"timestamp"} for line in lines] == [
+        {"event", "kind", "reason"},
+        {"event", "transaction", "replaces", "nonce"},
+        {"event", "transaction", "block", "stretches"},
+    ]
+    assert lines[2]["stretches"] == []
+
+
+def test_the_log_names_fields_that_its_events_have() -> None:
+    for event, (_, fields) in LOGGED.items():
+        assert set(fields) <= {field.name for field in dataclasses.fields(event)}
+    assert len({name for name, _ in LOGGED.values()}) == len(LOGGED)
 
 
 # The command itself, as a process.
@@ -402,7 +435,7 @@ def test_recovering_by_the_command(
     unsure = works(command="recover")  # nobody is there to say yes
     out, _ = unsure.communicate(timeout=60)
     assert unsure.returncode == 1
-    assert "goes on" in out
+    assert "continues" in out
     assert "closed for good" in out
     assert not Custody.of(catalogue).journal_file.exists()
     assert not list(Custody.of(catalogue).folder.glob("*.new"))
@@ -417,4 +450,4 @@ def test_recovering_by_the_command(
 
 def test_the_documented_events_are_those_of_the_log() -> None:
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "publish-and-work.md").read_text()
-    assert all(f"`{event}`" in page for event in FIELDS)
+    assert all(f"`{event}`" in page for event, _ in LOGGED.values())

@@ -148,7 +148,7 @@ def test_who_gets_money_must_be_an_address(run: Run, binary: Path, tmp_path: Pat
 def test_nothing_is_removed_without_a_yes(run: Run, binary: Path, tmp_path: Path) -> None:
     folder = tmp_path / "net"
     Layout.open(folder, NetworkOptions(port=0))
-    assert "add --yes" in run("network", "down", "--dir", folder, "--remove").err
+    assert "pass --yes" in run("network", "down", "--dir", folder, "--remove").err
     assert run("network", "down", "--dir", folder, "--remove", typed="n\n").code == 1
     assert (folder / "network.json").exists()
     assert run("network", "down", "--dir", folder, "--remove", typed="y\n").code == 0

@@ -19,6 +19,7 @@ from noiseledger.cli.output import plain
 from noiseledger.cli.progress import Progress
 from noiseledger.core.numbers import readable
 from noiseledger.data.catalogue import read_catalogue
+from noiseledger.progress import Mined, TransactionSent
 
 HOSTILE = "[red]x\x1b[31m\u202e"
 OVER_60 = nl.Query.share("age > 60")
@@ -147,7 +148,7 @@ def test_nothing_is_spent_without_a_yes(run: Runner, ledger: Path, people: Path)
     request = ("ask", OVER_60.identifier[:12], ledger, "--precision", "1", "--data", people)
     refused = run(*request)
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "add --yes. Nothing was spent" in refused.err
+    assert "pass --yes. Nothing was spent" in refused.err
     assert "Left afterwards: precision 2.391 of 3.391, epsilon" in refused.out
     assert run(*request, "--json").error == "InvalidInput"
     declined = run(*request, typed="n\n")
@@ -175,10 +176,10 @@ def test_nothing_is_spent_without_a_yes(run: Runner, ledger: Path, people: Path)
         ((), "one way"),
         (("--sigma", "1", "--also", "nothing_like_it sigma=2"), "no query"),
         (("--sigma", "1", "--also", "x sigm=2"), "did you mean sigma?"),
-        (("--sigma", "1", "--also", "x 2"), "not a request such as"),
+        (("--sigma", "1", "--also", "x 2"), "is not a request: expected"),
         (("--sigma", "1", "--also", "x sigma=1 sigma=2"), "twice"),
-        (("--sigma", "1", "--also", "'"), "not a request such as"),
-        (("--sigma", "1", "--also", ""), "not a request such as"),
+        (("--sigma", "1", "--also", "'"), "is not a request: expected"),
+        (("--sigma", "1", "--also", ""), "is not a request: expected"),
     ],
 )
 def test_mistakes_are_one_sentence(run: Runner, ledger: Path, words: tuple[str, ...], says: str) -> None:
@@ -197,7 +198,7 @@ def test_a_budget_that_is_gone_and_other_refusals(run: Runner, ledger: Path, tmp
     assert (gone.code, gone.error) == (3, "BudgetExceeded")
     assert gone.json["error"]["requested"] == 100
     assert run("quote", name, ledger, "--precision", "100", "--json").json["affordable"] is False
-    assert "Too much" in run("quote", name, ledger, "--precision", "100").out
+    assert "Too expensive" in run("quote", name, ledger, "--precision", "100").out
     # Together they are too much, and each alone is not.
     assert (
         run("ask", name, ledger, "--precision", "2", "--also", "'count of rows by town' precision=2", "--yes").code == 3
@@ -258,7 +259,7 @@ def test_settings_come_from_flags_environment_and_file_in_that_order(
 ) -> None:
     nameless = run("budget")
     assert nameless.code == 2
-    assert "Which ledger?" in nameless.err
+    assert "No ledger was given: pass" in nameless.err
     settings(tmp_path, 'ledger = "../../local.ledger"\nrpc = "http://127.0.0.1:1"\n')  # seen from the file's folder
     assert run("budget", "--json").code == 0
     monkeypatch.setenv("NOISELEDGER_LEDGER", str(tmp_path / "absent"))
@@ -270,10 +271,10 @@ def test_settings_come_from_flags_environment_and_file_in_that_order(
     ("text", "says"),
     [
         ('legder = "x"', "did you mean ledger?"),
-        ('colour = "x"', "it may have ledger, rpc, key"),
-        ("ledger = 3", "need a text for ledger"),
-        ("ledger = ", "are not TOML"),
-        (f'key = "0x{"ab" * 32}"', "hold a private key"),
+        ('colour = "x"', "unknown key 'colour': expected ledger, rpc, key"),
+        ("ledger = 3", "needs text for ledger"),
+        ("ledger = ", "is not valid TOML"),
+        (f'key = "0x{"ab" * 32}"', "contains a private key"),
     ],
 )
 def test_a_settings_file_is_checked(run: Runner, tmp_path: Path, text: str, says: str) -> None:
@@ -341,10 +342,10 @@ def test_whoever_stops_waiting_is_told_what_became_of_it(capsys: pytest.CaptureF
             raise KeyboardInterrupt
         return str(stopped.value)
 
-    assert "Nothing was paid for" in stop()
-    progress("sent", transaction="0xab", nonce=1)
-    assert "0xab was sent and may still get into a block. Nothing is lost" in stop()
-    progress("mined", transaction="0xab", block=7)
+    assert "nothing was paid for" in stop()
+    progress.on_event(TransactionSent("0xab", 1))
+    assert "0xab was sent and may still be mined. Nothing is lost" in stop()
+    progress.on_event(Mined("0xab", 7))
     assert "paid for (block 7) and nothing is lost" in stop()
     assert capsys.readouterr().err.split("\n")[:2] == ["Sent 0xab.", "Mined in block 7."]
 
@@ -353,7 +354,7 @@ def test_what_nobody_foresaw_is_no_traceback(run: Runner, ledger: Path, monkeypa
     def fail(_: nl.Client) -> None:
         raise KeyError("secret")
 
-    monkeypatch.setattr("noiseledger.cli.budget.standings", fail)
+    monkeypatch.setattr("noiseledger.cli.commands.budget.standings", fail)
     done = run("budget", ledger, "--json")
     assert (done.code, done.error) == (70, "OurMistake")
     assert "KeyError" in done.out

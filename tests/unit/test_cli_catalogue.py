@@ -81,7 +81,7 @@ def test_nothing_is_overwritten(data: Path) -> None:
     run("init", str(data))
     again = run("init", str(data))
     assert again.returncode == 2
-    assert "kept as it is" in again.stderr
+    assert "was not changed" in again.stderr
     elsewhere = data.with_name("other.toml")
     drafted = json.loads(run("init", str(data), "--out", str(elsewhere), "--json").stdout)
     assert drafted["catalogue"] == str(elsewhere)
@@ -161,7 +161,7 @@ def test_a_column_that_is_mostly_missing_is_doubted(tmp_path: Path) -> None:
     doubts = json.loads(run("check", str(catalogue), "--json").stdout)["doubts"]
     assert len(doubts) == 1
     assert doubts[0].startswith("weight: 2 of 3 values are missing when read as number.")
-    assert "Look again: weight" in run("check", str(catalogue)).stdout
+    assert "Please check: weight" in run("check", str(catalogue)).stdout
     catalogue.write_text(catalogue.read_text().replace('";"\n', '";"\ndecimal = ","\n'))
     assert json.loads(run("check", str(catalogue), "--json").stdout)["doubts"] == []
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from noiseledger.audit.inclusion import Inclusion
-from noiseledger.cli.prove import _proof
+from noiseledger.cli.commands.prove import _proof
 from noiseledger.core.query import Query
 from noiseledger.data import Table
 from noiseledger.data.commitment import Commitment

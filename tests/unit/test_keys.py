@@ -12,8 +12,9 @@ from eth_utils.address import to_checksum_address
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noiseledger.chain.keys import KEY_VARIABLE, PASSWORD_VARIABLE, Key, load_key, save_key
+from noiseledger.chain.keys import Key, load_key, save_key
 from noiseledger.errors import InvalidInput
+from noiseledger.settings import KEY, PASSWORD
 
 SECRET = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
 ADDRESS = "0x2c7536E3605D9C16a7a3D7b1898e529396a65c23"
@@ -47,9 +48,9 @@ def test_a_wrong_key_is_refused_without_being_quoted(wrong: str) -> None:
 
 
 def test_a_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY_VARIABLE, f"0x{SECRET}\n")
+    monkeypatch.setenv(KEY.variable, f"0x{SECRET}\n")
     assert load_key().address == ADDRESS
-    monkeypatch.delenv(KEY_VARIABLE)
+    monkeypatch.delenv(KEY.variable)
     with pytest.raises(InvalidInput, match="No key"):
         load_key()
 
@@ -60,14 +61,14 @@ def test_a_keystore_is_encrypted_and_for_its_owner_only(tmp_path: Path, monkeypa
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert SECRET not in file.read_text()
     assert load_key(file, "correct horse").address == ADDRESS
-    monkeypatch.setenv(PASSWORD_VARIABLE, "correct horse")
+    monkeypatch.setenv(PASSWORD.variable, "correct horse")
     assert load_key(file).address == ADDRESS
     with pytest.raises(InvalidInput, match="already exists"):
         save_key(Key.from_hex(SECRET), file, "other")
 
 
 def test_a_keystore_that_cannot_be_opened_is_said_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(PASSWORD_VARIABLE, raising=False)
+    monkeypatch.delenv(PASSWORD.variable, raising=False)
     file = tmp_path / "key.json"
     save_key(Key.from_hex(SECRET), file, "correct horse")
     with pytest.raises(InvalidInput, match="needs a password"):

@@ -4,18 +4,19 @@ import io
 
 from rich.console import Console
 
-from noiseledger.client.waiting import Line
+from noiseledger.client.waiting import StatusLine
+from noiseledger.progress import Mined, Revealed, TransactionSent
 
 
 def shown(*, terminal: bool) -> str:
     text = io.StringIO()
-    line = Line(Console(file=text, force_terminal=terminal, width=100))
-    line("sent", transaction="0xearly")  # before anybody waits
+    line = StatusLine(Console(file=text, force_terminal=terminal, width=100))
+    line.on_event(TransactionSent("0xearly", 0))  # before anybody waits
     with line.shown():
-        line("sent", transaction="0x12")
-        line("mined", block=7)
-        line("revealed", answered=1, asked=2)
-    line("mined", block=8)
+        line.on_event(TransactionSent("0x12", 0))
+        line.on_event(Mined("0x12", 7))
+        line.on_event(Revealed(answered=1, asked=2))
+    line.on_event(Mined("0x12", 8))
     return text.getvalue()
 
 

@@ -13,6 +13,7 @@ import httpx2
 
 from noiseledger.chain.replies import answers
 from noiseledger.errors import ChainUnreachable
+from noiseledger.settings import RPC
 
 #: A machine that is switched off does not refuse a connection; it does not reply at all.
 CONNECT_SECONDS = 5.0
@@ -80,8 +81,7 @@ def addresses(text: str) -> list[str]:
     for url in urls or [text]:
         if not _is_address(url):
             raise ChainUnreachable(
-                f"{url.rpartition('@')[2]!r} is not an address such as http://127.0.0.1:8545 (several are separated by "
-                "commas)."
+                f"{url.rpartition('@')[2]!r} is not an address such as {RPC.default} (several are separated by commas)."
             )
     return urls
 

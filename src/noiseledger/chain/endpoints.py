@@ -21,8 +21,8 @@ import httpx2
 
 from noiseledger.chain.endpoint import Endpoint, Reconnected, Unusable, addresses, as_list
 from noiseledger.chain.seen import Seen
-from noiseledger.chain.watch import Watch
 from noiseledger.errors import ChainMismatch, ChainUnreachable
+from noiseledger.progress import EndpointLeftOut, EndpointSwitched, Listener
 
 #: At the start all endpoints are asked to identify themselves; one that takes longer is asked again when it is needed.
 PROBE_SECONDS = 3.0
@@ -58,9 +58,9 @@ class _Identity:
 class Endpoints:
     """The endpoints of one chain; threads may share them."""
 
-    def __init__(self, text: str, chain_id: int | None, timeout: float, attempts: int, watch: Watch) -> None:
+    def __init__(self, text: str, chain_id: int | None, timeout: float, attempts: int, listener: Listener) -> None:
         """Connect to the endpoints in the text; refuse them if they are not all of the same chain."""
-        self.watch = watch
+        self.listener = listener
         self._expected = chain_id
         self._timeout = timeout
         self._attempts = attempts
@@ -148,14 +148,14 @@ class Endpoints:
             endpoint.is_left_out = isinstance(error, _Differs)
         # A single endpoint cannot be left out: the caller gets the error instead, as at the start.
         if is_news and len(self._order) > 1:
-            self.watch("left_out", endpoint=endpoint.name, reason=str(error))
+            self.listener(EndpointLeftOut(endpoint.name, str(error)))
 
     def _settle_on(self, endpoint: Endpoint, trouble: Sequence[Unusable]) -> None:
         with self._lock:
             is_news = self._in_use is not endpoint and bool(trouble)
             self._in_use, endpoint.is_left_out = endpoint, False
         if is_news and len(self._order) > 1:
-            self.watch("switched", endpoint=endpoint.name, reason=" ".join(map(str, trouble)))
+            self.listener(EndpointSwitched(endpoint.name, " ".join(map(str, trouble))))
 
     def _probe(self) -> None:
         """Identify all endpoints at once, so that another chain is found before anything is read or sent."""

@@ -16,9 +16,7 @@ from noiseledger.chain import keystore as keystores
 from noiseledger.chain.address import address_of
 from noiseledger.chain.transaction import sign
 from noiseledger.errors import InvalidInput
-
-KEY_VARIABLE = "NOISELEDGER_KEY"
-PASSWORD_VARIABLE = "NOISELEDGER_PASSWORD"  # noqa: S105 - the name of a variable
+from noiseledger.settings import KEY, PASSWORD
 
 _KEY_DIGITS = 64
 
@@ -67,13 +65,13 @@ def load_key(keystore: str | os.PathLike[str] | None = None, password: str | Non
     The password of a keystore is taken from the argument or from NOISELEDGER_PASSWORD.
     """
     if keystore is None:
-        private = os.environ.get(KEY_VARIABLE)
+        private = KEY.find()
         if not private:
-            raise InvalidInput(f"No key: give an encrypted keystore file, or set {KEY_VARIABLE}.")
+            raise InvalidInput(f"No key: give an encrypted keystore file, or set {KEY.variable}.")
         return Key.from_hex(private)
-    secret = password if password is not None else os.environ.get(PASSWORD_VARIABLE)
+    secret = password if password is not None else os.environ.get(PASSWORD.variable)
     if secret is None:
-        raise InvalidInput(f"The keystore {keystore} needs a password: give it, or set {PASSWORD_VARIABLE}.")
+        raise InvalidInput(f"The keystore {keystore} needs a password: give it, or set {PASSWORD.variable}.")
     try:
         content = json.loads(Path(keystore).read_text(encoding="utf-8"))
         return Key(PrivateKey(keystores.decrypt(content, secret)))
@@ -82,6 +80,13 @@ def load_key(keystore: str | os.PathLike[str] | None = None, password: str | Non
     except Exception:
         # The cause is dropped, so that neither file nor password is quoted.
         raise InvalidInput(f"The keystore {keystore} cannot be opened: wrong password, or not a keystore.") from None
+
+
+def find_key(key: Key | str | os.PathLike[str] | None) -> Key | None:
+    """Return a key as it is, or the one in a keystore file, or the one in NOISELEDGER_KEY; None if that is not set."""
+    if isinstance(key, Key):
+        return key
+    return load_key(key) if key is not None or KEY.is_in_environment else None
 
 
 def save_key(key: Key, keystore: str | os.PathLike[str], password: str) -> None:

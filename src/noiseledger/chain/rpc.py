@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self, TypeAlias
 
 from noiseledger.chain.endpoints import Endpoints
-from noiseledger.chain.watch import Watch, warn
 from noiseledger.errors import RpcFailed
+from noiseledger.progress import Listener, warn
 
 Call: TypeAlias = tuple[str, Sequence[Any]]
 
@@ -36,25 +36,25 @@ class Rpc:
         chain_id: int | None = None,
         timeout: float = TIMEOUT_SECONDS,
         attempts: int = ATTEMPTS,
-        watch: Watch = warn,
+        listener: Listener = warn,
     ) -> None:
         """Connect to an address, or to several separated by commas, and identify the chain.
 
-        ``watch`` hears when another endpoint is asked from now on, and when one turns out to be of another chain.
+        ``listener`` is notified when requests go to another endpoint, and when an endpoint belongs to another chain.
         """
         self.url = url
         self._numbers = itertools.count(1)
-        self._endpoints = Endpoints(url, chain_id, timeout, attempts, watch)
+        self._endpoints = Endpoints(url, chain_id, timeout, attempts, listener)
         self.chain_id = self._endpoints.chain_id
 
     @property
-    def watch(self) -> Watch:
-        """Who hears of endpoints that come and go."""
-        return self._endpoints.watch
+    def listener(self) -> Listener:
+        """Who is notified of endpoints that come and go."""
+        return self._endpoints.listener
 
-    @watch.setter
-    def watch(self, watch: Watch) -> None:
-        self._endpoints.watch = watch
+    @listener.setter
+    def listener(self, listener: Listener) -> None:
+        self._endpoints.listener = listener
 
     def close(self) -> None:
         """Close all connections."""

@@ -17,10 +17,10 @@ from noiseledger.chain.address import create_address
 from noiseledger.chain.fees import GWEI, Fees, Market
 from noiseledger.chain.keys import Key
 from noiseledger.chain.rpc import Rpc
-from noiseledger.chain.watch import Watch, ignore
 from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionDisplaced, TransactionPending
+from noiseledger.progress import Listener, TransactionReplaced, TransactionSent, ignore
 
-__all__ = ["MAX_FEE_GWEI", "RECEIPT_SECONDS", "Flight", "Receipt", "Sender", "Watch", "create_address", "ignore"]
+__all__ = ["MAX_FEE_GWEI", "RECEIPT_SECONDS", "Flight", "Receipt", "Sender", "create_address"]
 
 MAX_FEE_GWEI = 200
 RECEIPT_SECONDS = 120.0
@@ -79,11 +79,11 @@ class Flight:
 class Sender:
     """Sends transactions from one key; threads may share it, but no other program may use the key at the same time."""
 
-    def __init__(self, rpc: Rpc, key: Key, max_fee_gwei: float = MAX_FEE_GWEI, watch: Watch = ignore) -> None:
+    def __init__(self, rpc: Rpc, key: Key, max_fee_gwei: float = MAX_FEE_GWEI, listener: Listener = ignore) -> None:
         """Sign locally with ``key``; never offer more than ``max_fee_gwei`` for a unit of gas."""
         self.rpc = rpc
         self.address = key.address
-        self.watch = watch
+        self.listener = listener
         self._key = key
         self._market = Market(rpc, int(max_fee_gwei * GWEI))
         self._lock = threading.Lock()
@@ -251,7 +251,7 @@ class Sender:
         if fees is not None:
             old, flight.fees = flight.hashes[-1], fees
             self._sign(flight)
-            self.watch("replaced", transaction=flight.hashes[-1], replaces=old, nonce=flight.nonce)
+            self.listener(TransactionReplaced(flight.hashes[-1], old, flight.nonce))
 
     def _next_nonce(self) -> int:
         """Return the next nonce: transactions in flight count if their nonces directly follow those in blocks."""
@@ -266,7 +266,7 @@ class Sender:
         accepted = self._accepted(results, [flight.hashes[-1] for flight in flights])
         for flight in flights[:accepted]:
             self._keep(flight)
-            self.watch("sent", transaction=flight.hashes[-1], nonce=flight.nonce)
+            self.listener(TransactionSent(flight.hashes[-1], flight.nonce))
         if accepted == len(flights):
             return True
         if outbid and _means(results[accepted], _TOO_LOW):

@@ -1,9 +1,8 @@
-"""How a request is written on the command line: a query's name, and the accuracy in one of four ways."""
+"""Requests on the command line: the argument for a query, and the options for its accuracy."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias, cast
 
 import typer
 
-from noiseledger.cli.settings import LEDGER_VARIABLE, find_ledger
+from noiseledger.cli.config import find_ledger
 from noiseledger.core.request import Accuracy
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput, NoiseledgerError
@@ -20,19 +19,19 @@ from noiseledger.errors import InvalidInput, NoiseledgerError
 if TYPE_CHECKING:
     from noiseledger.client import Ask
 
-_HOW = "How accurate (one way)"
+_PANEL = "Accuracy (in one of four ways)"
 WAYS = tuple(Accuracy.__annotations__)
 _EXPECTED = f": expected {', '.join(WAYS)}"
 
 
 def complete_query(incomplete: str) -> list[str]:
-    """Complete a query's name from the ledger file that the settings name; never from the network."""
+    """Complete a query's name from the ledger file in the settings; the network is never used."""
     try:
-        file = Path(find_ledger(os.environ.get(LEDGER_VARIABLE)))
+        file = Path(find_ledger(None))
         names = json.loads(file.read_text(encoding="utf-8"))["queries"]
     except (OSError, ValueError, KeyError, TypeError, NoiseledgerError):
         return []
-    # A name with other characters could do harm when a shell reads it.
+    # A shell could interpret other characters.
     return [name for name in names if name.startswith(incomplete) and re.fullmatch(r"[\w.][\w.-]*", name)]
 
 
@@ -40,7 +39,7 @@ def complete_query(incomplete: str) -> list[str]:
 QueryArgument: TypeAlias = Annotated[
     str,
     typer.Argument(
-        help="The query's name, its text, or the beginning of its identifier.",
+        help="The query's name, its text, or the first characters of its identifier.",
         metavar="QUERY",
         autocompletion=complete_query,
     ),
@@ -48,50 +47,70 @@ QueryArgument: TypeAlias = Annotated[
 EpsilonOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--epsilon", help="With --delta: the promise of this answer alone.", metavar="NUMBER", rich_help_panel=_HOW
+        "--epsilon",
+        help="With --delta: the privacy loss of this answer alone.",
+        metavar="NUMBER",
+        rich_help_panel=_PANEL,
     ),
 ]
 DeltaOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--delta", help="The probability that epsilon fails.", metavar="NUMBER", rich_help_panel=_HOW),
+    typer.Option(
+        "--delta", help="The probability that the bound epsilon fails.", metavar="NUMBER", rich_help_panel=_PANEL
+    ),
 ]
 WithinOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--within", help="So close to the truth, in the query's units.", metavar="NUMBER", rich_help_panel=_HOW
+        "--within", help="Largest acceptable error, in the query's units.", metavar="NUMBER", rich_help_panel=_PANEL
     ),
 ]
 ConfidenceOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--confidence", help="With --within; 0.95 if left out.", metavar="NUMBER", rich_help_panel=_HOW),
+    typer.Option(
+        "--confidence",
+        help="With --within: the probability that the error is no larger. Default: 0.95.",
+        metavar="NUMBER",
+        rich_help_panel=_PANEL,
+    ),
 ]
 SigmaOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--sigma", help="The noise's standard deviation.", metavar="NUMBER", rich_help_panel=_HOW),
+    typer.Option(
+        "--sigma",
+        help="Standard deviation of the noise, in the query's units.",
+        metavar="NUMBER",
+        rich_help_panel=_PANEL,
+    ),
 ]
 PrecisionOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--precision", help="Sensitivity squared over deviation squared.", metavar="NUMBER", rich_help_panel=_HOW
+        "--precision",
+        help="Squared sensitivity divided by the variance of the noise.",
+        metavar="NUMBER",
+        rich_help_panel=_PANEL,
     ),
 ]
 AlsoOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--also", help="Another request for the same transaction, as in --also 'towns within=20'.", metavar="REQUEST"
+        "--also",
+        help="Another request in the same transaction, such as 'towns within=20'. Repeatable.",
+        metavar="REQUEST",
     ),
 ]
 
 
 def read_asks(query: str, accuracy: Accuracy, also: Sequence[str] | None) -> list[Ask]:
-    """Return all that is asked for, in order."""
+    """Return all requests, in order."""
     from noiseledger.client import Ask  # noqa: PLC0415 - takes a second
 
     return [Ask(query, **accuracy), *(Ask(name, **words) for name, words in map(read_also, also or ()))]
 
 
 def read_also(text: str) -> tuple[str, Accuracy]:
-    """Read a request such as ``towns within=20``; a name with spaces goes into quotes.
+    """Read a request such as ``towns within=20``; a name that contains spaces is quoted.
 
     >>> read_also("towns within=20 confidence=0.9")
     ('towns', {'within': '20', 'confidence': '0.9'})
@@ -100,10 +119,10 @@ def read_also(text: str) -> tuple[str, Accuracy]:
         name, *words = shlex.split(text)
         accuracy = dict(word.split("=", 1) for word in words)
     except ValueError:
-        raise InvalidInput(f"--also {text!r} is not a request such as 'towns within=20'.") from None
+        raise InvalidInput(f"--also {text!r} is not a request: expected something like 'towns within=20'.") from None
     for way in accuracy:
         if way not in WAYS:
-            raise InvalidInput(f"--also {text!r} has an unknown word {way!r}{did_you_mean(way, WAYS) or _EXPECTED}.")
+            raise InvalidInput(f"--also {text!r} has an unknown option {way!r}{did_you_mean(way, WAYS) or _EXPECTED}.")
     if len(accuracy) < len(words):
-        raise InvalidInput(f"--also {text!r} says something twice.")
+        raise InvalidInput(f"--also {text!r} gives an option twice.")
     return name, cast(Accuracy, accuracy)

@@ -1,16 +1,16 @@
-"""The commands, and how mistakes are shown."""
+"""The commands, and how errors are shown."""
 
 from __future__ import annotations
 
-import os
 import sys
+from collections.abc import Callable
 from copy import copy
 from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
 
-from noiseledger.cli import (
+from noiseledger.cli.commands import (
     accept_custody,
     allow,
     analysts,
@@ -40,45 +40,54 @@ from noiseledger.cli import (
     web,
     work,
 )
-from noiseledger.cli.exits import BAD_INPUT, DECLINED, INTERRUPTED, OUR_MISTAKE, exit_code
+from noiseledger.cli.exits import BAD_INPUT, BUG, DECLINED, INTERRUPTED, exit_code
 from noiseledger.cli.output import print_error
 from noiseledger.errors import InvalidInput, NoiseledgerError
+from noiseledger.settings import DEBUG
 
-_GOVERNING = "For custodians of a published ledger"
+_DEVELOPMENT = "For development, and to try it out"
 
 app = typer.Typer(
     help="A differential-privacy budget that anyone can check, and that reuses noisy answers instead of paying twice.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command("privacy")(privacy.privacy)
-app.command("example")(example.example)
-app.command("demo")(demo.demo)
-app.command("chain")(chain.chain)
-app.add_typer(network.network, name="network")
-app.command("init")(init.init)
-app.command("check")(check.check)
-app.command("publish")(publish.publish)
-app.command("work")(work.work)
-app.command("recover")(recover.recover)
-app.command("prove")(prove.prove)
-app.command("allow", rich_help_panel=_GOVERNING)(allow.allow)
-app.command("analysts", rich_help_panel=_GOVERNING)(analysts.analysts)
-app.command("pause", rich_help_panel=_GOVERNING)(pause.pause)
-app.command("resume", rich_help_panel=_GOVERNING)(resume.resume)
-app.command("rotate-worker", rich_help_panel=_GOVERNING)(rotate_worker.rotate_worker)
-app.command("hand-over", rich_help_panel=_GOVERNING)(hand_over.hand_over)
-app.command("accept-custody", rich_help_panel=_GOVERNING)(accept_custody.accept_custody)
-app.command("web", rich_help_panel="For everyone")(web.web)
-app.command("audit", rich_help_panel="For everyone")(audit.audit)
-app.command("included", rich_help_panel="For everyone")(included.included)
-app.command("queries", rich_help_panel="For analysts")(queries.queries)
-app.command("quote", rich_help_panel="For analysts")(quote.quote)
-app.command("ask", rich_help_panel="For analysts")(ask.ask)
-app.command("budget", rich_help_panel="For analysts")(budget.budget)
-app.command("history", rich_help_panel="For analysts")(history.history)
-app.command("watch", rich_help_panel="For analysts")(watch.watch)
-app.command("doctor", rich_help_panel="For analysts")(doctor.doctor)
+
+#: The panels of ``noiseledger --help``, each with its commands in the order in which people need them.
+_PANELS: dict[str, tuple[Callable[..., None], ...]] = {
+    "For analysts": (
+        doctor.doctor,
+        queries.queries,
+        quote.quote,
+        ask.ask,
+        budget.budget,
+        history.history,
+        watch.watch,
+    ),
+    "For custodians: publish a ledger and answer": (
+        init.init,
+        check.check,
+        publish.publish,
+        work.work,
+        recover.recover,
+        prove.prove,
+    ),
+    "For custodians: govern a published ledger": (
+        allow.allow,
+        analysts.analysts,
+        pause.pause,
+        resume.resume,
+        rotate_worker.rotate_worker,
+        hand_over.hand_over,
+        accept_custody.accept_custody,
+    ),
+    "For auditors and everyone else": (audit.audit, included.included, web.web, privacy.privacy),
+    _DEVELOPMENT: (demo.demo, example.example, chain.chain),
+}
+for _panel, _commands in _PANELS.items():
+    for _command in _commands:
+        app.command(_command.__name__.replace("_", "-"), rich_help_panel=_panel)(_command)
+app.add_typer(network.network, name="network", rich_help_panel=_DEVELOPMENT)
 
 
 def _show_version(wanted: bool) -> None:
@@ -90,21 +99,21 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     _: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", callback=_show_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     pass
 
 
-#: The mistakes that typer finds by itself. It brings its own click or uses the one that is there: both have this class.
+#: Usage errors found by typer. It brings its own click or uses an installed one: both have this class.
 _Usage: Any = typer.BadParameter.__base__
 
 
 def main(commands: typer.Typer = app) -> None:
-    """Run a command; a mistake becomes one sentence and an exit code (see ``exits``), never a traceback."""
+    """Run a command. An error becomes one sentence and an exit code (see ``exits``), never a traceback."""
     as_json = "--json" in sys.argv
     try:
-        # Typer draws its own mistakes for people; for machines they are shown like all others.
+        # Typer shows its own errors to people; with --json they are printed like all others.
         sys.exit(_only(commands, sys.argv[1:2])(standalone_mode=not as_json) or 0)
     except NoiseledgerError as error:
         print_error(error, as_json=as_json)
@@ -117,15 +126,15 @@ def main(commands: typer.Typer = app) -> None:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:
-        if os.environ.get("NOISELEDGER_DEBUG"):
+        if DEBUG.is_in_environment:
             raise
-        # The text of an unforeseen error could hold anything, so only its kind is shown.
+        # The text of an unexpected error could contain anything, so only its kind is shown.
         print_error(OurMistake(type(error).__name__), as_json=as_json)
-        sys.exit(OUR_MISTAKE)
+        sys.exit(BUG)
 
 
 def _only(commands: typer.Typer, wanted: list[str]) -> typer.Typer:
-    """Return the commands without the others if one is named: to work out the options of all takes a tenth of a second."""
+    """Return only the command that is named, if one is: reading the options of all takes a tenth of a second."""
     named = [command for command in commands.registered_commands if command.name in wanted]
     if not named:
         return commands
@@ -135,10 +144,10 @@ def _only(commands: typer.Typer, wanted: list[str]) -> typer.Typer:
 
 
 class OurMistake(NoiseledgerError):
-    """An error that nobody foresaw."""
+    """An unexpected error. Its name is part of the JSON output."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(
-            f"This should not have happened ({kind}), and is a mistake of ours: please report it. With NOISELEDGER_DEBUG=1 "
-            "the same command shows where."
+            f"Unexpected error ({kind}). This is a bug in noiseledger: please report it. Run the same command with "
+            f"{DEBUG.variable}=1 to see the traceback."
         )

@@ -1,4 +1,4 @@
-"""Reach a chain: with a key, for those who change a ledger; as an analyst, for those who ask."""
+"""Connect to a chain: with a key, for commands that change a ledger; with or without one, for analysts."""
 
 from __future__ import annotations
 
@@ -7,65 +7,59 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from noiseledger.cli.settings import KEY_VARIABLE, find_keystore, find_ledger, find_rpc, has_key, is_address
+from noiseledger.cli.config import find_keystore, find_ledger, find_rpc, has_key, is_address
 from noiseledger.errors import ChainMismatch, InvalidInput, RpcFailed
+from noiseledger.settings import KEY, KEY_FILE, PASSWORD, RPC
 
 if TYPE_CHECKING:
     from noiseledger.chain import Key, Sender
     from noiseledger.client import Client
 
-RpcOption: TypeAlias = Annotated[
-    str, typer.Option("--rpc", help="The chain's endpoint, or several with commas.", envvar="NOISELEDGER_RPC")
-]
-KeyOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--key", help="Encrypted keystore file; without it, NOISELEDGER_KEY is used.")
-]
-
 
 @contextmanager
-def connect(url: str, keystore: Path | None) -> Iterator[Sender]:
-    """Connect to a chain with a key, for the length of a block; ask for the keystore's password if need be."""
+def connect(rpc: str | None, keystore: Path | None) -> Iterator[Sender]:
+    """Connect to a chain with a key, as a context manager; prompt for the keystore's password if necessary."""
     from noiseledger.chain import Rpc, Sender  # noqa: PLC0415 - takes a second
 
     key = open_key(keystore)
-    with Rpc(url) as rpc:
-        yield Sender(rpc, key)
+    with Rpc(RPC.find(rpc)) as endpoint:
+        yield Sender(endpoint, key)
 
 
 def open_key(keystore: Path | None) -> Key:
-    """Return the key in a keystore, or, without one, that in the environment; ask for the password if need be."""
+    """Return the key in a keystore file, or in the environment if there is none; prompt for the password if necessary."""
     from noiseledger.chain import load_key  # noqa: PLC0415 - takes a second
 
-    if keystore is None and os.environ.get(KEY_VARIABLE):
+    if keystore is None and KEY.is_in_environment:
         try:
             return load_key()
         except InvalidInput:
-            raise InvalidInput(f"{KEY_VARIABLE} is not a private key: expected 64 hexadecimal digits.") from None
+            raise InvalidInput(f"{KEY.variable} is not a private key: expected 64 hexadecimal digits.") from None
     password = None
-    if keystore is not None and "NOISELEDGER_PASSWORD" not in os.environ and sys.stdin.isatty():
+    if keystore is not None and PASSWORD.variable not in os.environ and sys.stdin.isatty():
         password = typer.prompt(f"Password of {keystore}", hide_input=True, err=True)
     return load_key(keystore, password)
 
 
 @contextmanager
 def open_client(ledger: str | None, rpc: str | None, key: Key | None = None, **options: Any) -> Iterator[Client]:
-    """Connect to the ledger that is meant, for the length of a block; ``options`` are those of ``nl.connect``."""
-    from noiseledger.client import connect as connect_client  # noqa: PLC0415 - takes a second
+    """Connect to a ledger, as a context manager; without ``key`` it is only read. ``options`` are those of ``nl.connect``."""
+    from noiseledger.client.connect import connect_with  # noqa: PLC0415 - takes a second
 
     place = find_ledger(ledger)
-    with no_ledger_there(place), hidden_key():
-        client = connect_client(place, rpc=find_rpc(rpc), key=key, **options)
+    with no_ledger_there(place):
+        client = connect_with(place, find_rpc(rpc), key, **options)
     with client:
         yield client
 
 
 @contextmanager
 def no_ledger_there(place: str) -> Iterator[None]:
-    """Say in one sentence that what was found at a place is no ledger."""
+    """Say in one sentence that a contract is not a ledger, as a context manager."""
     from noiseledger.chain.abi import DecodingError  # noqa: PLC0415 - takes a second
 
     try:
@@ -73,24 +67,11 @@ def no_ledger_there(place: str) -> Iterator[None]:
     except (RpcFailed, DecodingError) as error:
         if isinstance(error, RpcFailed) and "revert" not in error.reason:
             raise
-        raise ChainMismatch(
-            f"What {place} names is a contract, but not a ledger: check address and endpoint."
-        ) from None
-
-
-@contextmanager
-def hidden_key() -> Iterator[None]:
-    """Hide the key in the environment: whoever pays has opened it before, and who reads must not stumble over it."""
-    private = os.environ.pop(KEY_VARIABLE, None)
-    try:
-        yield
-    finally:
-        if private is not None:
-            os.environ[KEY_VARIABLE] = private
+        raise ChainMismatch(f"The contract at {place} is not a ledger: check the address and the endpoint.") from None
 
 
 def first_block(ledger: str | None) -> int:
-    """Return the block where the record of a ledger on a chain begins, as far as its file says."""
+    """Return the block where the record of a ledger on a chain begins, or 0 if only its address is known."""
     from noiseledger.ledger.file import LedgerFile  # noqa: PLC0415 - takes a second
 
     place = find_ledger(ledger)
@@ -98,11 +79,11 @@ def first_block(ledger: str | None) -> int:
 
 
 def find_payer(given: Path | None) -> Path | None:
-    """Return the keystore to pay with, or None if the key is in the environment; refuse if there is no key at all."""
+    """Return the keystore file to pay with, or None if the key is in the environment; refuse if there is no key."""
     keystore = find_keystore(given)
     if not has_key(keystore):
         raise InvalidInput(
-            "This must be paid for, and there is no key to pay with: give --key KEYSTORE, or set NOISELEDGER_KEYFILE or "
-            f"{KEY_VARIABLE}. Nothing was spent."
+            f"This must be paid for, and there is no key to pay with: pass --key KEYSTORE, or set {KEY_FILE.variable} or "
+            f"{KEY.variable}. Nothing was spent."
         )
     return keystore

@@ -1,4 +1,4 @@
-"""Exit codes: what a script learns without reading a sentence. This is the one place where they are chosen."""
+"""Exit codes, for scripts. This is the only place where they are defined."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from noiseledger.errors import (
     TransactionPending,
 )
 
-#: Somebody said no when asked, or ``noiseledger doctor`` found a problem.
+#: Somebody declined a confirmation, or ``noiseledger doctor`` found a problem.
 DECLINED = 1
 BAD_INPUT = 2
 REFUSED_BY_BUDGET = 3
 PENDING = 4
 CHAIN_TROUBLE = 5
-#: A mistake in this program.
-OUR_MISTAKE = 70
+#: A bug in this program.
+BUG = 70
 INTERRUPTED = 130
 
 
@@ -26,7 +26,7 @@ class Interrupted(NoiseledgerError):
     """Somebody pressed Ctrl-C; the message says what became of the request."""
 
 
-# The first that fits: a transaction that waits is chain trouble too, but the same command again is all it takes.
+# The first match counts: a pending transaction is a chain error too, but running the same command again is enough.
 _CODES: tuple[tuple[type[NoiseledgerError], int], ...] = (
     (Interrupted, INTERRUPTED),
     (BudgetExceeded, REFUSED_BY_BUDGET),

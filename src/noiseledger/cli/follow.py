@@ -1,4 +1,4 @@
-"""What happens on a ledger, as it happens: each thing as the JSON object that ``noiseledger watch --json`` prints."""
+"""Requests and answers on a ledger as they arrive, each as the JSON object that ``noiseledger watch --json`` prints."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 
 class Follower(Protocol):
-    """Looks at a ledger again and again."""
+    """Reads a ledger repeatedly."""
 
     def look(self) -> Iterator[dict[str, Any]]:
-        """Yield what is new since the last look."""
+        """Yield what is new since the last call."""
 
 
 class LocalFollower:
-    """Follows a local ledger file, where an answer comes with its request."""
+    """Follows a local ledger file, which contains each answer together with its request."""
 
     def __init__(self, client: Client) -> None:
-        """Begin after the newest record."""
+        """Start after the newest record."""
         self._client = client
         self._last = max((record.number for record in client.history()), default=0)
 
     def look(self) -> Iterator[dict[str, Any]]:
-        """Yield what is new since the last look."""
+        """Yield what is new since the last call."""
         offers = {offer.query: offer for offer in self._client.queries()}
         total = self._client.budget().total
         for record in self._client.history(after=self._last):
@@ -49,7 +49,7 @@ class ChainFollower:
     """Follows a ledger on a chain by its events."""
 
     def __init__(self, client: Client, ledger: ChainLedger, first_block: int) -> None:
-        """Begin after the newest block; what was asked before is read once, since it tells 2A from 2C."""
+        """Start after the newest block. Earlier requests are read once, because they distinguish case 2A from 2C."""
         from noiseledger.ledger.history import Replay  # noqa: PLC0415 - takes a second
 
         self._client = client
@@ -64,11 +64,11 @@ class ChainFollower:
             self._take(event)
 
     def look(self) -> Iterator[dict[str, Any]]:
-        """Yield what is new since the last look."""
-        # Each look is of one chain; a block that is replaced after it was told of is not told of again.
+        """Yield what is new since the last call."""
+        # Each call reads one state of the chain; a block that is replaced after it was reported is not reported again.
         newest = self._ledger.contract.newest()
         names = ["Registered", "Asked", "Revealed"]
-        # All are read before the first is taken, so that a node that fails in between makes nothing count twice.
+        # All events are read before the first is counted, so that none counts twice if the node fails in between.
         events = list(self._ledger.contract.events(names, first=self._block + 1, last=newest))
         if any(event.name == "Registered" for event in events):
             self._offers = {offer.query.identifier: offer for offer in self._client.queries()}
@@ -79,7 +79,7 @@ class ChainFollower:
                 yield happening
 
     def _take(self, event: Event) -> dict[str, Any] | None:
-        """Take in what happened; of a query that cannot be read there is nothing to tell, but what it cost counts."""
+        """Count an event and describe it; an event of an unreadable query is not described, but its cost counts."""
         from noiseledger.chain.values import from_units  # noqa: PLC0415 - takes a second
 
         offer = self._offers.get(event.fields["query"].hex())

@@ -9,18 +9,22 @@ import typer
 
 from noiseledger.cli.connect import find_payer, open_key
 from noiseledger.errors import InvalidInput
+from noiseledger.settings import KEY, RPC
 
 if TYPE_CHECKING:
     from noiseledger.chain import Key
 
 RpcOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--rpc", help="URL of the chain's endpoint, or several separated by commas. Default: start a development node."
-    ),
+    typer.Option("--rpc", help=f"{RPC.help} Default: start a development node.", metavar="URL"),
 ]
 PayerOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--key", help="With --rpc: keystore of the key that pays. Default: NOISELEDGER_KEY.")
+    Path | None,
+    typer.Option(
+        "--key",
+        help=f"With --rpc: keystore file of the key that pays. Default: the key in {KEY.variable}.",
+        metavar="KEYSTORE",
+    ),
 ]
 HeadOption: TypeAlias = Annotated[
     str,

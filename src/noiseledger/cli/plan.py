@@ -1,4 +1,4 @@
-"""What a list of requests would cost and give: shown before anything is spent."""
+"""The price and accuracy of a list of requests, shown before anything is spent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEANING = {Case.NEW: "new", Case.KNOWN: "known", Case.EXTEND: "more than known",
 
 @dataclass(frozen=True)
 class Item:
-    """One request: what it would give, and its price where it stands in the list."""
+    """One request: its accuracy, and its price at its place in the list."""
 
     name: str
     quote: Quote
@@ -40,22 +40,22 @@ class Plan:
 
     @property
     def cost(self) -> Fraction:
-        """What all of them cost together."""
+        """The total cost."""
         return sum((item.cost for item in self.items), Fraction(0))
 
     @property
     def affordable(self) -> bool:
-        """Say whether the budget bears it."""
+        """Whether the budget is large enough."""
         return self.cost <= self.budget.remaining
 
     def show(self) -> None:
-        """Print price, case, expected error, and what will be left."""
+        """Print price, case, expected error, and the budget that remains."""
         rows = [(item.name, str(item.quote.query), *_cells(item)) for item in self.items]
-        print_table("What it costs and gives", ("name", "query", ">error ± (95%)", "case", ">price"), rows)
+        print_table("Price and accuracy", ("name", "query", ">error ± (95%)", "case", ">price"), rows)
         now = self.budget
         if not self.affordable:
             console.print(
-                f"Too much: it costs precision {float(self.cost):.4g}, and {float(now.remaining):.4g} of "
+                f"Too expensive: it costs precision {float(self.cost):.4g}, but only {float(now.remaining):.4g} of "
                 f"{float(now.total):.4g} is left."
             )
             return
@@ -66,7 +66,7 @@ class Plan:
         )
 
     def describe(self) -> dict[str, Any]:
-        """Describe it for machines."""
+        """Return the plan as JSON."""
         after = self.budget.charge(self.cost) if self.affordable else None
         left = None if after is None else {**amount("precision", after.remaining), "epsilon": after.epsilon_remaining}
         return {
@@ -79,7 +79,7 @@ class Plan:
 
 
 def make_plan(client: Client, asks: Sequence[Ask], *, exact_noise: bool = False) -> Plan:
-    """Find the price of each request in a list, as if those before it were paid for."""
+    """Price each request in a list as if those before it were already paid for."""
     names = {offer.query: offer.name for offer in client.queries()}
     quotes = [client.quote(ask.query, **ask.accuracy) for ask in asks]
     reuses = _reuses(client)
@@ -101,7 +101,7 @@ def _priced(quotes: Sequence[Quote], names: dict[Query, str]) -> Iterator[Item]:
 
 
 def _alone(client: Client, quote: Quote, names: dict[Query, str], exact_noise: bool) -> Item:
-    """Price a request where answers are not reused: only the best public answer itself is free."""
+    """Price a request on a ledger without reuse, where only the best public answer is free."""
     best = None if exact_noise else client.best(quote.query)
     free = best is not None and best.precision >= quote.price.precision
     case, cost = (Case.KNOWN, Fraction(0)) if free else (quote.price.case, quote.price.cost)
@@ -121,5 +121,5 @@ def _cells(item: Item) -> tuple[str, str, str]:
 
 
 def _describe(item: Item) -> dict[str, Any]:
-    # In a list, a request may be cheaper than alone: those before it count.
+    # A request may be cheaper in a list than alone, because of the requests before it.
     return {**describe_price(item.name, item.quote), "case": item.case.value, **amount("cost", item.cost)}

@@ -1,4 +1,4 @@
-"""How far each query is bought and revealed."""
+"""How much was spent on each query, and which accuracy is free."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Standing:
-    """One query: what was spent on it, and how precise an answer everybody can have for free."""
+    """One query: what was spent on it, and the precision that is free for everybody."""
 
     offer: Offer
     spent: Fraction
@@ -30,7 +30,7 @@ class Standing:
 
 
 def standings(client: Client) -> list[Standing]:
-    """Return how every query stands, in the order of the catalogue."""
+    """Return the standing of every query, in the order of the catalogue."""
     from noiseledger.ledger.chain import ChainLedger  # noqa: PLC0415 - takes a second
 
     offers = client.queries()

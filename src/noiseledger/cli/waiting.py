@@ -1,4 +1,4 @@
-"""How long the custodian's worker keeps people waiting."""
+"""How long purchases have waited for the custodian's worker."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def oldest_wait(client: Client, first_block: int) -> float | None:
-    """Return for how many seconds the oldest purchase without an answer has waited; None if all are answered."""
+    """Return how many seconds the oldest unanswered purchase has waited; None if all are answered."""
     ledger = cast("ChainLedger", client.ledger)
-    # Not all at one block: it is only said how long, and looked at again the next time.
+    # Not all read at one block: the result is only shown, and read again the next time.
     identifiers = [query.identifier for query in ledger.queries()]
     meters = zip(identifiers, ledger.contract.meters(identifiers), strict=True)
     waiting = [(identifier, meter.revealed) for identifier, meter in meters if meter.revealed < meter.bought]
@@ -26,12 +26,12 @@ def oldest_wait(client: Client, first_block: int) -> float | None:
         return None
     found = ledger.contract.rpc.call("eth_getBlockByNumber", hex(oldest), False)
     if found is None:
-        raise ChainUnreachable(f"The endpoint does not have block {oldest} any more: try again.")
+        raise ChainUnreachable(f"The endpoint no longer has block {oldest}: try again.")
     return max(time.time() - int(found["timestamp"], 16), 0.0)
 
 
 def _first_unanswered(ledger: ChainLedger, identifier: str, revealed: Fraction, first_block: int) -> int | None:
-    """Return the block of the first request of a query that goes beyond what is revealed."""
+    """Return the block of the first request of a query that is not revealed completely."""
     from noiseledger.ledger.history import replay  # noqa: PLC0415 - takes a second
 
     requests = replay(ledger.contract.events(["Asked"], identifier, first_block), reuses=ledger.terms.reuses)

@@ -1,4 +1,4 @@
-"""Find a ledger: by the file that its custodian hands out, by its address, or as a local file."""
+"""Connect to a ledger: by the file that its custodian hands out, by its address, or as a local file."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 from noiseledger.chain.contract import PrivacyLedgerContract
-from noiseledger.chain.keys import KEY_VARIABLE, Key, load_key
+from noiseledger.chain.keys import Key, find_key
 from noiseledger.chain.rpc import Rpc
-from noiseledger.chain.sender import Sender, Watch, ignore
-from noiseledger.chain.watch import warn
+from noiseledger.chain.sender import Sender
 from noiseledger.client.client import Client
-from noiseledger.client.waiting import line_for_people
+from noiseledger.client.waiting import status_line
 from noiseledger.data.source import Source
 from noiseledger.ledger.chain import ANSWER_SECONDS, ChainLedger
 from noiseledger.ledger.file import find_on_chain, is_local
 from noiseledger.ledger.local import open_ledger
-
-DEFAULT_RPC = "http://127.0.0.1:8545"
-RPC_VARIABLE = "NOISELEDGER_RPC"
+from noiseledger.progress import Listener, ignore, warn
+from noiseledger.settings import RPC
 
 
 def connect(
@@ -30,44 +28,60 @@ def connect(
     analyst: str = "",
     source: Source | None = None,
     answer_seconds: float = ANSWER_SECONDS,
-    watch: Watch | None = None,
+    listener: Listener | None = None,
 ) -> Client:
     """Connect to a ledger.
 
     Args:
         ledger: The custodian's ledger file, the contract's address, or the file of a local ledger.
-        rpc: The chain's endpoint, or several that are separated by commas: when one does not answer, the next is asked.
+        rpc: The chain's endpoint, or several separated by commas: if one does not answer, the next is used.
             Default: the variable NOISELEDGER_RPC, then a node on this machine.
-        key: A key or keystore file, to pay with; default: the variable NOISELEDGER_KEY. What is free needs none.
+        key: A key or keystore file, to pay with; default: the variable NOISELEDGER_KEY. Free answers need no key.
         analyst: On a local ledger, the name that is recorded.
-        source: On a local ledger, the data, without which only what is free can be answered.
+        source: On a local ledger, the data, without which only free answers are available.
         answer_seconds: How long to wait for the custodian's worker.
-        watch: Called as ``watch(event, **facts)`` while a request is sent, mined and revealed, and when endpoints are switched
-            or left out; default: a moving line, if somebody sits at a terminal.
+        listener: Called with a progress event (see ``noiseledger.progress``) when a request is sent, mined and revealed, and
+            when endpoints are switched or left out; default: a status line, if standard error is a terminal.
     """
+    return connect_with(
+        ledger,
+        RPC.find(rpc),
+        None if is_local(Path(os.fspath(ledger))) else find_key(key),
+        analyst=analyst,
+        source=source,
+        answer_seconds=answer_seconds,
+        listener=listener,
+    )
+
+
+def connect_with(
+    ledger: str | os.PathLike[str],
+    rpc: str,
+    key: Key | None,
+    *,
+    analyst: str = "",
+    source: Source | None = None,
+    answer_seconds: float = ANSWER_SECONDS,
+    listener: Listener | None = None,
+) -> Client:
+    """Connect as :func:`connect` does, with these arguments only: no environment variable is read."""
     text = os.fspath(ledger)
     if is_local(Path(text)):
         return Client(open_ledger(text, source), analyst=analyst)
     found = find_on_chain(text)
-    line, of_endpoints = line_for_people() if watch is None else None, watch or warn
-    watch = watch or line or ignore
+    line = status_line() if listener is None else None
+    of_requests = listener or (line.on_event if line else ignore)
     with ExitStack() as stack:
-        where = rpc or os.environ.get(RPC_VARIABLE) or DEFAULT_RPC
-        endpoint = stack.enter_context(Rpc(where, found.chain_id, watch=of_endpoints))
-        payer = _key(key)
-        sender = None if payer is None else Sender(endpoint, payer, watch=watch)
+        endpoint = stack.enter_context(Rpc(rpc, found.chain_id, listener=listener or warn))
+        sender = None if key is None else Sender(endpoint, key, listener=of_requests)
         contract = PrivacyLedgerContract(endpoint, found.address, sender)
         chain = ChainLedger(
-            contract, first_block=found.block, answer_seconds=answer_seconds, watch=watch, contact=found.contact
+            contract,
+            first_block=found.block,
+            answer_seconds=answer_seconds,
+            listener=of_requests,
+            contact=found.contact,
         )
-        chain.terms  # noqa: B018 - says now if this is something else than a ledger
+        chain.terms  # noqa: B018 - fails now if the contract is not a ledger
         stack.pop_all()
     return Client(chain, found.queries, waiting=line.shown if line else nullcontext)
-
-
-def _key(key: Key | str | os.PathLike[str] | None) -> Key | None:
-    if isinstance(key, Key):
-        return key
-    if key is None and not os.environ.get(KEY_VARIABLE):
-        return None
-    return load_key(key)

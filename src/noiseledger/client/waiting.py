@@ -1,39 +1,40 @@
-"""A moving line on standard error, while somebody at a terminal or in a notebook waits for an answer."""
+"""A status line on standard error while somebody at a terminal or in a notebook waits for an answer."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 from rich.status import Status
 
+from noiseledger.progress import Mined, ProgressEvent, Revealed, TransactionReplaced, TransactionSent
 
-class Line:
-    """Hears what happens to a request, and shows it where someone is watching."""
+
+class StatusLine:
+    """A listener that shows the progress of a request at a terminal."""
 
     def __init__(self, console: Console | None = None) -> None:
         """Write to standard error, if that is a terminal."""
         self._console = console or Console(stderr=True, highlight=False, markup=False)
         self._status: Status | None = None
 
-    def __call__(self, event: str, **facts: Any) -> None:
-        """Hear of one thing."""
+    def on_event(self, event: ProgressEvent) -> None:
+        """Show an event, if the line is shown now."""
         if self._status is None:
             return
         match event:
-            case "sent" | "replaced":
-                self._status.update(f"Sent {facts['transaction']}; waiting for a block")
-            case "mined":
-                self._status.update(f"Paid for in block {facts['block']}; waiting for the custodian's worker")
-            case "revealed":
-                self._status.update(f"{facts['answered']} of {facts['asked']} answered by the custodian's worker")
+            case TransactionSent() | TransactionReplaced():
+                self._status.update(f"Sent {event.transaction}; waiting for a block")
+            case Mined():
+                self._status.update(f"Paid for in block {event.block}; waiting for the custodian's worker")
+            case Revealed():
+                self._status.update(f"{event.answered} of {event.asked} answered by the custodian's worker")
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Show the line for the length of a block."""
+        """Show the line, as a context manager."""
         if not self._console.is_terminal:
             yield
             return
@@ -45,6 +46,6 @@ class Line:
                 self._status = None
 
 
-def line_for_people() -> Line | None:
-    """Return a line if somebody is there to see it."""
-    return Line() if sys.stderr.isatty() else None
+def status_line() -> StatusLine | None:
+    """Return a status line if standard error is a terminal."""
+    return StatusLine() if sys.stderr.isatty() else None

@@ -1,6 +1,6 @@
-"""Govern a ledger with the custodian's key: who may ask, whether anything is sold, which key reveals, who is custodian.
+"""Govern a ledger with the custodian's key: allowances, pausing, the worker's key, the custodian's key.
 
-Why the promise holds: the contract decides who may do this, and none of it can raise the budget or take back what was spent.
+Why the promise holds: the contract checks who may do this, and nothing here can raise the budget or undo what was spent.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from fractions import Fraction
 from typing import Self
 
 from noiseledger.chain.contract import Anchor, PrivacyLedgerContract, checksummed
-from noiseledger.chain.keys import KEY_VARIABLE, Key, load_key
+from noiseledger.chain.keys import Key, find_key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Receipt, Sender
 from noiseledger.chain.values import Event, Terms, from_units
-from noiseledger.chain.watch import warn
 from noiseledger.core.numbers import Number
 from noiseledger.errors import ChainMismatch, LedgerRefused, RpcFailed
 from noiseledger.ledger import governance
@@ -25,11 +24,10 @@ from noiseledger.ledger.governance import Change
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.snapshot import Analyst, Facts, Snapshot
 from noiseledger.ledger.story import Story
+from noiseledger.progress import warn
+from noiseledger.settings import RPC
 
-DEFAULT_RPC = "http://127.0.0.1:8545"
-RPC_VARIABLE = "NOISELEDGER_RPC"
-
-#: What the contract writes down when a function has done its work.
+#: The event that the contract emits for each function.
 _EVENTS = {
     "allow": "Allowed",
     "pause": "Paused",
@@ -41,29 +39,29 @@ _EVENTS = {
 
 @dataclass(frozen=True)
 class Done:
-    """A change that was made; without a transaction if there was nothing to do."""
+    """A change that was made; without a transaction if nothing had to change."""
 
     change: Change
     transaction: str | None = None
     block: int | None = None
-    #: What happened on the way that the custodian should know.
+    #: What the custodian should know about how it went.
     notes: tuple[str, ...] = ()
 
 
 class Custodian:
-    """A ledger as its custodian governs it; use :func:`noiseledger.connect_custodian`.
+    """A ledger that its custodian governs; created by :func:`noiseledger.connect_custodian`.
 
-    Each change can be made at once (``allow``, ``pause``, ...), or be looked at first: ``propose_allow`` and the like return a
-    :class:`Change` that says what will happen, and ``carry_out`` makes it.
+    Make a change at once (``allow``, ``pause``, ...), or see it first: ``propose_allow`` and the like return a
+    :class:`Change` that describes what will happen, and ``carry_out`` makes it.
     """
 
     def __init__(self, contract: PrivacyLedgerContract, first_block: int = 0) -> None:
-        """Govern a contract, whose events begin at ``first_block``."""
+        """Govern a contract whose first event is in ``first_block``."""
         self.contract = contract
         self._mirror = Mirror(contract, first_block, "latest")
 
     def close(self) -> None:
-        """Let go of the chain."""
+        """Close the connection to the chain."""
         self.contract.rpc.close()
 
     def __enter__(self) -> Self:
@@ -71,17 +69,17 @@ class Custodian:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of the chain."""
+        """Close the connection to the chain."""
         self.close()
 
     def look(self) -> Snapshot:
-        """Return the ledger as it is now."""
+        """Return the current state of the ledger."""
         return self._mirror.look()
 
     def _look_at_roles(self) -> Snapshot:
-        """Return the ledger as it is now; without its record, if no node gives that.
+        """Return the current state of the ledger; without its record if no node returns that.
 
-        Who must stop a ledger cannot wait for an endpoint that keeps all events, and strangers can make the record long.
+        In an emergency a custodian cannot wait for an endpoint that keeps all events, and strangers can make the record long.
         """
         try:
             return self.look()
@@ -100,7 +98,7 @@ class Custodian:
             return Snapshot(facts, Story(reuses=terms.reuses), {})
 
     def analysts(self) -> list[Analyst]:
-        """Return who may still buy how much, and who has bought how much. Needs no key."""
+        """Return how much each analyst may still buy, and has bought. Needs no key."""
         return self.look().analysts()
 
     def allow(
@@ -111,27 +109,27 @@ class Custodian:
         delta: Number | None = None,
         precision: Number | None = None,
     ) -> Done:
-        """Set how much an analyst may buy from now on: ``epsilon=`` and ``delta=``, or ``precision=`` (0 takes it away)."""
+        """Set how much an analyst may buy from now on: ``epsilon=`` and ``delta=``, or ``precision=`` (0 removes it)."""
         return self.carry_out(self.propose_allow(analyst, epsilon=epsilon, delta=delta, precision=precision))
 
     def pause(self) -> Done:
-        """Stop selling; what was bought is still answered."""
+        """Stop selling answers; earlier purchases are still answered."""
         return self.carry_out(self.propose_pause())
 
     def resume(self) -> Done:
-        """Go on selling."""
+        """Sell answers again."""
         return self.carry_out(self.propose_resume())
 
     def rotate_worker(self, worker: str) -> Done:
-        """Give the right to reveal to another key."""
+        """Let another key reveal answers, instead of the current one."""
         return self.carry_out(self.propose_rotate_worker(worker))
 
     def hand_over(self, heir: str | None) -> Done:
-        """Offer custody to another key, or, with None, take the offer back; nothing changes until it is accepted."""
+        """Offer custody to another key, or withdraw the offer with None; nothing changes until it is accepted."""
         return self.carry_out(self.propose_hand_over(heir))
 
     def accept_custody(self) -> Done:
-        """Take over what was offered to this key."""
+        """Become the custodian, if custody was offered to this key."""
         return self.carry_out(self.propose_accept_custody())
 
     def propose_allow(
@@ -169,14 +167,14 @@ class Custodian:
         return governance.accept_custody(self._look_at_roles())
 
     def check_signer(self, change: Change) -> None:
-        """Refuse if this key is not the one that the contract would listen to."""
+        """Refuse a key that the contract would refuse."""
         change.check_signer(self.contract.sender.address)
 
     def carry_out(self, change: Change) -> Done:
-        """Make a change, and see on the chain that it was made; where things are so already, nothing is sent.
+        """Make a change and check on the chain that it was made; if nothing would change, nothing is sent.
 
         Raises:
-            NotAllowed: this is not the key that may do it; nothing was sent.
+            NotAllowed: this key may not make the change; nothing was sent.
         """
         self.check_signer(change)
         if not change.is_needed:
@@ -186,21 +184,21 @@ class Custodian:
         try:
             events = list(self.contract.events([_EVENTS[change.function], "Asked"], first=change.block + 1, last=last))
         except RpcFailed as error:
-            # It is in a block: to say that it failed would be wrong, and somebody would do it again.
-            note = f"The transaction succeeded, but what the contract noted could not be read: {error}"
+            # It is in a block: if we said that it failed, somebody would do it again.
+            note = f"The transaction succeeded, but the contract's event could not be read: {error}"
             return Done(change, receipt.transaction, receipt.block, (note,))
         made = [event for event in events if event.name != "Asked" and event.transaction == receipt.transaction]
         if not made:
             raise LedgerRefused(
-                f"The transaction {receipt.transaction} succeeded, but the contract did not note the change: look at the "
-                "ledger again before you go on."
+                f"The transaction {receipt.transaction} succeeded, but the contract emitted no event for the change: check "
+                "the ledger before you continue."
             )
         notes = _bought_in_between(change, made[0], events) if change.function == "allow" else ()
         return Done(change, receipt.transaction, receipt.block, notes)
 
 
 def _bought_in_between(change: Change, made: Event, events: list[Event]) -> tuple[str, ...]:
-    """Say what an analyst bought with the old allowance after it was looked at: it does not count against the new one."""
+    """Warn about what an analyst bought with the old allowance after it was read: it does not count against the new one."""
     analyst = change.arguments[0]
     earlier = [event for event in events if (event.block, event.index) < (made.block, made.index)]
     asked = [e for e in earlier if e.name == "Asked" and checksummed(e.fields["analyst"]) == analyst]
@@ -208,7 +206,7 @@ def _bought_in_between(change: Change, made: Event, events: list[Event]) -> tupl
     if not bought:
         return ()
     return (
-        f"Meanwhile {analyst} bought precision {float(bought):.6g} with the old allowance, and may now buy the new one on top: "
+        f"Meanwhile {analyst} bought precision {float(bought):.6g} with the old allowance, and may now use the new one too: "
         "set it again if that is too much.",
     )
 
@@ -216,21 +214,23 @@ def _bought_in_between(change: Change, made: Event, events: list[Event]) -> tupl
 def connect_custodian(
     ledger: str | os.PathLike[str], *, rpc: str | None = None, key: Key | str | os.PathLike[str] | None = None
 ) -> Custodian:
-    """Connect to a ledger on a chain in order to govern it.
+    """Connect to a ledger on a chain, to govern it.
 
     Args:
         ledger: The ledger file that ``publish`` wrote, or the contract's address.
-        rpc: The chain's endpoint, or several that are separated by commas. Default: the variable NOISELEDGER_RPC, then a node
+        rpc: The chain's endpoint, or several separated by commas. Default: the variable NOISELEDGER_RPC, then a node
             on this machine.
         key: The custodian's key or keystore file; default: the variable NOISELEDGER_KEY. Reading needs none.
     """
+    return connect_custodian_with(ledger, RPC.find(rpc), find_key(key))
+
+
+def connect_custodian_with(ledger: str | os.PathLike[str], rpc: str, key: Key | None) -> Custodian:
+    """Connect as :func:`connect_custodian` does, with these arguments only: no environment variable is read."""
     found = find_on_chain(os.fspath(ledger))
     with ExitStack() as stack:
-        where = rpc or os.environ.get(RPC_VARIABLE) or DEFAULT_RPC
-        endpoint = stack.enter_context(Rpc(where, found.chain_id, watch=warn))
-        signer = None
-        if key is not None or os.environ.get(KEY_VARIABLE):
-            signer = Sender(endpoint, key if isinstance(key, Key) else load_key(key))
+        endpoint = stack.enter_context(Rpc(rpc, found.chain_id, listener=warn))
+        signer = None if key is None else Sender(endpoint, key)
         custodian = Custodian(PrivacyLedgerContract(endpoint, found.address, signer), found.block)
         stack.pop_all()
     return custodian

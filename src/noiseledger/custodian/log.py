@@ -1,8 +1,4 @@
-"""What happened, as JSON lines.
-
-The events: started, drawn, sent, replaced, confirmed, refused, waiting, switched (another endpoint is asked), left_out (one
-is of another chain), stopped.
-"""
+"""The worker's log: progress events as JSON lines."""
 
 from __future__ import annotations
 
@@ -11,39 +7,58 @@ from typing import Any, TextIO, cast
 
 import structlog
 
-#: What is written, by event; anything else that is reported is left out.
-FIELDS = {
-    "started": ("ledger", "chain_id", "worker", "head"),
-    "drawn": ("query", "start", "end"),
-    "sent": ("transaction", "nonce", "stretches"),
-    "replaced": ("transaction", "replaces", "nonce", "stretches"),
-    "confirmed": ("transaction", "block", "stretches"),
-    "refused": ("query", "kind", "reason"),
-    "waiting": ("kind", "reason", "nonce"),
-    "switched": ("endpoint", "reason"),
-    "left_out": ("endpoint", "reason"),
-    "stopped": ("reason",),
+from noiseledger.progress import (
+    Confirmed,
+    Drawn,
+    EndpointLeftOut,
+    EndpointSwitched,
+    ProgressEvent,
+    Refused,
+    RevealedStretch,
+    Started,
+    Stopped,
+    TransactionReplaced,
+    TransactionSent,
+    Waiting,
+)
+
+#: The events that are logged: each with its name and its fields in the log, which operators' programs rely on.
+LOGGED: dict[type[ProgressEvent], tuple[str, tuple[str, ...]]] = {
+    Started: ("started", ("ledger", "chain_id", "worker", "head")),
+    Drawn: ("drawn", ("query", "start", "end")),
+    TransactionSent: ("sent", ("transaction", "nonce", "stretches")),
+    TransactionReplaced: ("replaced", ("transaction", "replaces", "nonce", "stretches")),
+    Confirmed: ("confirmed", ("transaction", "block", "stretches")),
+    Refused: ("refused", ("query", "kind", "reason")),
+    Waiting: ("waiting", ("kind", "reason", "nonce")),
+    EndpointSwitched: ("switched", ("endpoint", "reason")),
+    EndpointLeftOut: ("left_out", ("endpoint", "reason")),
+    Stopped: ("stopped", ("reason",)),
 }
 
 
 class Log:
-    """Writes events to a stream; a disk that is full costs lines, never the worker."""
+    """Writes events to a stream. A full disk loses lines and never stops the worker."""
 
     def __init__(self, stream: TextIO) -> None:
         """Write to an open stream."""
         self._logger = structlog.wrap_logger(
-            structlog.WriteLogger(cast(TextIO, _Patient(stream))),
+            structlog.WriteLogger(cast(TextIO, _Forgiving(stream))),
             processors=[structlog.processors.TimeStamper(fmt="iso", utc=True), structlog.processors.JSONRenderer()],
         )
 
-    def hear(self, event: str, **facts: Any) -> None:
-        """Write an event, with the facts that belong to it."""
-        names = FIELDS.get(event, ())
-        if names:
-            self._logger.info(event, **{name: _plain(facts[name]) for name in names if name in facts})
+    def on_event(self, event: ProgressEvent) -> None:
+        """Write an event with its fields, if it is one that is logged; a field without a value is omitted."""
+        if type(event) not in LOGGED:
+            return
+        name, fields = LOGGED[type(event)]
+        values = {field: getattr(event, field) for field in fields}
+        self._logger.info(name, **{field: _as_json(value) for field, value in values.items() if value is not None})
 
 
-class _Patient:
+class _Forgiving:
+    """A stream that ignores errors."""
+
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
@@ -60,10 +75,14 @@ class _Patient:
             return
 
 
-def _plain(fact: Any) -> Any:
-    """Return a fact as JSON has it; precisions as decimals."""
-    if isinstance(fact, Fraction):
-        return float(fact)
-    if isinstance(fact, list):
-        return [{"query": query, "start": float(start), "end": float(end)} for query, start, end in fact]
-    return fact
+def _as_json(value: Any) -> Any:
+    """Return a value as JSON represents it; precisions as decimals."""
+    match value:
+        case Fraction():
+            return float(value)
+        case RevealedStretch():
+            return {"query": value.query, "start": float(value.start), "end": float(value.end)}
+        case tuple():
+            return [_as_json(item) for item in value]
+        case _:
+            return value

@@ -1,4 +1,4 @@
-"""Prometheus metrics and a health report over HTTP: on loopback only, and only when asked for."""
+"""Prometheus metrics and a health report over HTTP: only with ``--metrics``, and only on this machine."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _REQUEST_SECONDS = 5.0
 
 
 class HealthCollector(Collector):
-    """Reads the health whenever Prometheus asks."""
+    """Reads the health at every scrape."""
 
     def __init__(self, health: Health) -> None:
-        """Read this one."""
+        """Collect from this health."""
         self._health = health
 
     def collect(self) -> Iterator[Metric]:
@@ -52,7 +52,7 @@ class HealthCollector(Collector):
 
 @contextmanager
 def serving(health: Health, port: int) -> Iterator[int]:
-    """Serve /metrics and /health on loopback for the length of a block; yield the port, which is any free one for 0."""
+    """Serve /metrics and /health on 127.0.0.1, as a context manager; yield the port, a free one if ``port`` is 0."""
     registry = CollectorRegistry()
     registry.register(HealthCollector(health))
 
@@ -76,12 +76,14 @@ def serving(health: Health, port: int) -> Iterator[int]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing: who scrapes is not news."""
+            """Do not log scrapes."""
 
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     except OSError as error:
-        raise InvalidInput(f"Metrics cannot be served on port {port} ({error.strerror}): choose another.") from None
+        raise InvalidInput(
+            f"Metrics cannot be served on port {port} ({error.strerror}): choose another port with --metrics."
+        ) from None
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
     try:

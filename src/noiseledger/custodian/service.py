@@ -1,6 +1,6 @@
-"""Let a worker step until it is told to stop, and wait out what passes: a node that is gone, a full disk, a fee too high.
+"""Run a worker step after step until it is told to stop, and wait while an error is transient: no node, a full disk, high fees.
 
-What does not pass by itself (the wrong data, the wrong journal, another worker's key) ends it, with its one sentence.
+A permanent error (the wrong data, the wrong journal, another worker's key) stops it, with its message.
 """
 
 from __future__ import annotations
@@ -8,50 +8,50 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
-from noiseledger.chain.sender import Watch
 from noiseledger.custodian.health import Health
 from noiseledger.custodian.worker import Step, Worker
 from noiseledger.errors import ChainError, LedgerError, LedgerNotFound, NoiseledgerError, NotAllowed
 from noiseledger.ledger.local import LocalLedger
+from noiseledger.progress import Listener, ProgressEvent, Refused, Waiting
 
-#: What passes by itself, or when somebody else does something about it: a disk has many ways to say that it is full.
+#: Errors that go away by themselves or when somebody fixes the cause; a full disk is reported in many ways.
 TRANSIENT = (ChainError, LedgerError)
-#: But a journal that is gone does not come back, and a key that may reveal no longer was replaced on purpose.
+#: Errors among those that do not: a journal that is gone does not come back, and a worker's key is replaced on purpose.
 PERMANENT = (LedgerNotFound, NotAllowed)
-#: The same news is told again after this time only.
+#: Listeners are notified of the same reason to wait again only after this time.
 _REPEAT_SECONDS = 60.0
 
 
 class Service:
-    """A worker that runs for long."""
+    """A worker that runs for a long time."""
 
-    def __init__(self, journal: LocalLedger, watchers: list[Watch], health: Health) -> None:
-        """Tell ``watchers`` what happens."""
+    def __init__(self, journal: LocalLedger, listeners: list[Listener], health: Health) -> None:
+        """Notify ``health`` and ``listeners`` of every event."""
         self.health = health
         self.health.budget_left = journal.budget().remaining
         self._journal = journal
-        self._watchers = [health.hear, *watchers]
+        self._listeners = [health.on_event, *listeners]
         self._refused: set[tuple[str, str]] = set()
-        self._said: tuple[str, float] = ("", 0.0)
+        self._last_reason: tuple[str, float] = ("", 0.0)
         self._waited = False
 
-    def tell(self, event: str, **facts: Any) -> None:
-        """Pass on what happened, news only: what is refused or waits stays so for many steps."""
-        if event == "waiting":
-            self._waited = True
-            if not self._is_news(str(facts.get("reason"))):
-                return
-        if event == "refused":
-            if (facts["query"], facts["kind"]) in self._refused:
-                return
-            self._refused.add((facts["query"], facts["kind"]))
-        for watcher in self._watchers:
-            watcher(event, **facts)
+    def notify(self, event: ProgressEvent) -> None:
+        """Pass an event on to all listeners, unless it repeats an earlier one: refusals and waits last for many steps."""
+        match event:
+            case Waiting(reason=reason):
+                self._waited = True
+                if not self._is_news(reason):
+                    return
+            case Refused(query=query, kind=kind):
+                if (query, kind) in self._refused:
+                    return
+                self._refused.add((query, kind))
+        for listener in self._listeners:
+            listener(event)
 
     def step(self, worker: Worker) -> Step:
-        """Take one step, and keep the health up to date; an error is counted and raised."""
+        """Run one step and update the health; an error is counted and raised."""
         try:
             step = worker.step()
             left = self._journal.budget().remaining
@@ -63,7 +63,7 @@ class Service:
         return step
 
     def run(self, worker: Worker, stop: threading.Event, seconds: float, after: Callable[[Step], None]) -> None:
-        """Step until ``stop`` is set, with a pause of some ``seconds``; the step that is under way is finished."""
+        """Run steps until ``stop`` is set, with ``seconds`` between them; a step that has begun is finished."""
         while not stop.is_set():
             self._waited = False
             try:
@@ -71,16 +71,16 @@ class Service:
             except PERMANENT:
                 raise
             except TRANSIENT as error:
-                self.tell("waiting", kind=type(error).__name__, reason=str(error))
+                self.notify(Waiting(type(error).__name__, str(error)))
                 step = Step()
             if not self._waited:
-                self._said = ("", 0.0)
+                self._last_reason = ("", 0.0)
             after(step)
             stop.wait(seconds)
 
     def _is_news(self, reason: str) -> bool:
-        said, when = self._said
-        if reason == said and time.monotonic() - when < _REPEAT_SECONDS:
+        last, when = self._last_reason
+        if reason == last and time.monotonic() - when < _REPEAT_SECONDS:
             return False
-        self._said = (reason, time.monotonic())
+        self._last_reason = (reason, time.monotonic())
         return True

@@ -11,12 +11,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, Anchor, Block, PrivacyLedgerContract
 from noiseledger.chain.heads import none_there
-from noiseledger.chain.sender import Receipt, Watch, ignore
+from noiseledger.chain.sender import Receipt
 from noiseledger.chain.values import Reveal, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
@@ -34,6 +34,19 @@ from noiseledger.errors import (
 )
 from noiseledger.ledger.history import replay
 from noiseledger.ledger.local import LocalLedger
+from noiseledger.progress import (
+    Confirmed,
+    Drawn,
+    Listener,
+    Looked,
+    ProgressEvent,
+    Refused,
+    RevealedStretch,
+    TransactionReplaced,
+    TransactionSent,
+    Waiting,
+    ignore,
+)
 
 #: How long one step waits for a block; what is in flight then is waited for in the next step.
 CONFIRM_SECONDS = 30.0
@@ -84,20 +97,20 @@ class Worker:
         head: Block = "finalized",
         *,
         terms: Terms | None = None,
-        watch: Watch = ignore,
+        listener: Listener = ignore,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
         """Follow the chain up to ``head``: what is bought in later blocks may still be undone, and waits.
 
         It is "finalized", "safe", "latest", or blocks behind the newest, as in "latest-3".
 
-        ``terms`` are those that data and journal were checked against; ``watch`` hears of every step.
+        ``terms`` are those that data and journal were checked against; ``listener`` is notified of every step.
         """
         self._contract = contract
         self._journal = journal
         self._head = head
         self._terms = contract.terms() if terms is None else terms
-        self._watch = watch
+        self._notify = listener
         self._patience = patience
         self._left_behind: tuple[int, float] | None = None
 
@@ -109,13 +122,13 @@ class Worker:
             view = self.look()
         if view.head is None:
             # Nothing counts as bought, so nothing is drawn below; whoever runs this should know.
-            self._watch("waiting", kind="NoHead", reason=none_there(self._head))
+            self._notify(Waiting("NoHead", none_there(self._head)))
         if view.pending > max(view.mined, self._journal.sent_nonces(self._contract.sender.address)):
-            self._watch("waiting", kind="Unknown", reason=_UNKNOWN, nonce=view.mined)
+            self._notify(Waiting("Unknown", _UNKNOWN, view.mined))
             return step
         nonce = self._place(view)
         if nonce is None and view.pending > view.mined:
-            self._watch("waiting", kind="LeftBehind", reason=_LEFT_BEHIND, nonce=view.mined)
+            self._notify(Waiting("LeftBehind", _LEFT_BEHIND, view.mined))
             return step
         for batch in batches(self._draw_all(self._pending(view), step)):
             self._settle(batch, step, nonce)
@@ -125,7 +138,7 @@ class Worker:
     def look(self) -> View:
         """See what the chain has; refuse another ledger, another's key, and points that are not the journal's."""
         view = look(self._contract, self._terms, self._journal.queries(), self._head)
-        self._watch("looked", view=view)
+        self._notify(Looked(view.newest, view.head, view.balance, len(view.waiting)))
         self._check_points(view)
         return view
 
@@ -213,7 +226,7 @@ class Worker:
         end = self._journal.known_point(query, stretch.end)
         if end is None:
             end = self._journal.ask(query, precision=stretch.end, analyst="worker").reveal.point
-        self._watch("drawn", query=query.identifier, start=stretch.start, end=stretch.end)
+        self._notify(Drawn(query.identifier, stretch.start, stretch.end))
         increments = tuple(b - a for a, b in zip(start, end, strict=True))
         return Reveal(query.identifier, stretch.start, stretch.end, increments)
 
@@ -232,15 +245,15 @@ class Worker:
                 self._refuse(batch[0].query, error, step)
 
     def _reveal(self, batch: list[Reveal], nonce: int | None) -> Receipt:
-        stretches = [(reveal.query, reveal.start, reveal.end) for reveal in batch]
+        stretches = tuple(RevealedStretch(reveal.query, reveal.start, reveal.end) for reveal in batch)
         sender = self._contract.sender
         self._journal.note_nonces(sender.address, 1 + (sender.next_nonce() if nonce is None else nonce))
-        sender.watch = lambda event, **facts: self._watch(event, **facts, stretches=stretches)
+        sender.listener = lambda event: self._notify(_with_stretches(event, stretches))
         try:
             receipt = self._contract.reveal(batch, nonce, CONFIRM_SECONDS)
         finally:
-            sender.watch = self._watch
-        self._watch("confirmed", transaction=receipt.transaction, block=receipt.block, stretches=stretches)
+            sender.listener = self._notify
+        self._notify(Confirmed(receipt.transaction, receipt.block, stretches))
         return receipt
 
     def _confirm_what_is_in_flight(self, step: Step) -> bool:
@@ -250,7 +263,7 @@ class Worker:
         for receipt in sender.wait_many(flying, CONFIRM_SECONDS) if flying else ():
             if receipt.succeeded:
                 step.receipts.append(receipt)
-                self._watch("confirmed", transaction=receipt.transaction, block=receipt.block, stretches=[])
+                self._notify(Confirmed(receipt.transaction, receipt.block))
         return bool(flying)
 
     def _is_revealed(self, reveal: Reveal) -> bool:
@@ -261,7 +274,14 @@ class Worker:
     def _refuse(self, identifier: str, error: NoiseledgerError, step: Step) -> None:
         if identifier not in step.refused:
             step.refused[identifier] = error
-            self._watch("refused", query=identifier, kind=type(error).__name__, reason=str(error))
+            self._notify(Refused(identifier, type(error).__name__, str(error)))
+
+
+def _with_stretches(event: ProgressEvent, stretches: tuple[RevealedStretch, ...]) -> ProgressEvent:
+    """Add to what the sender reports what the transaction reveals."""
+    if isinstance(event, TransactionSent | TransactionReplaced):
+        return replace(event, stretches=stretches)
+    return event
 
 
 def _concerns_the_call(error: RpcFailed) -> bool:

@@ -103,7 +103,7 @@ def run_scenario(system: DemoSystem, site: str) -> ScenarioResult:
     """Send the analysts' requests; ``site`` is the address of the same ledger's web pages."""
     analysts = {
         # The worker is checked whenever the client polls the chain, so that nobody waits for a worker that has stopped.
-        name: connect(system.ledger_file, rpc=system.url, key=Key.from_hex(key), watch=lambda *_, **__: system.check())
+        name: connect(system.ledger_file, rpc=system.url, key=Key.from_hex(key), listener=lambda _: system.check())
         for name, key in zip(ANALYSTS, system.accounts.analysts, strict=True)
     }
     try:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
-from noiseledger.chain.keys import KEY_VARIABLE
 from noiseledger.core.access import Access
 from noiseledger.core.privacy import whole_units
 from noiseledger.custodian import Custodian, Custody
@@ -28,6 +27,7 @@ from noiseledger.data.catalogue import read_catalogue
 from noiseledger.demo.accounts import ChainAccounts
 from noiseledger.errors import InvalidInput, NoiseledgerError
 from noiseledger.ledger.file import LedgerFile
+from noiseledger.settings import KEY
 from noiseledger.web.settings import SECRETS
 
 #: Seconds between the worker's reads of the chain.
@@ -91,7 +91,7 @@ class DemoSystem:
             "--metrics",
             str(self._health_port),
         ]
-        environment = os.environ | {KEY_VARIABLE: self.accounts.worker}
+        environment = os.environ | {KEY.variable: self.accounts.worker}
         with self._log.open("ab") as stream:
             return subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)  # noqa: S603 - fixed words
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TypeVar, Unpack
 
 from noiseledger.chain.contract import MAX_BATCH, Anchor, PrivacyLedgerContract, checksummed
-from noiseledger.chain.sender import Receipt, Watch, ignore
+from noiseledger.chain.sender import Receipt
 from noiseledger.chain.values import Meter, Terms
 from noiseledger.chain.values import Request as ContractRequest
 from noiseledger.core.access import Access
@@ -31,6 +31,7 @@ from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.history import Asked, points_of, replay
 from noiseledger.ledger.interface import Ledger, Quote, Record
 from noiseledger.ledger.public import PublicPath
+from noiseledger.progress import Listener, Mined, Revealed, ignore
 
 ANSWER_SECONDS = 120.0
 # A local chain answers at once, a real one after several blocks: look soon, then less and less often.
@@ -73,7 +74,7 @@ class ChainLedger(Ledger):
         record_free: bool = False,
         first_block: int = 0,
         answer_seconds: float = ANSWER_SECONDS,
-        watch: Watch = ignore,
+        listener: Listener = ignore,
         contact: str = "",
     ) -> None:
         """Use a contract; ``record_free`` sends a transaction also for what is free, so that it is on record.
@@ -81,7 +82,7 @@ class ChainLedger(Ledger):
         ``contact`` is how analysts reach the custodian, as the ledger file says it.
         """
         self.contract = contract
-        self.watch = watch
+        self.listener = listener
         self.contact = contact
         self._record_free = record_free
         self._first_block = first_block
@@ -218,7 +219,7 @@ class ChainLedger(Ledger):
             who = self.contract.sender.address, checksummed(self.contract.custodian()), self.contact
             raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None
         for receipt in receipts:
-            self.watch("mined", transaction=receipt.transaction, block=receipt.block)
+            self.listener(Mined(receipt.transaction, receipt.block))
         receipts, asked = self._read_purchases(receipts, {item.query for item in wanted})
         return [
             next(asked[item.query][receipt.transaction])
@@ -267,7 +268,7 @@ class ChainLedger(Ledger):
         while True:
             meters = self.contract.meters([query.identifier for query, _ in ends])
             waiting = sum(meter.revealed < end for meter, (_, end) in zip(meters, ends, strict=True))
-            self.watch("revealed", answered=len(ends) - waiting, asked=len(ends))
+            self.listener(Revealed(answered=len(ends) - waiting, asked=len(ends)))
             # This was whatever block is the newest. What is returned is of one block, where it must be true as well.
             found = None if waiting else self._at_one_block(lambda block: self._read_paths(ends, block))
             if found is not None:

@@ -1,0 +1,17 @@
+"""``noiseledger accept-custody [LEDGER]``: become the custodian."""
+
+from __future__ import annotations
+
+from noiseledger.cli.governing import govern
+from noiseledger.cli.options import ChainLedgerArgument, CustodianKeyOption, JsonOption, RpcOption, YesOption
+
+
+def accept_custody(
+    ledger: ChainLedgerArgument = None,
+    rpc: RpcOption = None,
+    key: CustodianKeyOption = None,
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Become the custodian of a ledger whose custody was offered to your key with hand-over."""
+    govern(lambda custodian: custodian.propose_accept_custody(), ledger, rpc, key, yes=yes, json=json)

@@ -1,0 +1,147 @@
+"""``noiseledger ask QUERY [LEDGER]``: show the price, ask for confirmation, get the answer with its error bar.
+
+Why nothing is half done: all requests are in one transaction, and nothing changes anywhere before it is sent.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noiseledger.cli.accuracy import (
+    AlsoOption,
+    ConfidenceOption,
+    DeltaOption,
+    EpsilonOption,
+    PrecisionOption,
+    QueryArgument,
+    SigmaOption,
+    WithinOption,
+    read_asks,
+)
+from noiseledger.cli.connect import find_payer, open_client, open_key
+from noiseledger.cli.exits import DECLINED
+from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
+from noiseledger.cli.output import console, finite, notes, print_json, print_table
+from noiseledger.cli.plan import Plan, make_plan
+from noiseledger.cli.progress import Progress
+from noiseledger.core.answer import Answer
+from noiseledger.core.numbers import readable
+from noiseledger.core.request import Accuracy
+from noiseledger.errors import BudgetExceeded, InvalidInput
+from noiseledger.ledger import LocalLedger
+from noiseledger.ledger.shapes import describe_answer, describe_budget
+
+if TYPE_CHECKING:
+    from noiseledger.data.source import Source
+
+WAIT_SECONDS = 120.0
+
+
+def ask(
+    query: QueryArgument,
+    ledger: LedgerArgument = None,
+    epsilon: EpsilonOption = None,
+    delta: DeltaOption = None,
+    within: WithinOption = None,
+    confidence: ConfidenceOption = None,
+    sigma: SigmaOption = None,
+    precision: PrecisionOption = None,
+    also: AlsoOption = None,
+    exact_noise: Annotated[
+        bool,
+        typer.Option(
+            "--exact-noise", help="Add noise of exactly the requested size; do not use the best public answer."
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Spend without asking for confirmation.")] = False,
+    wait: Annotated[
+        float, typer.Option(help="How many seconds to wait for the custodian's worker.", min=0.0, callback=finite)
+    ] = WAIT_SECONDS,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="With a local ledger: the catalogue, which says where the data is and how to read it."),
+    ] = None,
+    rpc: RpcOption = None,
+    key: KeyOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Get an answer. The price, the error and the remaining budget come first. Free answers need no confirmation and no key."""
+    accuracy = Accuracy(
+        epsilon=epsilon, delta=delta, within=within, confidence=confidence, sigma=sigma, precision=precision
+    )
+    asks = read_asks(query, accuracy, also)
+    progress = Progress(quiet=json)
+    options: dict[str, Any] = {
+        "listener": progress.on_event,
+        "answer_seconds": wait,
+        "analyst": os.environ.get("USER", "")[:100],
+    }
+    with ExitStack() as stack:
+        if data is not None:
+            options["source"] = stack.enter_context(closing(_open_data(data)))
+        client = stack.enter_context(open_client(ledger, rpc, **options))
+        plan = make_plan(client, asks, exact_noise=exact_noise)
+        if not json:
+            plan.show()
+        if not plan.affordable:
+            raise BudgetExceeded(plan.cost, plan.budget.remaining)
+        if plan.cost and isinstance(client.ledger, LocalLedger):
+            _agree(plan, yes=yes)
+        elif plan.cost:
+            keystore = find_payer(key)
+            _agree(plan, yes=yes)
+            client = stack.enter_context(open_client(ledger, rpc, open_key(keystore), **options))
+        with progress.shown():
+            answers = client.ask(asks, exact_noise=exact_noise)
+    names = [item.name for item in plan.items]
+    if json:
+        described = [describe_answer(name, answer) for name, answer in zip(names, answers, strict=True)]
+        print_json({"answers": described, "budget": describe_budget(answers[-1].budget)})
+    else:
+        _show(names, answers)
+
+
+def _agree(plan: Plan, *, yes: bool) -> None:
+    """Ask for confirmation; without a terminal, refuse."""
+    if yes:
+        return
+    price = f"{float(plan.cost):.4g} of the {float(plan.budget.remaining):.4g} that is left"
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            f"This spends {price}, and there is no terminal to confirm at: pass --yes. Nothing was spent."
+        )
+    if not typer.confirm(f"Spend {price}?", err=True):
+        notes.print("Nothing was spent.")
+        raise typer.Exit(DECLINED)
+
+
+def _open_data(catalogue: Path) -> Source:
+    from noiseledger.data.catalogue import read_catalogue  # noqa: PLC0415 - takes a second
+
+    return read_catalogue(catalogue).open()
+
+
+def _show(names: Sequence[str], answers: Sequence[Answer]) -> None:
+    rows = [row for name, answer in zip(names, answers, strict=True) for row in _rows(name, answer)]
+    print_table("Answers", ("name", "group", ">answer", ">± (95%)", "case", ">paid"), rows)
+    paid = {answer.transaction: answer.block for answer in answers if answer.transaction}
+    for transaction, block in paid.items():
+        console.print(f"Paid in block {block}: {transaction}", soft_wrap=True)
+    budget = answers[-1].budget
+    console.print(
+        f"Left: precision {float(budget.remaining):.4g}, epsilon {budget.epsilon_remaining:.4g} "
+        f"(at delta {float(budget.delta):g})."
+    )
+
+
+def _rows(name: str, answer: Answer) -> Iterator[tuple[str, ...]]:
+    width, paid = readable(answer.half_width(), 3), f"{float(answer.cost):.4g}" if answer.cost else "free"
+    for label, value in zip(answer.query.labels, answer.values, strict=True):
+        yield name, label, readable(value), width, answer.case.value, paid

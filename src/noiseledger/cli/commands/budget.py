@@ -1,0 +1,61 @@
+"""``noiseledger budget [LEDGER]``: the budget, what was spent on each query, and what is left."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from rich.text import Text
+
+from noiseledger.cli.connect import open_client
+from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
+from noiseledger.cli.output import console, plain, print_json, print_table
+from noiseledger.cli.standing import Standing, standings
+from noiseledger.core.budget import Budget
+from noiseledger.core.privacy import epsilon_for
+from noiseledger.ledger.shapes import amount, describe_admission, describe_budget, describe_query
+
+BAR_WIDTH = 24
+
+
+def budget(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
+    """Show the budget: what was spent on each query, and what is left."""
+    with open_client(ledger, rpc) as client:
+        now, found, admission = client.budget(), standings(client), client.admission()
+    if json:
+        described = [_describe(standing, now) for standing in found]
+        asks = None if admission is None else describe_admission(admission)
+        print_json({"budget": describe_budget(now), "admission": asks, "queries": described})
+        return
+    rows = [(s.offer.name, *_cells(s.spent, now, "cyan")) for s in found]
+    rows += [("all", *_cells(now.spent, now, "yellow")), ("left", *_cells(now.remaining, now, "green"))]
+    title = f"Epsilon {float(now.epsilon):g} at delta {float(now.delta):g} = precision {float(now.total):.6g}"
+    print_table(title, ("query", "of the budget", ">", ">precision", ">epsilon"), rows)
+    if admission is not None:
+        console.print(plain(admission))
+    console.print("Precisions add up; epsilons do not: each is what that precision means at the budget's delta.")
+
+
+def _cells(spent: Fraction, budget: Budget, style: str) -> tuple[object, ...]:
+    share = spent / budget.total
+    return (_bar(share, style), f"{float(share):.1%}", f"{float(spent):.4g}", f"{_epsilon(spent, budget):.4g}")
+
+
+def _bar(share: Fraction, style: str) -> Text:
+    full = round(share * BAR_WIDTH)
+    # Any amount that was spent is visible.
+    full = max(full, 1) if share else 0
+    return Text("█" * full, style).append("·" * (BAR_WIDTH - full), "dim")
+
+
+def _epsilon(spent: Fraction, budget: Budget) -> float:
+    return epsilon_for(spent, budget.delta)
+
+
+def _describe(standing: Standing, budget: Budget) -> dict[str, Any]:
+    return {
+        **describe_query(standing.offer.name, standing.offer.query),
+        **amount("spent", standing.spent),
+        "epsilon_spent": _epsilon(standing.spent, budget),
+        "share": float(standing.spent / budget.total),
+    }

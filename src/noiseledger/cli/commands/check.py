@@ -1,0 +1,103 @@
+"""``noiseledger check CATALOGUE``: every problem in it, or what its budget pays for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+from noiseledger.cli.options import CatalogueArgument, JsonOption
+from noiseledger.cli.output import console, print_json, print_table
+from noiseledger.core.accuracy import half_width
+from noiseledger.core.filters.sql import identifier
+from noiseledger.core.numbers import readable
+from noiseledger.core.privacy import precision_for
+from noiseledger.core.query import Query
+from noiseledger.core.sensitivity import sensitivity
+from noiseledger.data.catalogue import Catalogue, CatalogueProblems, Problem, read_catalogue
+from noiseledger.data.source import Source
+from noiseledger.errors import NoiseledgerError
+
+#: The paper's requests have an epsilon from 0.1 to 1.1 and a delta from 1e-5 to 1e-4.
+TYPICAL = (("0.1", "1e-5"), ("0.5", "1e-5"), ("1", "1e-5"))
+
+
+def check(
+    catalogue: CatalogueArgument,
+    json: JsonOption = False,
+) -> None:
+    """Report every problem in a catalogue, with its line and a hint. If there is none, show what the budget pays for."""
+    read = read_catalogue(catalogue)
+    rows_of_data, doubts = _check_data(read)
+    facts = _describe(read, rows_of_data) | {"doubts": doubts}
+    if json:
+        print_json(facts)
+        return
+    rows = [
+        (q["name"], q["query"], q["dimension"], readable(q["sensitivity"], 4), _errors(q)) for q in facts["queries"]
+    ]
+    columns = ("name", "query", ">dimension", ">sensitivity", ">± 95% at epsilon 0.1, 0.5, 1")
+    print_table(f"{catalogue}: {rows_of_data} rows, no problems", columns, rows)
+    console.print(str(read.budget))
+    afforded = ", ".join(f"{item['requests']} at epsilon {item['epsilon']:g}" for item in facts["affords"])
+    console.print(f"Requests that the budget pays for without reuse (delta 1e-5): {afforded}.")
+    for doubt in doubts:
+        console.print(f"Please check: {doubt} Keep this line private.", markup=False)
+
+
+def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
+    """Open the data, count its rows, and find columns that are mostly missing; problems name columns, never values."""
+    from noiseledger.chain.contract import MAX_COORDINATES  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.publish import too_many_groups  # noqa: PLC0415 - likewise
+
+    problems = [
+        Problem(entry.line, f"Query {entry.name}: {too_many_groups(entry.query)}")
+        for entry in catalogue.entries
+        if entry.query.dimension > MAX_COORDINATES
+    ]
+    try:
+        source = catalogue.open()
+    except NoiseledgerError as error:
+        raise CatalogueProblems(catalogue.file, [*problems, Problem(catalogue.source_line, str(error))]) from None
+    with closing(source):
+        if problems:
+            raise CatalogueProblems(catalogue.file, problems)
+        return source.rows, list(_doubts(source))
+
+
+def _doubts(source: Source) -> Iterator[str]:
+    """Yield a warning for each column that is mostly missing as declared: for the custodian alone, and not an error."""
+    for name, kind in source.kinds.items() if source.rows else ():
+        missing = source.totals(Query.count(f"{identifier(name)} IS NULL"))[0]
+        if missing > source.rows / 2:
+            yield (
+                f"{name}: {missing:,} of {source.rows:,} values are missing when read as {kind}. If the file does contain "
+                "them, the declared kind, decimal mark or delimiter may be wrong."
+            )
+
+
+def _describe(catalogue: Catalogue, rows: int) -> dict[str, Any]:
+    population = catalogue.population(rows)
+    queries = []
+    for entry in catalogue.entries:
+        unit = sensitivity(entry.query, population)
+        widths = [half_width(precision_for(*promise), unit) for promise in TYPICAL]
+        facts = {"name": entry.name, "query": str(entry.query), "identifier": entry.query.identifier}
+        queries.append(
+            {**facts, "dimension": entry.query.dimension, "sensitivity": float(unit), "half_widths_95": widths}
+        )
+    budget = catalogue.budget
+    affords = [
+        {
+            "epsilon": float(epsilon),
+            "delta": float(delta),
+            "requests": int(budget.total / precision_for(epsilon, delta)),
+        }
+        for epsilon, delta in TYPICAL
+    ]
+    promise = {"epsilon": float(budget.epsilon), "delta": float(budget.delta), "precision": float(budget.total)}
+    return {"rows": rows, "budget": promise, "queries": queries, "affords": affords}
+
+
+def _errors(query: dict[str, Any]) -> str:
+    return ", ".join(readable(width, 3) for width in query["half_widths_95"])

