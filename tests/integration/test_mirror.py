@@ -14,7 +14,7 @@ import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
 from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, Sender, Terms, node
-from noiseledger.chain.contract import Block
+from noiseledger.chain.block import BlockId
 from noiseledger.chain.rpc import Call
 from noiseledger.core.path import Case
 from noiseledger.core.query import Column, Query
@@ -34,7 +34,7 @@ QUERIES = (OVER_60, CITIZENS, INCOME, AGES)
 ZERO, QUARTER, HALF = Fraction(0), Fraction(1, 4), Fraction(1, 2)
 STEP = Fraction(1, 3600)
 NO_SUCH_BLOCK = 10**7
-HEADS: tuple[Block, ...] = ("latest", "latest-3", "finalized", NO_SUCH_BLOCK)
+HEADS: tuple[BlockId, ...] = ("latest", "latest-3", "finalized", NO_SUCH_BLOCK)
 ROOMY = replace(TERMS, budget=Fraction(1000))
 #: Between the newest block and the final one, on anvil.
 FINALITY = 64
@@ -154,7 +154,7 @@ def height(rpc: Rpc) -> int:
     return int(rpc.call("eth_blockNumber"), 16)
 
 
-def mirror_of(life: Life, head: Block = "latest", rpc: Rpc | None = None) -> Mirror:
+def mirror_of(life: Life, head: BlockId = "latest", rpc: Rpc | None = None) -> Mirror:
     contract = PrivacyLedgerContract(life.rpc if rpc is None else rpc, life.contract.address)
     return Mirror(contract, life.first_block, head)
 
@@ -240,7 +240,7 @@ def test_a_mirror_says_what_the_ledger_says(rpc: Rpc, reuses: bool, seed: int) -
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("seed", [4, 5])
-def test_step_by_step_and_all_at_once_are_the_same(rpc: Rpc, head: Block, seed: int) -> None:
+def test_step_by_step_and_all_at_once_are_the_same(rpc: Rpc, head: BlockId, seed: int) -> None:
     life = Life.begin(rpc, seed=seed)
     mirror = mirror_of(life, head)
     life.mine(FINALITY // 2)  # so that on the way the final block meets the first request
@@ -424,7 +424,7 @@ def reorganise(rpc: Rpc, blocks: int) -> None:
 
 @pytest.mark.parametrize("way", [cut, reorganise])
 @pytest.mark.parametrize("head", HEADS)
-def test_only_the_new_history_is_shown(chain: Rpc, head: Block, way: Callable[[Rpc, int], None]) -> None:
+def test_only_the_new_history_is_shown(chain: Rpc, head: BlockId, way: Callable[[Rpc, int], None]) -> None:
     life = Life.begin(chain, seed=7)
     life.ask((OVER_60, QUARTER), (AGES, HALF))
     life.reveal_all()
@@ -442,7 +442,7 @@ def test_only_the_new_history_is_shown(chain: Rpc, head: Block, way: Callable[[R
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_another_history_of_the_same_length_and_cost_has_another_version(chain: Rpc, head: Block) -> None:
+def test_another_history_of_the_same_length_and_cost_has_another_version(chain: Rpc, head: BlockId) -> None:
     life = Life.begin(chain)
     life.mine(FINALITY)
     mirror = mirror_of(life, head)
@@ -533,7 +533,7 @@ def test_a_block_between_two_questions_is_not_lost(chain: Rpc, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_a_chain_that_began_anew_is_no_ledger(chain: Rpc, head: Block) -> None:
+def test_a_chain_that_began_anew_is_no_ledger(chain: Rpc, head: BlockId) -> None:
     empty = chain.call("evm_snapshot")
     life = Life.begin(chain)
     life.ask((OVER_60, QUARTER))
@@ -548,7 +548,7 @@ def test_a_chain_that_began_anew_is_no_ledger(chain: Rpc, head: Block) -> None:
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_another_ledger_in_the_same_place_is_not_taken_for_this_one(chain: Rpc, head: Block) -> None:
+def test_another_ledger_in_the_same_place_is_not_taken_for_this_one(chain: Rpc, head: BlockId) -> None:
     empty = chain.call("evm_snapshot")
     life = Life.begin(chain)
     life.ask((OVER_60, QUARTER))
@@ -602,7 +602,7 @@ def two_histories(one: Rpc, other: Rpc) -> tuple[Life, Life]:
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_two_histories_are_never_mixed(chain: Rpc, head: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_histories_are_never_mixed(chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch) -> None:
     with node.running() as running, Rpc(running.url) as second:
         one, other = two_histories(chain, second)
         nodes: list[Batch] = [chain.batch, second.batch]
@@ -646,7 +646,7 @@ class Turning:
 
 @pytest.mark.parametrize("head", HEADS)
 def test_two_histories_are_never_mixed_within_an_exchange(
-    chain: Rpc, head: Block, monkeypatch: pytest.MonkeyPatch
+    chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest block holds a reveal: whoever lags behind has all that was paid, and fewer points."""
     with node.running() as running, Rpc(running.url) as second:
@@ -663,7 +663,7 @@ def test_two_histories_are_never_mixed_within_an_exchange(
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("way", [cut, reorganise])
 def test_a_chain_that_changes_its_mind_once_is_read_again_at_once(
-    chain: Rpc, head: Block, way: Callable[[Rpc, int], None], monkeypatch: pytest.MonkeyPatch
+    chain: Rpc, head: BlockId, way: Callable[[Rpc, int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     life = Life.begin(chain)
     mirror, batch = mirror_of(life, head), chain.batch
@@ -714,7 +714,7 @@ class Lagging:
 
 @pytest.mark.parametrize("head", HEADS)
 def test_a_node_that_lags_behind_hides_nothing_for_good(
-    chain: Rpc, head: Block, monkeypatch: pytest.MonkeyPatch
+    chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would give fewer events than there are without saying so; a reveal that is missed spoils all later ones."""
     life = Life.begin(chain)
@@ -741,7 +741,7 @@ def test_a_node_that_lags_behind_hides_nothing_for_good(
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_a_chain_that_never_rests_is_left_for_later(chain: Rpc, head: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_that_never_rests_is_left_for_later(chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch) -> None:
     life = Life.begin(chain)
     life.ask((OVER_60, HALF))
     mirror, batch = mirror_of(life, head), chain.batch
@@ -780,7 +780,7 @@ def failing_at(rpc: Rpc, which: int, patch: pytest.MonkeyPatch, *, refuses: bool
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("refuses", [False, True])
 def test_a_look_that_fails_in_the_middle_is_made_up_for(
-    chain: Rpc, head: Block, refuses: bool, monkeypatch: pytest.MonkeyPatch
+    chain: Rpc, head: BlockId, refuses: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     life = Life.begin(chain, seed=8)
     mirror, failures = mirror_of(life, head), 0

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from eth_utils.address import to_checksum_address
 
 from noiseledger.chain import abi
+from noiseledger.chain.block import BlockId, BlockRef
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
 from noiseledger.chain.values import CASES, Event, Meter, Request, Reveal, Terms, from_units, to_units
@@ -33,21 +34,6 @@ from noiseledger.errors import (
     RpcFailed,
     UnknownQuery,
 )
-
-#: A number, a hash ("0x..." of 32 bytes), or a name such as "latest", "safe" or "finalized".
-Block: TypeAlias = int | str
-
-
-class Anchor(NamedTuple):
-    """One block of one chain."""
-
-    number: int
-    hash: str
-
-    def is_in(self, block: Any) -> bool:
-        """Say whether a node's reply is this block."""
-        return isinstance(block, dict) and block["hash"] == self.hash
-
 
 #: How many blocks' logs are asked for at once; public endpoints refuse much more.
 LOG_BLOCKS = 2000
@@ -144,63 +130,63 @@ class PrivacyLedgerContract:
         """Take over, if it was offered."""
         return self._transact("take_custody")
 
-    def terms(self, block: Block = "latest") -> Terms:
+    def terms(self, block: BlockId = "latest") -> Terms:
         """Return what is fixed for good."""
         return Terms.decode(self._read("terms", block=block))
 
-    def price(self, query: str, precision: Fraction, block: Block = "latest") -> tuple[Case, Fraction]:
+    def price(self, query: str, precision: Fraction, block: BlockId = "latest") -> tuple[Case, Fraction]:
         """Return case and cost of a request, whether or not the budget can bear it."""
         case, cost = self._read_all("price", bytes.fromhex(query), to_units(precision), block=block)
         return CASES[case], from_units(cost)
 
-    def meter(self, query: str, block: Block = "latest") -> Meter:
+    def meter(self, query: str, block: BlockId = "latest") -> Meter:
         """Return how far a query's path is bought and revealed."""
         return self.meters([query], block)[0]
 
-    def meters(self, queries: Sequence[str], block: Block = "latest") -> list[Meter]:
+    def meters(self, queries: Sequence[str], block: BlockId = "latest") -> list[Meter]:
         """Return the meters of many queries in one exchange."""
         replies = self._read_many([("meter", (bytes.fromhex(query),)) for query in queries], block)
         return [Meter.decode(reply) for reply in replies]
 
-    def point(self, query: str, block: Block = "latest") -> Point:
+    def point(self, query: str, block: BlockId = "latest") -> Point:
         """Return the furthest point of a path."""
         return self.points([query], block)[0]
 
-    def points(self, queries: Sequence[str], block: Block = "latest") -> list[Point]:
+    def points(self, queries: Sequence[str], block: BlockId = "latest") -> list[Point]:
         """Return the furthest points of many paths in one exchange."""
         replies = self._read_many([("point", (bytes.fromhex(query),)) for query in queries], block)
         return [tuple(values) for (values,) in replies]
 
-    def spent(self, block: Block = "latest") -> Fraction:
+    def spent(self, block: BlockId = "latest") -> Fraction:
         """Return the precision spent in all."""
         return from_units(self._read("spent", block=block))
 
-    def ceiling(self, query: str, block: Block = "latest") -> Fraction:
+    def ceiling(self, query: str, block: BlockId = "latest") -> Fraction:
         """Return the furthest precision that may be bought on a query, 0 if there is no bound."""
         return from_units(self._read("ceiling", bytes.fromhex(query), block=block))
 
-    def allowance(self, analyst: str, block: Block = "latest") -> Fraction:
+    def allowance(self, analyst: str, block: BlockId = "latest") -> Fraction:
         """Return how much precision an analyst may still buy, where an allowance is needed."""
         return from_units(self._read("allowance", analyst, block=block))
 
-    def paused(self, block: Block = "latest") -> bool:
+    def paused(self, block: BlockId = "latest") -> bool:
         """Say whether the custodian has stopped selling."""
         return bool(self._read("paused", block=block))
 
-    def custodian(self, block: Block = "latest") -> str:
+    def custodian(self, block: BlockId = "latest") -> str:
         """Return the custodian's address."""
         return str(self._read("custodian", block=block))
 
-    def heir(self, block: Block = "latest") -> str:
+    def heir(self, block: BlockId = "latest") -> str:
         """Return who was offered custody, or the zero address."""
         return str(self._read("heir", block=block))
 
-    def worker(self, block: Block = "latest") -> str:
+    def worker(self, block: BlockId = "latest") -> str:
         """Return the worker's address."""
         return str(self._read("worker", block=block))
 
     def events(
-        self, names: Sequence[str], query: str | None = None, first: int = 0, last: Anchor | None = None
+        self, names: Sequence[str], query: str | None = None, first: int = 0, last: BlockRef | None = None
     ) -> Iterator[Event]:
         """Yield what happened, in order, from block ``first`` on; of one query only, if one is given.
 
@@ -215,14 +201,14 @@ class PrivacyLedgerContract:
                 raise RpcFailed("eth_getLogs", f"block {last.number} is not part of the chain any more", None)
         raise ChainUnreachable("The chain changes faster than it can be read; try again.")
 
-    def newest(self) -> Anchor:
+    def newest(self) -> BlockRef:
         """Return the newest block."""
         found = self.rpc.call("eth_getBlockByNumber", "latest", False)
         if found is None:
             raise ChainUnreachable("The node has no block to show yet: is it still starting?")
-        return Anchor(int(found["number"], 16), found["hash"])
+        return BlockRef.of(found)
 
-    def _events(self, names: Sequence[str], query: str | None, first: int, anchor: Anchor) -> list[Event] | None:
+    def _events(self, names: Sequence[str], query: str | None, first: int, anchor: BlockRef) -> list[Event] | None:
         """Return what happened up to a block; None if that is not part of the chain any more.
 
         The block is asked for before and after, in the same exchange: the next one may go to another node, that knows of
@@ -292,14 +278,14 @@ class PrivacyLedgerContract:
             return typed(error)
         return LedgerRefused(f"The transaction {receipt.transaction} ({function}) failed; try again.")
 
-    def _read(self, function: str, *arguments: Any, block: Block) -> Any:
+    def _read(self, function: str, *arguments: Any, block: BlockId) -> Any:
         (value,) = self._read_all(function, *arguments, block=block)
         return value
 
-    def _read_all(self, function: str, *arguments: Any, block: Block) -> tuple[Any, ...]:
+    def _read_all(self, function: str, *arguments: Any, block: BlockId) -> tuple[Any, ...]:
         return self._read_many([(function, arguments)], block)[0]
 
-    def _read_many(self, calls: Sequence[tuple[str, Sequence[Any]]], block: Block) -> list[tuple[Any, ...]]:
+    def _read_many(self, calls: Sequence[tuple[str, Sequence[Any]]], block: BlockId) -> list[tuple[Any, ...]]:
         results = []
         found = self.read_many([(name, arguments, block) for name, arguments in calls])
         for (name, _), result in zip(calls, found, strict=True):
@@ -308,7 +294,7 @@ class PrivacyLedgerContract:
             results.append(result)
         return results
 
-    def read_many(self, calls: Sequence[tuple[str, Sequence[Any], Block]]) -> list[tuple[Any, ...] | None]:
+    def read_many(self, calls: Sequence[tuple[str, Sequence[Any], BlockId]]) -> list[tuple[Any, ...] | None]:
         """Read functions, each at its own block, in one exchange; None where the chain had no such contract."""
         requests = [
             ("eth_call", [{"to": self.address, "data": abi.encode_call(name, *arguments)}, block_parameter(block)])
@@ -358,7 +344,7 @@ def fewer_blocks(blocks: int, refused: RpcFailed) -> int:
     return blocks // 2
 
 
-def block_parameter(block: Block) -> Any:
+def block_parameter(block: BlockId) -> Any:
     """Return a block as JSON-RPC wants it; one given by hash must still be part of the chain."""
     if isinstance(block, int):
         return hex(block)

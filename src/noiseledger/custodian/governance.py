@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from noiseledger.chain.contract import Anchor, PrivacyLedgerContract, checksummed
+from noiseledger.chain.block import BlockRef
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.keys import KEY_VARIABLE, Key, load_key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Receipt, Sender
@@ -182,7 +183,7 @@ class Custodian:
         if not change.is_needed:
             return Done(change)
         receipt: Receipt = getattr(self.contract, change.function)(*change.arguments)
-        last = Anchor(receipt.block, receipt.block_hash)
+        last = BlockRef(receipt.block, receipt.block_hash)
         try:
             events = list(self.contract.events([_EVENTS[change.function], "Asked"], first=change.block + 1, last=last))
         except RpcFailed as error:

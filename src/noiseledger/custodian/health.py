@@ -98,7 +98,8 @@ class Health:
         return " · ".join(parts)
 
     def _saw(self, view: View) -> None:
-        self.newest, self.head, self.balance = view.newest, view.head, view.balance
+        self.newest, self.balance = view.newest.number, view.balance
+        self.head = None if view.head is None else view.head.number
         self.lacks_head = view.head is None
         self.waiting = len(view.waiting)
 

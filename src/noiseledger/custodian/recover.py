@@ -16,7 +16,8 @@ from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
-from noiseledger.chain.contract import Anchor, Block, PrivacyLedgerContract, checksummed
+from noiseledger.chain.block import BlockId
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.heads import find_heads, none_there
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.values import Event, Meter, Terms
@@ -66,7 +67,7 @@ class Recovery:
         self.new_file.unlink(missing_ok=True)
 
 
-def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: Block = "latest") -> Recovery:
+def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "latest") -> Recovery:
     """Rebuild the journal of a catalogue's ledger beside its place; nothing changes until the result is carried out.
 
     With ``head="finalized"`` fewer queries may be closed; that is safe only if the lost worker followed that head too.
@@ -78,7 +79,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: Block = "latest"
     if heads.final is None:
         # Not as if nothing had been bought: what the lost worker may have answered must be closed.
         raise ChainUnreachable(none_there(head))
-    newest = Anchor(int(heads.newest["number"], 16), heads.newest["hash"])
+    newest = heads.newest
     terms = contract.terms(newest.hash)
     if bind(data.root, journal_digest(identity)) != terms.commitment:
         custody.check_form()
@@ -92,7 +93,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: Block = "latest"
     _check_needed(custody, identity, points)
     bought = {query: meter.bought for query, meter in meters.items()}
     if head != "latest":
-        final_hash = heads.final["hash"]
+        final_hash = heads.final.hash
         found = contract.read_many([("meter", [bytes.fromhex(q.identifier)], final_hash) for q in queries])
         final = {
             q: Meter.decode(reply).bought if reply else Fraction(0) for q, reply in zip(queries, found, strict=True)

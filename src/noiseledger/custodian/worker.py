@@ -14,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, Anchor, Block, PrivacyLedgerContract
+from noiseledger.chain.block import BlockId
+from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, PrivacyLedgerContract
 from noiseledger.chain.heads import none_there
 from noiseledger.chain.sender import Receipt, Watch, ignore
 from noiseledger.chain.values import Reveal, Terms
@@ -81,7 +82,7 @@ class Worker:
         self,
         contract: PrivacyLedgerContract,
         journal: LocalLedger,
-        head: Block = "finalized",
+        head: BlockId = "finalized",
         *,
         terms: Terms | None = None,
         watch: Watch = ignore,
@@ -161,8 +162,7 @@ class Worker:
         """Return where to stop on the way: at the end, and without reuse after each request, which has its own stretch."""
         if self._terms.reuses:
             return [end]
-        newest = Anchor(view.newest, view.newest_hash)
-        asked = replay(self._contract.events(["Asked"], query.identifier, last=newest), reuses=False)
+        asked = replay(self._contract.events(["Asked"], query.identifier, last=view.newest), reuses=False)
         return sorted({request.stretch[1] for request in asked if start < request.stretch[1] <= end})
 
     def _place(self, view: View) -> int | None:

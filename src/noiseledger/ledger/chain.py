@@ -14,7 +14,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeVar, Unpack
 
-from noiseledger.chain.contract import MAX_BATCH, Anchor, PrivacyLedgerContract, checksummed
+from noiseledger.chain.block import BlockRef
+from noiseledger.chain.contract import MAX_BATCH, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Receipt, Watch, ignore
 from noiseledger.chain.values import Meter, Terms
 from noiseledger.chain.values import Request as ContractRequest
@@ -110,7 +111,7 @@ class ChainLedger(Ledger):
         """Return the queries that may be asked; what a custodian wrote and nobody can read is none."""
         return self._queries(None)
 
-    def _queries(self, last: Anchor | None) -> list[Query]:
+    def _queries(self, last: BlockRef | None) -> list[Query]:
         events = self.contract.events(["Registered"], first=self._first_block, last=last)
         found = (_readable(event.fields["definition"], self.population) for event in events)
         return [query for query in found if query is not None]
@@ -141,7 +142,7 @@ class ChainLedger(Ledger):
     def best(self, query: Query) -> Answer | None:
         unit = sensitivity(query, self.population)
 
-        def read(block: Anchor) -> Answer | None:
+        def read(block: BlockRef) -> Answer | None:
             meter = self._meter(query, block.hash)
             if not meter.revealed:
                 return None
@@ -170,13 +171,13 @@ class ChainLedger(Ledger):
     def _state(self, query: Query) -> _State:
         """Read everything at one block, so that nothing contradicts itself."""
 
-        def read(block: Anchor) -> _State:
+        def read(block: BlockRef) -> _State:
             meter = self._meter(query, block.hash)
             return _State(meter, self._budget(self.contract.spent(block.hash)), self._points(query, block))
 
         return self._at_one_block(read)
 
-    def _at_one_block(self, read: Callable[[Anchor], _T]) -> _T:
+    def _at_one_block(self, read: Callable[[BlockRef], _T]) -> _T:
         """Return what is read at the newest block; anew if a node does not know it: nodes and chains change their mind."""
         for attempt in range(1, _ATTEMPTS + 1):
             block = self.contract.newest()
@@ -188,7 +189,7 @@ class ChainLedger(Ledger):
                     raise
         raise AssertionError("unreachable")
 
-    def _read_record(self, block: Anchor) -> tuple[dict[str, Query], dict[str, PublicPath], list[Asked]]:
+    def _read_record(self, block: BlockRef) -> tuple[dict[str, Query], dict[str, PublicPath], list[Asked]]:
         queries = {query.identifier: query for query in self._queries(block)}
         paths = {identifier: self._path(query, block) for identifier, query in queries.items()}
         asked = self.contract.events(["Asked"], first=self._first_block, last=block)
@@ -232,7 +233,7 @@ class ChainLedger(Ledger):
         """Return what was asked of each query, by transaction; if the chain changed its mind, after it has them again."""
         for attempt in range(1, _ATTEMPTS + 1):
             newest = max(receipts, key=lambda receipt: receipt.block)
-            last = Anchor(newest.block, newest.block_hash)
+            last = BlockRef(newest.block, newest.block_hash)
             try:
                 return receipts, {query: self._asked_in(receipts, query, last) for query in queries}
             except RpcFailed:
@@ -241,7 +242,7 @@ class ChainLedger(Ledger):
             receipts = self.contract.wait_again(receipts)
         raise AssertionError("unreachable")
 
-    def _asked_in(self, receipts: Sequence[Receipt], query: Query, last: Anchor) -> dict[str, Iterator[Asked]]:
+    def _asked_in(self, receipts: Sequence[Receipt], query: Query, last: BlockRef) -> dict[str, Iterator[Asked]]:
         """Return what was asked of a query, by transaction, in order."""
         events = self.contract.events(["Asked"], query.identifier, self._first_block, last)
         found: dict[str, list[Asked]] = {receipt.transaction: [] for receipt in receipts}
@@ -281,7 +282,7 @@ class ChainLedger(Ledger):
             pause = min(pause * 1.5, _LAST_POLL_SECONDS)
 
     def _read_paths(
-        self, ends: Sequence[tuple[Query, Fraction]], block: Anchor
+        self, ends: Sequence[tuple[Query, Fraction]], block: BlockRef
     ) -> tuple[dict[Query, PublicPath], Budget] | None:
         """Return paths and budget at a block; None if a path does not go so far there."""
         # A node may show what a block has changed a moment before it shows its events.
@@ -290,12 +291,12 @@ class ChainLedger(Ledger):
             return None
         return paths, self._budget(self.contract.spent(block.hash))
 
-    def _path(self, query: Query, last: Anchor) -> PublicPath:
+    def _path(self, query: Query, last: BlockRef) -> PublicPath:
         points = self._points(query, last)
         coins = Coins(self.contract.rpc.chain_id, self.contract.address, query.identifier)
         return PublicPath(coins, list(points), list(points.values()))
 
-    def _points(self, query: Query, last: Anchor) -> dict[Fraction, Point]:
+    def _points(self, query: Query, last: BlockRef) -> dict[Fraction, Point]:
         events = self.contract.events(["Revealed"], query.identifier, self._first_block, last)
         return points_of(events, query.dimension)
 

@@ -8,13 +8,13 @@ for by such a hash, so one look never mixes two histories; and it counts only if
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
 from noiseledger.chain import abi
-from noiseledger.chain.contract import LOG_BLOCKS, Block, PrivacyLedgerContract, checksummed, fewer_blocks
+from noiseledger.chain.block import BlockId, BlockRef
+from noiseledger.chain.contract import LOG_BLOCKS, PrivacyLedgerContract, checksummed, fewer_blocks
 from noiseledger.chain.contract import event as read_event
 from noiseledger.chain.heads import find_heads
 from noiseledger.chain.rpc import Call
@@ -26,12 +26,6 @@ from noiseledger.ledger.story import EVENTS, Story
 _ATTEMPTS = 5
 
 
-@dataclass(frozen=True)
-class _Head:
-    number: int
-    hash: str
-
-
 class _Moved(Exception):
     """A block that was seen a moment ago is not part of the chain any more."""
 
@@ -39,16 +33,16 @@ class _Moved(Exception):
 class Mirror:
     """Reads a ledger again and again; ``look`` returns the state of the newest block."""
 
-    def __init__(self, contract: PrivacyLedgerContract, first_block: int = 0, head: Block = "finalized") -> None:
+    def __init__(self, contract: PrivacyLedgerContract, first_block: int = 0, head: BlockId = "finalized") -> None:
         """Read from ``first_block``; what is at or below the block ``head`` is final."""
         self.contract = contract
         self._terms = contract.terms()
         self._first_block = first_block
         self._head = head
-        self._settled_at: _Head | None = None
+        self._settled_at: BlockRef | None = None
         self._times: dict[tuple[int, str], datetime] = {}
         self._seen: Snapshot | None = None
-        self._seen_at: tuple[_Head, _Head | None] | None = None
+        self._seen_at: tuple[BlockRef, BlockRef | None] | None = None
         self._forget()
 
     def look(self) -> Snapshot:
@@ -79,14 +73,13 @@ class Mirror:
         self._times = {}
         self._seen, self._seen_at = None, None
 
-    def _heads(self) -> tuple[_Head, _Head | None]:
+    def _heads(self) -> tuple[BlockRef, BlockRef | None]:
         """Return the newest block, and the block up to which everything is final."""
         found = find_heads(self.contract.rpc, self._head)
-        newest = _head(found.newest)
         # A young chain, or one without finality, has no final block.
-        return newest, self._final(newest, None if found.final is None else _head(found.final))
+        return found.newest, self._final(found.newest, found.final)
 
-    def _final(self, newest: _Head, told: _Head | None) -> _Head | None:
+    def _final(self, newest: BlockRef, told: BlockRef | None) -> BlockRef | None:
         """Return what is final of what is read: no more than that, and no less than what was taken in for good."""
         if told is not None and told.number >= newest.number:
             told = newest  # a block came between the two questions, and its events are not read yet
@@ -95,10 +88,10 @@ class Mirror:
             return settled  # a node may lag behind another; what is taken in must not be taken in again
         return told
 
-    def _is_still_there(self, head: _Head | None) -> bool:
-        return head is None or _is(head, *self.contract.rpc.batch([_block(hex(head.number))]))
+    def _is_still_there(self, head: BlockRef | None) -> bool:
+        return head is None or head.is_in(*self.contract.rpc.batch([_block(hex(head.number))]))
 
-    def _read(self, newest: _Head, final: _Head | None) -> tuple[Story, Snapshot]:
+    def _read(self, newest: BlockRef, final: BlockRef | None) -> tuple[Story, Snapshot]:
         """Return what is settled by now, and all that there is."""
         first = max(self._first_block, -1 if self._settled_at is None else self._settled_at.number + 1)
         anchors = [head for head in (self._settled_at, final, newest) if head is not None]
@@ -114,7 +107,7 @@ class Mirror:
             return settled, self._seen.at(facts)
         return settled, self._seen.then(facts, story, self._times_by_number())
 
-    def _events(self, first: int, last: int, anchors: Sequence[_Head]) -> Iterator[Event]:
+    def _events(self, first: int, last: int, anchors: Sequence[BlockRef]) -> Iterator[Event]:
         """Yield what happened in some blocks of the one chain that has all the anchors.
 
         Both are asked for in one exchange, the anchors before and after: the next one may well go to another node, that
@@ -128,7 +121,7 @@ class Mirror:
             logs = ("eth_getLogs", [{"address": self.contract.address, "topics": topics, **span}])
             replies = self.contract.rpc.batch([*there, *([logs] if start <= last else []), *there])
             found = [*replies[: len(anchors)], *replies[-len(anchors) :]]
-            if not all(map(_is, [*anchors, *anchors], found)):
+            if not all(map(BlockRef.is_in, [*anchors, *anchors], found)):
                 raise _Moved
             found = replies[len(anchors) : -len(anchors)]
             refused = next((reply for reply in found if isinstance(reply, RpcFailed)), None)
@@ -139,7 +132,7 @@ class Mirror:
                 yield from map(read_event, reply)
             start += blocks
 
-    def _facts(self, newest: _Head, final: _Head | None, story: Story) -> Facts:
+    def _facts(self, newest: BlockRef, final: BlockRef | None, story: Story) -> Facts:
         names = ("terms", "spent", "paused", "custodian", "worker", "heir")
         replies = self.contract.read_many([(name, [], newest.hash) for name in names])
         if any(reply is None for reply in replies):
@@ -189,12 +182,3 @@ def _after(story: Story, events: Sequence[Event]) -> Story:
 
 def _block(name: Any) -> Call:
     return "eth_getBlockByNumber", [name, False]
-
-
-def _head(block: dict[str, Any]) -> _Head:
-    return _Head(int(block["number"], 16), block["hash"])
-
-
-def _is(head: _Head, reply: Any) -> bool:
-    """Say whether a node's reply is the block that was seen."""
-    return isinstance(reply, dict) and reply["hash"] == head.hash
