@@ -22,8 +22,9 @@ import pytest
 from scipy import stats
 
 from attacks.weakened_systems import FLOATING_POINT, HALF_THE_NOISE, NOISE_OFF, THE_PAPERS_2C, WEAKENED
-from noiseledger import Case, LocalLedger, NoiseledgerError, epsilon_for
+from noiseledger import Case, NoiseledgerError, epsilon_for
 from noiseledger.core.path import PATH_UNITS
+from noiseledger.custodian.journal import Journal
 from noiseledger.experiments import membership
 from noiseledger.experiments.membership import DELTA, EPSILON, HONEST, PROMISED, Batch, System, Trials, run_batch
 from noiseledger.experiments.membership_attacks import ATTACKS, Seen, Transcript, as_float, is_in_reach, pooled
@@ -83,7 +84,7 @@ def lab() -> Iterator[Lab]:
 
 @pytest.mark.parametrize("cells", [1, 2])
 def test_a_life_spends_all_of_the_budget_through_all_cases(lab: Lab, cells: int) -> None:
-    with lab.life(Setting(EPSILON, DELTA, cells), LocalLedger, neighbour=True) as life:
+    with lab.life(Setting(EPSILON, DELTA, cells), Journal, neighbour=True) as life:
         membership.spend_in_public(life)
         assert life.cases == [Case.NEW, Case.EXTEND, Case.NEW, Case.BRIDGE, Case.KNOWN]
         assert life.spent == life.budget == PROMISED
@@ -104,7 +105,7 @@ def test_without_noise_the_two_datasets_are_one_sensitivity_apart_in_every_answe
 
 
 def test_what_the_chain_forgot_is_in_no_transcript(lab: Lab) -> None:
-    with lab.life(Setting(membership.THIRD_PARTY_EPSILON, DELTA), LocalLedger, neighbour=False) as life:
+    with lab.life(Setting(membership.THIRD_PARTY_EPSILON, DELTA), Journal, neighbour=False) as life:
         membership.spend_behind_a_back(life)
         assert life.spent == PROMISED < life.budget
         bought, untouched = life.transcript().queries
@@ -113,7 +114,7 @@ def test_what_the_chain_forgot_is_in_no_transcript(lab: Lab) -> None:
 
 
 def test_nor_is_what_was_drawn_from_it(lab: Lab) -> None:
-    with lab.life(Setting(EPSILON, DELTA), LocalLedger, neighbour=False) as life:
+    with lab.life(Setting(EPSILON, DELTA), Journal, neighbour=False) as life:
         with life.forgotten():
             membership.spend_in_public(life)
         assert life.spent == 0

@@ -173,7 +173,7 @@ def test_whoever_stops_waiting_has_lost_nothing(url: str, catalogue: Catalogue, 
             client.ask("over_60", precision=1)
         assert {"sent", "mined", "revealed"} <= set(events)
         with working(url, catalogue):
-            client.ledger._answer_seconds = 20  # type: ignore[attr-defined]
+            client.ledger.answer_seconds = 20  # type: ignore[attr-defined]
             answer = client.ask("over_60", precision=1)
     assert (answer.cost, answer.precision) == (0, 1)
 

@@ -23,7 +23,7 @@ from noiseledger.core.sensitivity import sensitivity
 from noiseledger.errors import ChainError, ChainMismatch, ChainUnreachable, RpcFailed, UnknownQuery
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.mirror import Mirror
-from noiseledger.ledger.snapshot import Snapshot
+from noiseledger.ledger.snapshot import LedgerSnapshot
 
 OTHER_ANALYST, OTHER_WORKER = (Key.from_hex(key) for key in node.PLAY_ANALYSTS[1:])
 CITIZENS = Query.share("citizen = 1")
@@ -159,24 +159,31 @@ def mirror_of(life: Life, head: BlockId = "latest", rpc: Rpc | None = None) -> M
     return Mirror(contract, life.first_block, head)
 
 
-def essence(snapshot: Snapshot) -> Any:
+def essence(snapshot: LedgerSnapshot) -> Any:
     """Return everything that a snapshot says."""
-    story = snapshot.story
+    story = snapshot.state
     tracks = {
-        query: (track.bought, track.naive, tuple(track.ends), tuple(track.points), tuple(track.entries), track.waiting)
-        for query, track in story.tracks.items()
+        query: (
+            track.bought,
+            track.naive,
+            tuple(track.ends),
+            tuple(track.points),
+            tuple(track.purchases),
+            track.waiting,
+        )
+        for query, track in story.queries.items()
     }
-    times = [snapshot.asked_at(entry.asked) for entry in story.entries]
-    parts = (story.registered, story.entries, story.transactions, story.analysts, tracks, times)
+    times = [snapshot.asked_at(entry.purchase) for entry in story.record]
+    parts = (story.registered, story.record, story.places, story.transactions, story.analysts, tracks, times)
     return repr((snapshot.facts, snapshot.version, snapshot.unreadable, parts, list(snapshot.records())))
 
 
-def essence_but_final(snapshot: Snapshot) -> Any:
+def essence_but_final(snapshot: LedgerSnapshot) -> Any:
     """Return the same without the final block: who has seen it further knows more than who comes later."""
-    return essence(Snapshot(replace(snapshot.facts, final=None), snapshot.story, snapshot._times))
+    return essence(LedgerSnapshot(replace(snapshot.facts, final=None), snapshot.state, snapshot._times))
 
 
-def check_against_the_ledger(snapshot: Snapshot, life: Life) -> None:
+def check_against_the_ledger(snapshot: LedgerSnapshot, life: Life) -> None:
     """Compare with what the other reader of ledgers says, which keeps nothing between two questions."""
     ledger = ChainLedger(PrivacyLedgerContract(life.rpc, life.contract.address), first_block=life.first_block)
     contract = life.contract
@@ -189,14 +196,17 @@ def check_against_the_ledger(snapshot: Snapshot, life: Life) -> None:
     assert facts.block == height(life.rpc)
     for query in life.queries:
         meter = contract.meter(query.identifier)
-        assert (snapshot.track(query).bought, snapshot.track(query).revealed) == (meter.bought, meter.revealed)
+        assert (snapshot.query_state(query).bought, snapshot.query_state(query).revealed) == (
+            meter.bought,
+            meter.revealed,
+        )
         assert snapshot.best(query) == ledger.best(query)
         check_quotes(snapshot, ledger, query)
     check_records(snapshot, ledger)
 
 
-def check_quotes(snapshot: Snapshot, ledger: ChainLedger, query: Query) -> None:
-    track = snapshot.track(query)
+def check_quotes(snapshot: LedgerSnapshot, ledger: ChainLedger, query: Query) -> None:
+    track = snapshot.query_state(query)
     marks = sorted({*track.ends[:3], *track.ends[-3:], track.bought} - {ZERO})
     wanted = [*marks, *(mark - STEP / 10**9 for mark in marks), *(mark / 2 for mark in marks), track.bought + STEP]
     accuracies: list[Accuracy] = [{"precision": precision} for precision in wanted]
@@ -205,17 +215,17 @@ def check_quotes(snapshot: Snapshot, ledger: ChainLedger, query: Query) -> None:
         assert snapshot.quote(query, **accuracy) == ledger.quote(query, **accuracy)
 
 
-def check_records(snapshot: Snapshot, ledger: ChainLedger) -> None:
+def check_records(snapshot: LedgerSnapshot, ledger: ChainLedger) -> None:
     mine, theirs = list(snapshot.records()), list(ledger.records())
     assert mine == theirs
-    for place, (record, entry) in enumerate(zip(mine, snapshot.story.entries, strict=True)):
-        assert snapshot.is_answered(entry.asked) == bool(record.values)
-        assert (entry.asked in snapshot.waiting) == (not record.values)
+    for place, (record, entry) in enumerate(zip(mine, snapshot.state.record, strict=True)):
+        assert snapshot.is_answered(entry.purchase) == bool(record.values)
+        assert (entry.purchase in snapshot.waiting) == (not record.values)
         assert [record] == list(snapshot.picked([place]))
         assert [record] == list(snapshot.picked([place], longest=record.query.dimension))
         assert [replace(record, values=())] == list(snapshot.picked([place], longest=record.query.dimension - 1))
-        assert entry.asked in snapshot.asked_in(record.transaction or "")
-        assert place in snapshot.story.analysts[record.analyst]
+        assert entry.purchase in snapshot.purchases_in(record.transaction or "")
+        assert place in snapshot.state.analysts[record.analyst]
     for record in mine[::5]:
         later = [other for other in mine if other.number > record.number]
         assert list(snapshot.records(record.number)) == later
@@ -331,11 +341,11 @@ def test_who_asked_what_in_which_transaction_and_who_waits(rpc: Rpc) -> None:
     batch = life.ask((OVER_60, QUARTER), (AGES, HALF), (OVER_60, QUARTER))
     alone = life.ask((OVER_60, HALF), analyst=OTHER_ANALYST)
     snapshot = mirror_of(life).look()
-    assert [asked.query for asked in snapshot.asked_in(batch)] == [q.identifier for q in (OVER_60, AGES, OVER_60)]
-    assert [asked.precision for asked in snapshot.asked_in(alone)] == [HALF]
-    assert snapshot.asked_in("0x" + "ab" * 32) == []
-    assert snapshot.story.transactions == {batch: 0, alone: 3}
-    assert snapshot.story.analysts == {ANALYST.address: [0, 1, 2], OTHER_ANALYST.address: [3]}
+    assert [asked.query for asked in snapshot.purchases_in(batch)] == [q.identifier for q in (OVER_60, AGES, OVER_60)]
+    assert [asked.precision for asked in snapshot.purchases_in(alone)] == [HALF]
+    assert snapshot.purchases_in("0x" + "ab" * 32) == []
+    assert snapshot.state.transactions == {batch: 0, alone: 3}
+    assert snapshot.state.analysts == {ANALYST.address: [0, 1, 2], OTHER_ANALYST.address: [3]}
     assert [asked.transaction for asked in snapshot.waiting] == [batch, batch, batch, alone]
     life.reveal(OVER_60, QUARTER)
     snapshot = mirror_of(life).look()
@@ -344,7 +354,7 @@ def test_who_asked_what_in_which_transaction_and_who_waits(rpc: Rpc) -> None:
         (OVER_60.identifier, alone),
     ]
     assert [record.number for record in snapshot.picked([3, 1])] == [
-        snapshot.story.entries[place].asked.number for place in (3, 1)
+        snapshot.state.record[place].purchase.number for place in (3, 1)
     ]
 
 
@@ -457,7 +467,7 @@ def test_another_history_of_the_same_length_and_cost_has_another_version(chain: 
     assert one.facts.block == other.facts.block
     assert one.version != other.version
     assert [record.analyst for record in other.records()] == [OTHER_ANALYST.address]
-    assert other.track(OVER_60).points == [(2000,)]
+    assert other.query_state(OVER_60).points == [(2000,)]
     check_against_the_ledger(other, life)
 
 
@@ -502,7 +512,7 @@ def test_a_final_block_that_is_not_told_for_once_makes_nothing_count_twice(
             patch.setattr(chain, "batch", hush)
             snapshot = mirror.look()
         assert essence_but_final(snapshot) == essence_but_final(mirror_of(life, "finalized").look())
-        assert len(mirror.look().story.entries) == 1
+        assert len(mirror.look().state.record) == 1
 
 
 def test_a_block_between_two_questions_is_not_lost(chain: Rpc, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -528,7 +538,7 @@ def test_a_block_between_two_questions_is_not_lost(chain: Rpc, monkeypatch: pyte
             patch.setattr(chain, "batch", in_between)
             mirror.look()
         snapshot = mirror.look()
-        assert len(snapshot.story.entries) == number
+        assert len(snapshot.state.record) == number
         assert essence(snapshot) == essence(mirror_of(life).look())
 
 

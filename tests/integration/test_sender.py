@@ -280,7 +280,7 @@ def test_another_life_can_take_the_place_of_what_was_left_behind(rpc: Rpc, by_ha
 
 def test_what_cannot_be_outbid_within_the_bound_is_left(rpc: Rpc, by_hand: Callable[[int], None]) -> None:
     rich = Sender(rpc, ANALYST)
-    rich._market.offer = lambda: Fees(100 * GWEI, 100 * GWEI)  # type: ignore[method-assign]
+    rich._market.offer = lambda *_: Fees(100 * GWEI, 100 * GWEI)  # type: ignore[method-assign]
     rich.send(NOWHERE, "0x01")
     poor = Sender(rpc, ANALYST, max_fee_gwei=20)
     with pytest.raises(FeeTooHigh, match="too low to replace it"):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from eth_utils.address import to_checksum_address
@@ -17,7 +19,7 @@ from noiseledger.chain import abi
 from noiseledger.chain.block import BlockId, BlockRef
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
-from noiseledger.chain.values import CASES, Event, Meter, Request, Reveal, Terms, from_units, to_units
+from noiseledger.chain.values import CASES, Event, Holding, Meter, Request, Reveal, Terms, from_units, to_units
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
 from noiseledger.errors import (
@@ -58,10 +60,19 @@ class PrivacyLedgerContract:
         self.address = checksummed(address)
         self._sender = sender
         # In whatever block is the newest: an endpoint that lags behind what was seen here before is not asked.
-        if rpc.call("eth_getCode", address, "latest") in ("0x", None):
+        code, self._terms = rpc.batch([("eth_getCode", [address, "latest"]), self._call("terms", (), "latest")])
+        if isinstance(code, RpcFailed):
+            raise code
+        if code in ("0x", None):
             raise ChainMismatch(
                 f"There is no contract at {address} on chain {rpc.chain_id}: check address and endpoint."
             )
+
+    def signed_by(self, sender: Sender) -> PrivacyLedgerContract:
+        """Return the same contract, for somebody who signs."""
+        other = copy(self)
+        other._sender = sender
+        return other
 
     @classmethod
     def deploy(cls, sender: Sender, terms: Terms, worker: str, nonce: int | None = None) -> PrivacyLedgerContract:
@@ -134,6 +145,11 @@ class PrivacyLedgerContract:
         """Return what is fixed for good."""
         return Terms.decode(self._read("terms", block=block))
 
+    @cached_property
+    def first_terms(self) -> Terms:
+        """What is fixed for good, as it was read when this object was made: no exchange is needed for it."""
+        return Terms.decode(self._decoded("terms", self._terms)[0])
+
     def price(self, query: str, precision: Fraction, block: BlockId = "latest") -> tuple[Case, Fraction]:
         """Return case and cost of a request, whether or not the budget can bear it."""
         case, cost = self._read_all("price", bytes.fromhex(query), to_units(precision), block=block)
@@ -156,6 +172,26 @@ class PrivacyLedgerContract:
         """Return the furthest points of many paths in one exchange."""
         replies = self._read_many([("point", (bytes.fromhex(query),)) for query in queries], block)
         return [tuple(values) for (values,) in replies]
+
+    def holding(self, queries: Sequence[str], block: BlockRef, names: Sequence[str] = (), first: int = 0) -> Holding:
+        """Return what the contract holds of some queries at a block, and their events of these names from ``first`` on.
+
+        All of it takes one exchange, unless there are more blocks or queries than a node gives at once.
+        """
+        keys = [(bytes.fromhex(query),) for query in queries]
+        wanted = [("spent", ()), *(("meter", key) for key in keys), *(("point", key) for key in keys)]
+        calls = [self._call(name, arguments, block.hash) for name, arguments in wanted]
+        if names:
+            found = self._events(names, queries, first, block, calls)
+            if found is None:
+                raise _replaced(block)
+            events, replies = found
+        else:
+            events, replies = [], self.rpc.batch(calls)
+        results = [self._decoded(name, reply) for (name, _), reply in zip(wanted, replies, strict=True)]
+        meters = [Meter.decode(result) for result in results[1 : 1 + len(keys)]]
+        points = [tuple(values) for (values,) in results[1 + len(keys) :]]
+        return Holding(from_units(results[0][0]), meters, points, events)
 
     def spent(self, block: BlockId = "latest") -> Fraction:
         """Return the precision spent in all."""
@@ -194,11 +230,11 @@ class PrivacyLedgerContract:
         """
         for _ in range(_ATTEMPTS):
             anchor = self.newest() if last is None else last
-            found = self._events(names, query, first, anchor)
+            found = self._events(names, [query] if query else (), first, anchor)
             if found is not None:
-                return iter(found)
+                return iter(found[0])
             if last is not None:
-                raise RpcFailed("eth_getLogs", f"block {last.number} is not part of the chain any more", None)
+                raise _replaced(last)
         raise ChainUnreachable("The chain changes faster than it can be read; try again.")
 
     def newest(self) -> BlockRef:
@@ -208,20 +244,28 @@ class PrivacyLedgerContract:
             raise ChainUnreachable("The node has no block to show yet: is it still starting?")
         return BlockRef.of(found)
 
-    def _events(self, names: Sequence[str], query: str | None, first: int, anchor: BlockRef) -> list[Event] | None:
-        """Return what happened up to a block; None if that is not part of the chain any more.
+    def _events(
+        self, names: Sequence[str], queries: Sequence[str], first: int, anchor: BlockRef, more: Sequence[Call] = ()
+    ) -> tuple[list[Event], list[Any]] | None:
+        """Return what happened up to a block, and the replies to some calls; None if that is not part of the chain any more.
 
         The block is asked for before and after, in the same exchange: the next one may go to another node, that knows of
         fewer blocks, or of others, and would not say so.
         """
-        topics = [[abi.event_topic(name) for name in names], *([f"0x{query}"] if query else [])]
+        topics = [
+            [abi.event_topic(name) for name in names],
+            *([[f"0x{query}" for query in queries]] if queries else []),
+        ]
         there: Call = ("eth_getBlockByNumber", [hex(anchor.number), False])
-        events: list[Event] = []
+        events, replies = list[Event](), list[Any]()
         start, blocks = first, LOG_BLOCKS
         while start <= anchor.number:
             span = {"fromBlock": hex(start), "toBlock": hex(min(start + blocks - 1, anchor.number))}
             logs: Call = ("eth_getLogs", [{"address": self.address, "topics": topics, **span}])
-            before, found, after = self.rpc.batch([there, logs, there])
+            # The calls go along with the first; they name the block's hash, so it does not matter which node answers them.
+            pending = [] if replies else list(more)
+            before, found, after, *rest = self.rpc.batch([there, logs, there, *pending])
+            replies = replies or rest
             if not anchor.is_in(before) or not anchor.is_in(after):
                 return None
             if isinstance(found, RpcFailed):
@@ -230,7 +274,7 @@ class PrivacyLedgerContract:
                 continue
             events += map(event, found)
             start += blocks
-        return events
+        return events, replies or (self.rpc.batch(more) if more else [])
 
     @property
     def sender(self) -> Sender:
@@ -286,26 +330,33 @@ class PrivacyLedgerContract:
         return self._read_many([(function, arguments)], block)[0]
 
     def _read_many(self, calls: Sequence[tuple[str, Sequence[Any]]], block: BlockId) -> list[tuple[Any, ...]]:
-        results = []
-        found = self.read_many([(name, arguments, block) for name, arguments in calls])
-        for (name, _), result in zip(calls, found, strict=True):
-            if result is None:
-                raise ChainMismatch(f"The contract at {self.address} is not a PrivacyLedger: it has no {name}.")
-            results.append(result)
-        return results
+        replies = self.rpc.batch([self._call(name, arguments, block) for name, arguments in calls])
+        return [self._decoded(name, reply) for (name, _), reply in zip(calls, replies, strict=True)]
 
     def read_many(self, calls: Sequence[tuple[str, Sequence[Any], BlockId]]) -> list[tuple[Any, ...] | None]:
         """Read functions, each at its own block, in one exchange; None where the chain had no such contract."""
-        requests = [
-            ("eth_call", [{"to": self.address, "data": abi.encode_call(name, *arguments)}, block_parameter(block)])
-            for name, arguments, block in calls
-        ]
-        results: list[tuple[Any, ...] | None] = []
-        for (name, *_), reply in zip(calls, self.rpc.batch(requests), strict=True):
-            if isinstance(reply, RpcFailed):
-                raise typed(reply)
-            results.append(None if reply == "0x" else abi.decode_result(name, reply))
-        return results
+        replies = self.rpc.batch([self._call(*call) for call in calls])
+        return [_result(name, reply) for (name, *_), reply in zip(calls, replies, strict=True)]
+
+    def _call(self, name: str, arguments: Sequence[Any], block: BlockId) -> Call:
+        return "eth_call", [{"to": self.address, "data": abi.encode_call(name, *arguments)}, block_parameter(block)]
+
+    def _decoded(self, name: str, reply: Any) -> tuple[Any, ...]:
+        result = _result(name, reply)
+        if result is None:
+            raise ChainMismatch(f"The contract at {self.address} is not a PrivacyLedger: it has no {name}.")
+        return result
+
+
+def _result(name: str, reply: Any) -> tuple[Any, ...] | None:
+    """Read what a function returned; None where the chain had no such contract."""
+    if isinstance(reply, RpcFailed):
+        raise typed(reply)
+    return None if reply == "0x" else abi.decode_result(name, reply)
+
+
+def _replaced(block: BlockRef) -> RpcFailed:
+    return RpcFailed("eth_getLogs", f"block {block.number} is not part of the chain any more", None)
 
 
 def _unsigned(function: str) -> NotAllowed:

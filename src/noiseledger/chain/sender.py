@@ -14,9 +14,9 @@ from typing import Any
 
 from eth_utils.crypto import keccak
 
-from noiseledger.chain.fees import GWEI, Fees, Market
+from noiseledger.chain.fees import GWEI, QUESTIONS, Fees, Market
 from noiseledger.chain.keys import Key
-from noiseledger.chain.rpc import Rpc
+from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.watch import Watch, ignore
 from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionDisplaced, TransactionPending
 
@@ -97,8 +97,11 @@ class Sender:
     def simulate(self, to: str | None, data: str, *blocks: str) -> int:
         """Return the gas that a transaction needs; a revert raises ``RpcFailed`` with its data, and nothing is sent."""
         # Against whatever is the newest block: what is wrong by then the contract refuses, and it costs a fee at most.
-        call = {"from": self.address, "data": data} | ({"to": to} if to else {})
-        return int(self.rpc.call("eth_estimateGas", call, *blocks), 16)
+        method, params = self._estimate(to, data)
+        return int(self.rpc.call(method, *params, *blocks), 16)
+
+    def _estimate(self, to: str | None, data: str) -> Call:
+        return "eth_estimateGas", [{"from": self.address, "data": data} | ({"to": to} if to else {})]
 
     def send(self, to: str | None, data: str, gas: int | None = None, nonce: int | None = None) -> str:
         """Simulate, sign and send one transaction; return its hash.
@@ -130,9 +133,12 @@ class Sender:
 
     def send_many(self, to: str | None, datas: Sequence[str], gas: Sequence[int] | None = None) -> list[str]:
         """Send transactions with consecutive nonces in JSON-RPC batches; return their hashes."""
-        needed = [self.simulate(to, data) for data in datas] if gas is None else gas
+        estimates = [self._estimate(to, data) for data in datas] if gas is None else []
         with self._lock:
-            fees, nonce = self._market.offer(), self._next_nonce()
+            # Counts and prices first, so that they are in one exchange with each other however many estimates there are.
+            counts, prices, replies = self._split(self.rpc.batch([*self._count_calls(), *QUESTIONS, *estimates]))
+            needed = [int(reply, 16) for reply in _successes(replies)] if gas is None else gas
+            fees, nonce = self._market.offer(prices), self._next_nonce(counts)
             flights = [
                 self._sign(Flight(nonce + i, to, data, _with_margin(units), fees))
                 for i, (data, units) in enumerate(zip(datas, needed, strict=True))
@@ -144,13 +150,18 @@ class Sender:
         """Return how many transactions of the key are in blocks, and how many with those that wait for one."""
         # In one exchange, so of one node. Another may not have heard of all that wait: what this sender has sent it knows
         # itself, and of two transactions with one nonce a chain takes one.
-        calls = [("eth_getTransactionCount", [self.address, block]) for block in ("latest", "pending")]
-        replies = self.rpc.batch(calls)
-        for reply in replies:
-            if isinstance(reply, RpcFailed):
-                raise reply
-        latest, pending = (int(reply, 16) for reply in replies)
+        latest, pending = (int(reply, 16) for reply in _successes(self.rpc.batch(self._count_calls())))
         return latest, pending
+
+    def _count_calls(self) -> list[Call]:
+        return [("eth_getTransactionCount", [self.address, block]) for block in ("latest", "pending")]
+
+    def _split(self, replies: Sequence[Any]) -> tuple[tuple[int, int], Sequence[Any], Sequence[Any]]:
+        """Return the counts, the replies about prices, and the others; what a call would be refused for comes first."""
+        counts, prices, others = replies[:2], replies[2 : 2 + len(QUESTIONS)], replies[2 + len(QUESTIONS) :]
+        _successes(others)
+        latest, pending = (int(reply, 16) for reply in _successes(counts))
+        return (latest, pending), prices, others
 
     def next_nonce(self) -> int:
         """Return the nonce that the next transaction will have."""
@@ -253,9 +264,9 @@ class Sender:
             self._sign(flight)
             self.watch("replaced", transaction=flight.hashes[-1], replaces=old, nonce=flight.nonce)
 
-    def _next_nonce(self) -> int:
+    def _next_nonce(self, counts: tuple[int, int] | None = None) -> int:
         """Return the next nonce: what is in flight counts as far as it follows on what is in blocks."""
-        nonce, pending = self.counts()
+        nonce, pending = counts or self.counts()
         while nonce in self._flights and not self._flights[nonce].confirmed:
             nonce += 1
         return max(nonce, pending)
@@ -330,6 +341,14 @@ def _with_margin(gas: int) -> int:
     if gas <= 0:
         raise InvalidInput("A transaction needs some gas.")
     return int(gas * _GAS_MARGIN)
+
+
+def _successes(replies: Sequence[Any]) -> Sequence[Any]:
+    """Return replies as they are; raise the first that is a refusal."""
+    for reply in replies:
+        if isinstance(reply, RpcFailed):
+            raise reply
+    return replies
 
 
 def _means(error: RpcFailed, phrases: Sequence[str]) -> bool:

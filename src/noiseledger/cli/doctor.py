@@ -31,7 +31,6 @@ from noiseledger.cli.settings import (
 )
 from noiseledger.cli.waiting import oldest_wait
 from noiseledger.errors import ChainError, NoiseledgerError
-from noiseledger.ledger import LocalLedger
 
 if TYPE_CHECKING:
     from noiseledger.chain import Rpc
@@ -92,7 +91,7 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
         return
     with ExitStack() as stack:
         client = _open_ledger(stack, ledger, rpc)
-        if not isinstance(client, Check) and isinstance(client.ledger, LocalLedger):
+        if not isinstance(client, Check) and not client.ledger.is_on_chain:
             yield _check_ledger(client)
             return
         chain = _open_chain(stack, rpc)

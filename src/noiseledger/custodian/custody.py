@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from noiseledger.custodian.journal import Journal
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import PUBLISHED, bind, new_secret, read_secret
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import DataMismatch, InvalidInput, JournalLost
-from noiseledger.ledger.local import LocalLedger
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Custody:
             return
         self._check_not_lost()
         budget = catalogue.budget
-        journal = LocalLedger.create(
+        journal = Journal.create(
             self.journal_file,
             epsilon=budget.epsilon,
             delta=budget.delta,
@@ -86,13 +86,13 @@ class Custody:
         with closing(journal):
             self._keep_identity(journal)
 
-    def journal(self, data: Pinned | None) -> LocalLedger:
+    def journal(self, data: Pinned | None) -> Journal:
         """Open the journal; with the data it can draw, without it only repeat."""
         if not self.journal_file.exists():
             self._check_not_lost()
-        return LocalLedger.open(self.journal_file, data)
+        return Journal.open(self.journal_file, data)
 
-    def _keep_identity(self, journal: LocalLedger) -> None:
+    def _keep_identity(self, journal: Journal) -> None:
         """Keep a copy of the journal's name before anything is published: what is published commits to it."""
         if not self.identity_file.exists():
             write_durably(self.identity_file, journal.identity + "\n", mode=0o600)
@@ -105,7 +105,7 @@ class Custody:
                 f"is lost: noiseledger recover {self.folder.with_suffix('.toml').name}"
             )
 
-    def check(self, published: bytes, data: Pinned, journal: LocalLedger) -> None:
+    def check(self, published: bytes, data: Pinned, journal: Journal) -> None:
         """Refuse data or a journal that the ledger was not published with."""
         if commitment(data, journal) != published:
             self.check_form()
@@ -138,7 +138,7 @@ class Custody:
         return content
 
 
-def commitment(data: Pinned, journal: LocalLedger) -> bytes:
+def commitment(data: Pinned, journal: Journal) -> bytes:
     """Return what is published: a commitment to the data and to the journal."""
     return bind(data.root, journal_digest(journal.identity))
 

@@ -24,8 +24,8 @@ from noiseledger.ledger import governance
 from noiseledger.ledger.file import find_on_chain
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.mirror import Mirror
-from noiseledger.ledger.snapshot import Analyst, Facts, Snapshot
-from noiseledger.ledger.story import Story
+from noiseledger.ledger.snapshot import Analyst, Facts, LedgerSnapshot
+from noiseledger.ledger.state import LedgerState
 
 DEFAULT_RPC = "http://127.0.0.1:8545"
 RPC_VARIABLE = "NOISELEDGER_RPC"
@@ -75,11 +75,11 @@ class Custodian:
         """Let go of the chain."""
         self.close()
 
-    def look(self) -> Snapshot:
+    def look(self) -> LedgerSnapshot:
         """Return the ledger as it is now."""
         return self._mirror.look()
 
-    def _look_at_roles(self) -> Snapshot:
+    def _look_at_roles(self) -> LedgerSnapshot:
         """Return the ledger as it is now; without its record, if no node gives that.
 
         Who must stop a ledger cannot wait for an endpoint that keeps all events, and strangers can make the record long.
@@ -98,7 +98,7 @@ class Custodian:
             offered = checksummed(heir) if int(heir, 16) else None
             where = contract.rpc.chain_id, contract.address
             facts = Facts(*where, terms, *roles, paused, newest.number, None, offered)
-            return Snapshot(facts, Story(reuses=terms.reuses), {})
+            return LedgerSnapshot(facts, LedgerState(reuses=terms.reuses), {})
 
     def analysts(self) -> list[Analyst]:
         """Return who may still buy how much, and who has bought how much. Needs no key."""

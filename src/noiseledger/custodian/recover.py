@@ -24,6 +24,7 @@ from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.custodian.custody import Custody, journal_digest, sync_folder
+from noiseledger.custodian.journal import Journal
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import bind, read_secret
 from noiseledger.data.pinned import Pinned
@@ -36,8 +37,7 @@ from noiseledger.errors import (
     LedgerError,
     LedgerExists,
 )
-from noiseledger.ledger.history import points_of
-from noiseledger.ledger.local import LocalLedger
+from noiseledger.ledger.query_state import fold
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "lates
     mined, pending = (
         int(rpc.call("eth_getTransactionCount", contract.worker(), block), 16) for block in ("latest", "pending")
     )
-    with closing(LocalLedger.open(new_file)) as journal:
+    with closing(Journal.open(new_file)) as journal:
         # What the lost worker has sent is accounted for by what is closed, so there is no need to wait for it.
         journal.note_nonces(checksummed(contract.worker()), pending)
     return Recovery(custody, new_file, known, closed, pending - mined)
@@ -142,13 +142,13 @@ def _points(
     if not meter.revealed:
         return {}
     ours = [event for event in events if event.fields["query"].hex() == query.identifier]
-    points = points_of(ours, meter.dimension)
-    if points.get(meter.revealed) != contract.point(query.identifier, block) or max(points) != meter.revealed:
+    state = fold(ours, reuses=True)
+    if state.revealed != meter.revealed or state.points[-1] != contract.point(query.identifier, block):
         raise ChainMismatch(
             f"The events of '{query}' do not add up to what the contract holds: the endpoint does not have all of them. "
             "Use one that has."
         )
-    return points
+    return dict(zip(state.ends, state.points, strict=True))
 
 
 def _check_needed(custody: Custody, identity: str, points: Mapping[Query, Mapping[Fraction, Point]]) -> None:
@@ -156,7 +156,7 @@ def _check_needed(custody: Custody, identity: str, points: Mapping[Query, Mappin
     if not custody.journal_file.exists():
         return
     try:
-        journal = LocalLedger.open(custody.journal_file)
+        journal = Journal.open(custody.journal_file)
     except LedgerError as error:
         raise LedgerError(f"{error} Move it out of the folder, and run this again.") from None
     with closing(journal):
@@ -193,10 +193,10 @@ def _rebuild(
     new_file.unlink(missing_ok=True)
     if custody.journal_file.exists():
         shutil.copyfile(custody.journal_file, new_file)
-        journal = LocalLedger.open(new_file)
+        journal = Journal.open(new_file)
         journal.add(*queries)
     else:
-        journal = LocalLedger.create(
+        journal = Journal.create(
             new_file,
             epsilon=terms.epsilon,
             delta=terms.delta,

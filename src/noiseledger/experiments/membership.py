@@ -17,11 +17,11 @@ from multiprocessing import get_context
 from typing import TypeAlias
 
 from noiseledger.core.privacy import epsilon_for, precision_for, whole_units
+from noiseledger.custodian.journal import Journal
 from noiseledger.errors import NoiseledgerError
 from noiseledger.experiments.membership_attacks import ATTACKS, pooled
 from noiseledger.experiments.membership_lab import Life, Setting, open_lab
 from noiseledger.experiments.membership_statistics import CONFIDENCE, Finding, find_bound
-from noiseledger.ledger.local import LocalLedger
 
 #: What every attacker below was promised. One precision keeps many pairs of epsilon and delta, this among them; with a delta
 #: as small as people use, no experiment of a few thousand trials could tell right noise from wrong.
@@ -65,7 +65,7 @@ class System:
     """A system under attack: whose journal draws the noise, and how the budget is spent."""
 
     name: str
-    journal: type[LocalLedger]
+    journal: type[Journal]
     spend: Spend = spend_in_public
     #: What its ledgers promise to the whole world.
     epsilon: float = EPSILON
@@ -81,8 +81,8 @@ class System:
 
 #: The systems that must keep their promise.
 HONEST = (
-    System("noiseledger", LocalLedger),
-    System("noiseledger, pooled", LocalLedger, spend_behind_a_back, THIRD_PARTY_EPSILON),
+    System("noiseledger", Journal),
+    System("noiseledger, pooled", Journal, spend_behind_a_back, THIRD_PARTY_EPSILON),
 )
 
 

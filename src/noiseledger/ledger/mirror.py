@@ -20,8 +20,8 @@ from noiseledger.chain.heads import find_heads
 from noiseledger.chain.rpc import Call
 from noiseledger.chain.values import Event, Terms, from_units
 from noiseledger.errors import ChainMismatch, ChainUnreachable, RpcFailed
-from noiseledger.ledger.snapshot import Facts, Snapshot
-from noiseledger.ledger.story import EVENTS, Story
+from noiseledger.ledger.snapshot import Facts, LedgerSnapshot
+from noiseledger.ledger.state import EVENTS, LedgerState
 
 _ATTEMPTS = 5
 
@@ -41,11 +41,11 @@ class Mirror:
         self._head = head
         self._settled_at: BlockRef | None = None
         self._times: dict[tuple[int, str], datetime] = {}
-        self._seen: Snapshot | None = None
+        self._seen: LedgerSnapshot | None = None
         self._seen_at: tuple[BlockRef, BlockRef | None] | None = None
         self._forget()
 
-    def look(self) -> Snapshot:
+    def look(self) -> LedgerSnapshot:
         """Return the newest state; the last one again if no block was added."""
         for _ in range(_ATTEMPTS):
             newest, final = self._heads()
@@ -68,7 +68,7 @@ class Mirror:
         raise ChainUnreachable("The chain changes faster than it can be read; it is looked at again later.")
 
     def _forget(self) -> None:
-        self._settled = Story(reuses=self._terms.reuses)
+        self._settled = LedgerState(reuses=self._terms.reuses)
         self._settled_at = None
         self._times = {}
         self._seen, self._seen_at = None, None
@@ -91,7 +91,7 @@ class Mirror:
     def _is_still_there(self, head: BlockRef | None) -> bool:
         return head is None or head.is_in(*self.contract.rpc.batch([_block(hex(head.number))]))
 
-    def _read(self, newest: BlockRef, final: BlockRef | None) -> tuple[Story, Snapshot]:
+    def _read(self, newest: BlockRef, final: BlockRef | None) -> tuple[LedgerState, LedgerSnapshot]:
         """Return what is settled by now, and all that there is."""
         first = max(self._first_block, -1 if self._settled_at is None else self._settled_at.number + 1)
         anchors = [head for head in (self._settled_at, final, newest) if head is not None]
@@ -99,13 +99,13 @@ class Mirror:
         self._note_times(events, first)
         last = -1 if final is None else final.number
         settled = _after(self._settled, [event for event in events if event.block <= last])
-        story = _after(settled, [event for event in events if event.block > last])
-        facts = self._facts(newest, final, story)
+        state = _after(settled, [event for event in events if event.block > last])
+        facts = self._facts(newest, final, state)
         if self._seen is None:
-            return settled, Snapshot(facts, story, self._times_by_number())
-        if self._seen.story.version == story.version:
+            return settled, LedgerSnapshot(facts, state, self._times_by_number())
+        if self._seen.state.version == state.version:
             return settled, self._seen.at(facts)
-        return settled, self._seen.then(facts, story, self._times_by_number())
+        return settled, self._seen.then(facts, state, self._times_by_number())
 
     def _events(self, first: int, last: int, anchors: Sequence[BlockRef]) -> Iterator[Event]:
         """Yield what happened in some blocks of the one chain that has all the anchors.
@@ -132,7 +132,7 @@ class Mirror:
                 yield from map(read_event, reply)
             start += blocks
 
-    def _facts(self, newest: BlockRef, final: BlockRef | None, story: Story) -> Facts:
+    def _facts(self, newest: BlockRef, final: BlockRef | None, state: LedgerState) -> Facts:
         names = ("terms", "spent", "paused", "custodian", "worker", "heir")
         replies = self.contract.read_many([(name, [], newest.hash) for name in names])
         if any(reply is None for reply in replies):
@@ -140,15 +140,15 @@ class Mirror:
         terms, till, paused, custodian, worker, heir = (reply[0] for reply in replies if reply)
         if Terms.decode(terms) != self._terms:
             raise ChainMismatch(f"Another ledger is at {self.contract.address} now: the chain began anew.")
-        self._check_sums(story, from_units(till))
+        self._check_sums(state, from_units(till))
         where = self.contract.rpc.chain_id, self.contract.address
         roles = checksummed(custodian), checksummed(worker)
         last = None if final is None else final.number
         offered = checksummed(heir) if int(heir, 16) else None
         return Facts(*where, self._terms, *roles, paused, newest.number, last, offered)
 
-    def _check_sums(self, story: Story, spent: Fraction) -> None:
-        if not story.has_beginning or story.spent != spent:
+    def _check_sums(self, state: LedgerState, spent: Fraction) -> None:
+        if not state.has_beginning or state.spent != spent:
             raise ChainMismatch(
                 f"The events from block {self._first_block} on do not add up to what the contract has spent: check the "
                 "first block in the ledger file, and that the endpoint keeps old events."
@@ -170,11 +170,11 @@ class Mirror:
         return {number: time for (number, _), time in self._times.items()}
 
 
-def _after(story: Story, events: Sequence[Event]) -> Story:
-    """Return the story with some more events; itself if there are none."""
+def _after(state: LedgerState, events: Sequence[Event]) -> LedgerState:
+    """Return a state after some more events; itself if there are none."""
     if not events:
-        return story
-    longer = story.copy()
+        return state
+    longer = state.copy()
     for event in events:
         longer.take(event)
     return longer

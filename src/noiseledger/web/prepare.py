@@ -11,11 +11,10 @@ from typing import Any
 from noiseledger.chain import abi
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, typed
 from noiseledger.chain.values import Request
-from noiseledger.core.request import Accuracy, read_request
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded, LedgerPaused, NoFunds, RpcFailed
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.interface import Quote
-from noiseledger.ledger.snapshot import Snapshot
+from noiseledger.ledger.snapshot import LedgerSnapshot
 
 #: Other purchases may come first and make a transaction a little dearer.
 _GAS_RESERVE = 1.25
@@ -33,9 +32,8 @@ class Prepared:
 
 def prepare_ask(
     contract: PrivacyLedgerContract,
-    snapshot: Snapshot,
+    snapshot: LedgerSnapshot,
     quote: Quote,
-    accuracy: Accuracy,
     analyst: str | None,
     contact: str = "",
 ) -> Prepared:
@@ -44,10 +42,8 @@ def prepare_ask(
         raise BudgetExceeded(quote.price.cost, quote.budget.remaining)
     if snapshot.facts.paused:
         raise LedgerPaused("The custodian has stopped selling for now; what is known already is still free.")
-    wanted = read_request(quote.sensitivity, **accuracy)
-    request = Request(quote.query.identifier, wanted.precision, wanted.epsilon, wanted.delta)
     try:
-        return _tried(contract, abi.encode_call("ask", [request.encode()]), analyst)
+        return _tried(contract, abi.encode_call("ask", [Request.of(quote.request).encode()]), analyst)
     except AllowanceExceeded as refused:
         who = checksummed(analyst or ""), snapshot.facts.custodian, contact
         raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None

@@ -12,7 +12,7 @@ import httpx2
 
 from noiseledger.errors import ChainError, ChainUnreachable, NoiseledgerError
 from noiseledger.ledger.mirror import Mirror
-from noiseledger.ledger.snapshot import Snapshot
+from noiseledger.ledger.snapshot import LedgerSnapshot
 
 _HEALTH_SECONDS = 2.0
 _HEALTH_BYTES = 10_000
@@ -39,7 +39,7 @@ SILENT = Health(False, "The worker does not answer: it is stopped, or its health
 class State:
     """What is known at one moment. It never changes, so whatever is worked out from it fits together."""
 
-    snapshot: Snapshot
+    snapshot: LedgerSnapshot
     #: Why the newest look failed; None if it did not.
     trouble: str | None = None
     #: What was worked out before: states in which the same can be seen share it.
@@ -51,7 +51,7 @@ class State:
         """A text that changes whenever there is something new to see."""
         return f"{self.snapshot.version}-{'stale' if self.trouble else 'fresh'}"
 
-    def next(self, snapshot: Snapshot, trouble: str | None) -> State:
+    def next(self, snapshot: LedgerSnapshot, trouble: str | None) -> State:
         """Return the state after this one."""
         if (snapshot.version, trouble) == (self.snapshot.version, self.trouble):
             return replace(self, snapshot=snapshot)
