@@ -32,6 +32,7 @@ from noiseledger.errors import (
     UnknownQuery,
 )
 from noiseledger.ledger.chain import ChainLedger
+from noiseledger.ledger.file import LedgerFile
 
 CATALOGUE = """
 [source]
@@ -87,7 +88,7 @@ def working(url: str, catalogue: Catalogue) -> Iterator[None]:
     data = custody.pin(catalogue)
 
     def work() -> None:
-        address = (custody.read_ledger_file() or {})["address"]
+        address = LedgerFile.read(custody.ledger_file).address
         with Rpc(url) as rpc, closing(custody.journal(data)) as journal:
             worker = Worker(PrivacyLedgerContract(rpc, address, Sender(rpc, WORKER)), journal, head="latest")
             while not done.is_set():

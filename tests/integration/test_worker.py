@@ -32,6 +32,7 @@ from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import BudgetExceeded, ChainMismatch, DataMismatch, JournalLost
 from noiseledger.ledger.chain import ChainLedger
+from noiseledger.ledger.file import LedgerFile
 
 CATALOGUE = """
 [source]
@@ -387,7 +388,7 @@ def test_publishing_again_finds_the_ledger(
     publish(longer, more, Sender(rpc, CUSTODIAN), WORKER.address)
     added = Query.share("age > 40")
     assert published.meter(added.identifier).dimension == 1
-    assert "over_40" in (custody.read_ledger_file() or {})["queries"]
+    assert "over_40" in LedgerFile.read(custody.ledger_file).queries
     buy(published, added, "1")
     with closing(custody.journal(more)) as journal:
         Worker(as_seen_by(WORKER, published), journal, head="latest").step()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -27,10 +26,11 @@ _EXPECTED = f": expected {', '.join(WAYS)}"
 
 def complete_query(incomplete: str) -> list[str]:
     """Complete a query's name from the ledger file that the settings name; never from the network."""
+    from noiseledger.ledger.file import read_names  # noqa: PLC0415 - takes a second
+
     try:
-        file = Path(find_ledger(os.environ.get(LEDGER_VARIABLE)))
-        names = json.loads(file.read_text(encoding="utf-8"))["queries"]
-    except (OSError, ValueError, KeyError, TypeError, NoiseledgerError):
+        names = read_names(Path(find_ledger(os.environ.get(LEDGER_VARIABLE))))
+    except NoiseledgerError:
         return []
     # A name with other characters could do harm when a shell reads it.
     return [name for name in names if name.startswith(incomplete) and re.fullmatch(r"[\w.][\w.-]*", name)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.path import natural_values
@@ -48,12 +48,12 @@ class LocalFollower:
 class ChainFollower:
     """Follows a ledger on a chain by its events."""
 
-    def __init__(self, client: Client, ledger: ChainLedger, first_block: int) -> None:
+    def __init__(self, client: Client, first_block: int) -> None:
         """Begin after the newest block; what was asked before is read once, since it tells 2A from 2C."""
         from noiseledger.ledger.state import LedgerState  # noqa: PLC0415 - takes a second
 
         self._client = client
-        self._ledger = ledger
+        self._ledger = ledger = cast("ChainLedger", client.ledger)
         newest = ledger.contract.newest()
         self._block = newest.number
         self._offers = {offer.query.identifier: offer for offer in client.queries()}

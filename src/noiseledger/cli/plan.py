@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from noiseledger.cli.output import console, print_table
+from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import readable
 from noiseledger.core.path import Case
@@ -47,6 +48,12 @@ class Plan:
     def affordable(self) -> bool:
         """Say whether the budget bears it."""
         return self.cost <= self.budget.remaining
+
+    @property
+    def known(self) -> list[Answer] | None:
+        """The answers, if all of them are public already."""
+        answers = [item.quote.known for item in self.items if item.quote.known is not None]
+        return answers if len(answers) == len(self.items) else None
 
     def show(self) -> None:
         """Print price, case, expected error, and what will be left."""
@@ -101,9 +108,8 @@ def _priced(client: Client, quotes: Sequence[Quote]) -> Iterator[Item]:
 
 def _alone(client: Client, quote: Quote, exact_noise: bool) -> Item:
     """Price a request where answers are not reused: only the best public answer itself is free."""
-    best = None if exact_noise else client.best(quote.query)
-    free = best is not None and best.precision >= quote.price.precision
-    case, cost = (Case.KNOWN, Fraction(0)) if free else (quote.price.case, quote.price.cost)
+    is_free = quote.known is not None and not exact_noise
+    case, cost = (Case.KNOWN, Fraction(0)) if is_free else (quote.price.case, quote.price.cost)
     return Item(client.name(quote.query), quote, case, cost)
 
 

@@ -23,7 +23,7 @@ from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
-from noiseledger.custodian.custody import Custody, journal_digest, sync_folder
+from noiseledger.custodian.custody import Custody, journal_digest
 from noiseledger.custodian.journal import Journal
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import bind, read_secret
@@ -37,6 +37,7 @@ from noiseledger.errors import (
     LedgerError,
     LedgerExists,
 )
+from noiseledger.ledger.durable import sync_folder
 from noiseledger.ledger.query_state import fold
 
 
@@ -116,9 +117,9 @@ def _published(custody: Custody, rpc: Rpc) -> PrivacyLedgerContract:
         raise InvalidInput(
             f"There is no {custody.ledger_file}, so no journal is bound to a ledger. If one was published, put it back."
         )
-    if known["chain_id"] != rpc.chain_id:
-        raise ChainMismatch(f"The ledger is on chain {known['chain_id']}, and this is chain {rpc.chain_id}.")
-    return PrivacyLedgerContract(rpc, known["address"])
+    if known.chain_id != rpc.chain_id:
+        raise ChainMismatch(f"The ledger is on chain {known.chain_id}, and this is chain {rpc.chain_id}.")
+    return PrivacyLedgerContract(rpc, known.address)
 
 
 def _identity(custody: Custody) -> str:

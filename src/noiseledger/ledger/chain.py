@@ -20,7 +20,7 @@ from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.ledger.admission import Admission
-from noiseledger.ledger.interface import Ledger, Quote, Record, Standing
+from noiseledger.ledger.interface import Ledger, Quote, Record, Standing, if_enough
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.purchase import ANSWER_SECONDS, Buyer
 from noiseledger.ledger.reading import ChainReader
@@ -102,7 +102,9 @@ class ChainLedger(Ledger):
 
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
         reading = self._reader.read(dict.fromkeys(item.query for item in requests), ["Revealed"])
-        return [Quote(item, reading.states[item.query].price(item.precision), reading.budget) for item in requests]
+        return [
+            Quote(item, reading.price(item), reading.budget, if_enough(reading.best(item), item)) for item in requests
+        ]
 
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
         """Answer requests: what must be paid for takes a transaction for a hundred, each of which is all or nothing.
@@ -112,10 +114,10 @@ class ChainLedger(Ledger):
         if not requests:
             return []
         reading = self._reader.read(dict.fromkeys(item.query for item in requests))
-        known = [None if exact_noise else _enough(reading.best(item), item) for item in requests]
+        known = [None if exact_noise else if_enough(reading.best(item), item) for item in requests]
         rest = [item for item, answer in zip(requests, known, strict=True) if answer is None]
         buyer = Buyer(self.contract, self._reader, self._watch, self.answer_seconds, self.contact)
-        must_send = [self._record_free or reading.states[r.query].price(r.precision).cost > 0 for r in rest]
+        must_send = [self._record_free or reading.price(r).cost > 0 for r in rest]
         bought = iter(buyer.get(rest, must_send, exact_noise=exact_noise) if rest else ())
         return [answer or next(bought) for answer in known]
 
@@ -128,8 +130,3 @@ class ChainLedger(Ledger):
 
     def records(self, after: int = 0) -> Iterator[Record]:
         return Mirror(self.contract, self._reader.first_block, head="latest").look().records(after)
-
-
-def _enough(best: Answer | None, request: Request) -> Answer | None:
-    """Return the best public answer, if it is as accurate as what is asked for."""
-    return best if best is not None and best.precision >= request.precision else None

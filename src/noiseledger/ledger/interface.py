@@ -36,6 +36,8 @@ class Quote:
     request: Request
     price: Price
     budget: Budget
+    #: The best public answer, if it is accurate enough: then ``ask`` returns it, for free.
+    known: Answer | None = None
 
     @property
     def query(self) -> Query:
@@ -202,6 +204,11 @@ class Ledger(LedgerView):
     def sign_with(self, key: Key) -> None:
         """Pay with a key from now on, where the ledger is on a chain."""
         raise NotAllowed("This ledger is not on a chain: nobody pays for it with a key.")
+
+
+def if_enough(best: Answer | None, request: Request) -> Answer | None:
+    """Return the best public answer, if it is as accurate as what is asked for."""
+    return best if best is not None and best.precision >= request.precision else None
 
 
 def at_its_best(paid: Answer, best: Answer | None) -> Answer:

@@ -27,7 +27,7 @@ from noiseledger.data.source import Source, check_query
 from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, LedgerError, QueryClosed
 from noiseledger.ledger import book
 from noiseledger.ledger.bound import Bound
-from noiseledger.ledger.interface import Ledger, Quote, Record, at_its_best
+from noiseledger.ledger.interface import Ledger, Quote, Record, at_its_best, if_enough
 from noiseledger.ledger.store import Store
 
 MAX_ANALYST_LENGTH = 200
@@ -148,7 +148,10 @@ class LocalLedger(Ledger):
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
         with self._store.reading() as run:
             budget = book.read_budget(run, *self._promise)
-            return [Quote(item, self._price(run, item), budget) for item in requests]
+            return [
+                Quote(item, self._price(run, item), budget, if_enough(self._best(run, item.query), item))
+                for item in requests
+            ]
 
     def _price(self, run: sqlite3.Connection, request: Request) -> Price:
         return self._path(run, book.find_query(run, request.query), request.precision).price(request.precision)
@@ -167,8 +170,7 @@ class LocalLedger(Ledger):
 
     def _known_or_paid(self, run: sqlite3.Connection, request: Request, analyst: str) -> Answer:
         """Return the best answer that was given already, if it is accurate enough: it costs nothing and needs no record."""
-        best = self._best(run, request.query)
-        return best if best and best.precision >= request.precision else self._answer(run, request, analyst)
+        return if_enough(self._best(run, request.query), request) or self._answer(run, request, analyst)
 
     def _answer(self, run: sqlite3.Connection, request: Request, analyst: str) -> Answer:
         entry = book.find_query(run, request.query)

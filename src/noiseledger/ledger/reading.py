@@ -18,7 +18,7 @@ from noiseledger.chain.values import Meter, Terms
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.coins import Coins
-from noiseledger.core.path import Point
+from noiseledger.core.path import Point, Price
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.errors import ChainMismatch, RpcFailed, UnknownQuery
@@ -43,6 +43,10 @@ class Reading:
     block: BlockRef
     budget: Budget
     states: dict[Query, QueryState]
+
+    def price(self, request: Request) -> Price:
+        """Return the price of what is asked."""
+        return self.states[request.query].price(request.precision)
 
     def best(self, request: Request) -> Answer | None:
         """Return the best public answer to what is asked."""

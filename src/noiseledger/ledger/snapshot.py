@@ -20,7 +20,7 @@ from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
 from noiseledger.errors import UnknownQuery
-from noiseledger.ledger.interface import LedgerView, Quote, Record, Standing
+from noiseledger.ledger.interface import LedgerView, Quote, Record, Standing, if_enough
 from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.query_state import Purchase, QueryState
 from noiseledger.ledger.state import LedgerState, RecordLine, Registered, readable
@@ -150,7 +150,8 @@ class LedgerSnapshot(LedgerView):
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
         """Return the price of each request by itself."""
         budget = self.budget()
-        return [Quote(item, self.query_state(item.query).price(item.precision), budget) for item in requests]
+        priced = [(item, self.query_state(item.query).price(item.precision)) for item in requests]
+        return [Quote(item, price, budget, if_enough(self.best(item.query), item)) for item, price in priced]
 
     def best(self, query: Query) -> Answer | None:
         """Return the most accurate answer that is public."""
