@@ -95,7 +95,7 @@ def test_a_nonce_that_another_took_is_not_taken_for_success(rpc: Rpc, monkeypatc
     """A node that lags behind names a nonce that is used; the transaction is not there, and that is said."""
     ours = Sender(rpc, ANALYST)
     ours.wait(ours.send(NOWHERE, "0x"))
-    monkeypatch.setattr(ours, "counts", lambda: (0, 0))
+    monkeypatch.setattr(ours, "counts", lambda *_: (0, 0))
     with pytest.raises(RpcFailed, match="nonce too low"):
         ours.send(NOWHERE, "0x")
 
@@ -109,7 +109,7 @@ def test_what_is_in_flight_keeps_its_nonce_though_the_node_does_not_count_it(
     rpc.call("evm_setAutomine", False)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(ours, "counts", lambda: (mined, mined))
+            patch.setattr(ours, "counts", lambda *_: (mined, mined))
             hashes = [ours.send(NOWHERE, "0x"), *ours.send_many(NOWHERE, ["0x", "0x"]), ours.send(NOWHERE, "0x")]
         rpc.call("evm_mine")
         assert all(receipt.succeeded for receipt in ours.wait_many(hashes))

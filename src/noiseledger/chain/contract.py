@@ -182,16 +182,18 @@ class PrivacyLedgerContract:
         wanted = [("spent", ()), *(("meter", key) for key in keys), *(("point", key) for key in keys)]
         calls = [self._call(name, arguments, block.hash) for name, arguments in wanted]
         if names:
-            found = self._events(names, queries, first, block, calls)
-            if found is None:
+            read = self._events(names, queries, first, block, calls)
+            if read is None:
                 raise _replaced(block)
-            events, replies = found
+            events, replies = read
         else:
             events, replies = [], self.rpc.batch(calls)
-        results = [self._decoded(name, reply) for (name, _), reply in zip(wanted, replies, strict=True)]
-        meters = [Meter.decode(result) for result in results[1 : 1 + len(keys)]]
-        points = [tuple(values) for (values,) in results[1 + len(keys) :]]
-        return Holding(from_units(results[0][0]), meters, points, events)
+        (spent,) = self._decoded("spent", replies[0])
+        meters = [Meter.decode(self._decoded("meter", reply)) for reply in replies[1 : 1 + len(keys)]]
+        # Of an unknown query the contract has no point, and says so by a refusal.
+        found_points = zip(meters, replies[1 + len(keys) :], strict=True)
+        points = [tuple(self._decoded("point", reply)[0]) if meter.dimension else () for meter, reply in found_points]
+        return Holding(from_units(spent), meters, points, events)
 
     def spent(self, block: BlockId = "latest") -> Fraction:
         """Return the precision spent in all."""

@@ -135,9 +135,11 @@ class Sender:
         """Send transactions with consecutive nonces in JSON-RPC batches; return their hashes."""
         estimates = [self._estimate(to, data) for data in datas] if gas is None else []
         with self._lock:
-            # Counts and prices first, so that they are in one exchange with each other however many estimates there are.
-            counts, prices, replies = self._split(self.rpc.batch([*self._count_calls(), *QUESTIONS, *estimates]))
-            needed = [int(reply, 16) for reply in _successes(replies)] if gas is None else gas
+            # In one exchange, counts and prices before the estimates, of which there may be too many for one.
+            replies = self.rpc.batch([*self._count_calls(), *QUESTIONS, *estimates])
+            counts, prices = replies[:2], replies[2 : 2 + len(QUESTIONS)]
+            simulated = _successes(replies[2 + len(QUESTIONS) :])  # what a call is refused for is said first
+            needed = [int(reply, 16) for reply in simulated] if gas is None else gas
             fees, nonce = self._market.offer(prices), self._next_nonce(counts)
             flights = [
                 self._sign(Flight(nonce + i, to, data, _with_margin(units), fees))
@@ -146,22 +148,19 @@ class Sender:
             self._launch(flights)
         return [flight.hashes[-1] for flight in flights]
 
-    def counts(self) -> tuple[int, int]:
-        """Return how many transactions of the key are in blocks, and how many with those that wait for one."""
+    def counts(self, replies: Sequence[Any] | None = None) -> tuple[int, int]:
+        """Return how many transactions of the key are in blocks, and how many with those that wait for one.
+
+        ``replies`` are those to the same two questions, if they were asked together with something else.
+        """
         # In one exchange, so of one node. Another may not have heard of all that wait: what this sender has sent it knows
         # itself, and of two transactions with one nonce a chain takes one.
-        latest, pending = (int(reply, 16) for reply in _successes(self.rpc.batch(self._count_calls())))
+        found = self.rpc.batch(self._count_calls()) if replies is None else replies
+        latest, pending = (int(reply, 16) for reply in _successes(found))
         return latest, pending
 
     def _count_calls(self) -> list[Call]:
         return [("eth_getTransactionCount", [self.address, block]) for block in ("latest", "pending")]
-
-    def _split(self, replies: Sequence[Any]) -> tuple[tuple[int, int], Sequence[Any], Sequence[Any]]:
-        """Return the counts, the replies about prices, and the others; what a call would be refused for comes first."""
-        counts, prices, others = replies[:2], replies[2 : 2 + len(QUESTIONS)], replies[2 + len(QUESTIONS) :]
-        _successes(others)
-        latest, pending = (int(reply, 16) for reply in _successes(counts))
-        return (latest, pending), prices, others
 
     def next_nonce(self) -> int:
         """Return the nonce that the next transaction will have."""
@@ -264,9 +263,9 @@ class Sender:
             self._sign(flight)
             self.watch("replaced", transaction=flight.hashes[-1], replaces=old, nonce=flight.nonce)
 
-    def _next_nonce(self, counts: tuple[int, int] | None = None) -> int:
+    def _next_nonce(self, replies: Sequence[Any] | None = None) -> int:
         """Return the next nonce: what is in flight counts as far as it follows on what is in blocks."""
-        nonce, pending = counts or self.counts()
+        nonce, pending = self.counts(replies)
         while nonce in self._flights and not self._flights[nonce].confirmed:
             nonce += 1
         return max(nonce, pending)
