@@ -50,7 +50,7 @@ def test_python(proxy: Proxy, file: Path) -> None:  # noqa: F811
     with nl.connect(file, rpc=proxy.url, key=ANALYST) as client:
         assert client.ask("over_60", precision=1).cost == 1
         assert len(paid := exchanges(proxy)) <= MOST_PAID, paid
-        client.ask([nl.Ask(name, precision=2) for name in ("mean_age", "towns")])
+        client.ask([nl.Ask(name, precision="0.5") for name in ("mean_age", "towns")])
         assert len(paid := exchanges(proxy)) <= MOST_PAID, paid
     with nl.connect(file, rpc=proxy.url) as client:
         assert client.ask("over_60", precision="0.5").cost == 0
