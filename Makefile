@@ -4,16 +4,22 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # One file, one process: the examples of a document build on each other. More processes than processors: most tests wait, for a
-# chain, a worker or a browser.
-PYTEST := $(BIN)/python -m pytest --dist loadfile
+# chain, a worker or a browser. Files are handed out in the order of collection: tests/conftest.py puts the longest first.
+PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-network network check bench mutants mutants-contract mutants-python faults membership audit-power evaluation screenshots setup lock format clean
+.PHONY: demo test test-deep test-times test-network network check bench mutants mutants-contract mutants-python faults membership audit-power evaluation screenshots setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
 
-test: setup ## pass every test
+test: setup ## pass every test but the deep repetitions
 	@$(PYTEST) -n 4
+
+test-deep: setup ## pass every test, with more samples, examples, schedules and configurations; takes an hour
+	@$(PYTEST) -n 4 -m "" --hypothesis-profile deep --timeout 3600
+
+test-times: setup ## measure the processor time of each folder of tests, one after the other
+	@$(BIN)/python scripts/measure_tests.py
 
 test-network: setup ## pass every test of a network of go-ethereum nodes; needs Go, and minutes to build them the first time
 	@# In a folder with a short name: sockets have paths of about a hundred characters at most.
@@ -49,7 +55,7 @@ network: setup ## measure three validators next to a development node: waiting, 
 	@$(BIN)/python scripts/measure_network.py
 
 evaluation: setup ## run all experiments, and write their results into docs/explanation/evaluation.md
-	@$(BIN)/python scripts/evaluation.py
+	@$(BIN)/python -m evaluation.page
 
 screenshots: setup ## take a picture of every web page, light and dark, phone and desk, into build/screenshots
 	@$(BIN)/python scripts/screenshots.py
@@ -64,7 +70,7 @@ $(READY): pyproject.toml requirements/dev.lock requirements/node.lock
 	@# Compiled once, here: with PYTHONDONTWRITEBYTECODE, as in many containers, every process would do it again, for seconds.
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes requirements/dev.lock
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m compileall -q src evaluation
 	@# The local chain comes from npm; where the machine has none, npm itself comes from PyPI.
 	@command -v npm >/dev/null || VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements/node.lock
 	@touch $@

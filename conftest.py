@@ -5,15 +5,22 @@ from __future__ import annotations
 import doctest
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.rest import DocTestParser
+
+ROOT = Path(__file__).parent
+# A shell starts background jobs with SIGINT ignored, and a process hands that on to those that it starts: tests that press
+# Ctrl-C would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -22,9 +29,9 @@ class Terminal:
     """A shell's worth of state for the console examples of one document: variables, and what runs in the background."""
 
     def __init__(self) -> None:
-        """Start with our own programs on the path."""
+        """Start with our own programs on the path, and with the modules that run in the repository only."""
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        self.environment = {**os.environ, "PATH": path, "COLUMNS": "100"}
+        self.environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
         self._running: list[subprocess.Popen[str]] = []
 
     def run(self, command: str) -> str:
@@ -86,7 +93,7 @@ documents = Sybil(
     teardown=leave_folder,
 )
 # Before Python 3.13 two stars match one level only.
-LEVELS = [f"src/{'*/' * depth}*.py" for depth in range(1, 5)]
+LEVELS = [f"{root}/{'*/' * depth}*.py" for root, depth in product(("src", "evaluation"), range(5))]
 docstrings = Sybil(parsers=[DocTestParser(FLAGS)], patterns=LEVELS)
 
 pytest_collect_file = (documents + docstrings).pytest()

@@ -1,4 +1,4 @@
-"""Time and memory of an audit, as the record grows: the time in proportion, the memory not at all."""
+"""Time and memory of an audit as the record grows: time grows in proportion, memory does not grow."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from noiseledger.core.sensitivity import Population
 _SIZES = (100, 1_000, 10_000, 100_000)
 _QUERIES = [Query.share(f"x > {place}") for place in range(100)]
 _ROWS = 1000
-#: Enough for all of them.
+#: A budget that suffices for all requests.
 _EPSILON, _DELTA = Fraction(100), Fraction(1, 10**5)
-#: The libraries and a portion of the record are there whatever the size.
+#: How much the peak memory may grow; libraries and one portion of the record are in memory whatever the size.
 _LIMIT = 1.1
 
 
@@ -42,7 +42,7 @@ def _measure(space: Workspace) -> list[Row]:
 
 
 def _growing(shop: Shop, names: list[str]) -> Iterator[int]:
-    """Let a hundred requests be asked and revealed at a time, each a step beyond the last; yield how many there are."""
+    """Repeatedly ask and reveal a hundred requests, each a step beyond the last; yield the total number of requests."""
     count = 0
     while True:
         bought = STEP * (count // len(names) + 1)
@@ -58,12 +58,12 @@ def _compared(row: Row, first: Row) -> Row:
 
 
 def _audited(url: str, address: str, size: int) -> Row:
-    """Audit in a process of its own, since a peak never falls again."""
+    """Audit in a separate process, because a peak never decreases."""
     command = [sys.executable, "-m", "benchmarks.audit_child", url, address]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     found = json.loads(done.stdout)
     if not found["well"] or found["requests"] != size:
-        raise RuntimeError("The audit of the benchmark's own honest ledger went wrong.")
+        raise RuntimeError("The audit of the benchmark's own honest ledger found a problem, or missed requests.")
     seconds, peak = found["seconds"], found["peak_kib"] / 1024
     facts = {"what": "audit", "records": size, "seconds": seconds, "peak_mib": peak}
     return facts | {"imports_mib": found["imports_kib"] / 1024, "us_per_record": 1e6 * seconds / size}
@@ -71,8 +71,8 @@ def _audited(url: str, address: str, size: int) -> Row:
 
 BENCHMARK = Benchmark(
     title="12. An audit, by the number of records",
-    note="a record is a request and its reveal, two events. The time is from the first call to the report; the node's own "
-    "share of it is the larger one. Memory is the peak of the process, imports included.",
+    note="a record is a request and its reveal, two events. The time is from the first call to the report; most of it is spent "
+    "by the node. Memory is the peak of the process, imports included.",
     columns=(
         ("what", text("what")),
         (">records", number("records", ",d")),

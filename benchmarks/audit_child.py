@@ -1,4 +1,4 @@
-"""The process whose time and memory are measured: audit a ledger, print what it took."""
+"""The process whose time and memory are measured: it audits a ledger and prints what that took."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from noiseledger.audit import audit
 
 
 def main() -> None:
-    """Audit what the command line says: an endpoint and an address."""
+    """Audit the ledger that the command line names: an endpoint and an address."""
     url, address = sys.argv[1:]
     forget_peak()
     before, start = peak(), perf_counter()
     report = audit(address, rpc=url)
     facts = {"seconds": perf_counter() - start, "imports_kib": before, "peak_kib": peak()}
-    print(json.dumps(facts | {"requests": report.requests, "well": report.is_well}))
+    print(json.dumps(facts | {"requests": report.requests, "well": report.passed}))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How many published numbers does it take to catch a dishonest worker half of the time? Simulate, and write it into the guide.
+"""Measure how many published numbers it takes to catch each kind of dishonest worker, and write the results into the guide.
 
-Run it with ``make audit-power``: it lets each dishonest worker of :mod:`benchmarks.cheats` live a number of lives, audits
-them again and again while they grow, and notes from when on they are caught. The seeds are fixed. Stopped in between, it
-goes on where it was. ``--check`` only compares: the exit code is 1 if the guide says something that its data does not.
+Run it with ``make audit-power``. It simulates several ledgers with each dishonest worker of :mod:`benchmarks.cheats`, audits
+them repeatedly while they grow, and records when they are caught. The seeds are fixed. If it is interrupted, it continues
+where it stopped. ``--check`` only compares the guide with its data; the exit code is 1 if they differ.
 """
 
 from __future__ import annotations
@@ -17,42 +17,42 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cheats import CHEATS, GROUPS, QUERIES, Life
-from noiseledger.audit.plausible import FALSE_ALARM, Test
+from benchmarks.cheats import CHEATS, GROUPS, QUERIES, SimulatedLedger
+from noiseledger.audit.noise_tests import FALSE_ALARM, NoiseTest
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "how-to" / "audit-a-ledger.md"
 DATA = ROOT / "docs" / "how-to" / "audit-power.json"
-#: What is done, for when it is stopped in between.
+#: Results so far, in case of an interruption.
 _PIECES = ROOT / "build" / "audit-power.json"
-LIVES = 11
-#: Longer lives are not simulated; where only rare numbers tell, they are.
+RUNS = 11
+#: The maximum length of a simulation, in general and for kinds that only rare numbers reveal.
 LONGEST, LONGEST_RARE = 15_000, 1_000_000
-#: A life counts as caught from the first of so many audits in a row that find fault with it.
+#: A ledger counts as caught from the first of this many consecutive audits that find a problem.
 _IN_A_ROW = 2
 _BLOCK = re.compile(r"(<!-- results of audit-power -->\n).*?(<!-- end of results -->)", re.DOTALL)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Simulate, write the data and the page; or compare."""
+    """Simulate and write the data and the guide; or compare them."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.audit_power", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("--check", action="store_true", help="only compare the guide with its data")
+    parser.add_argument("--check", action="store_true", help="only compare the guide with its data; simulate nothing")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args(arguments)
     if options.check:
         if fresh_page() == PAGE.read_text(encoding="utf-8"):
             return 0
-        print(f"{PAGE} is not what its data says: run make audit-power.", file=sys.stderr)
+        print(f"{PAGE} does not match {DATA.name}: run make audit-power.", file=sys.stderr)
         return 1
     found: dict[str, list[int | None]] = json.loads(_PIECES.read_text()) if _PIECES.exists() else {}
     _PIECES.parent.mkdir(parents=True, exist_ok=True)
     left = [number for number, cheat in enumerate(CHEATS) if cheat.name not in found]
     with get_context("spawn").Pool(options.processes) as pool:
-        caught = pool.imap(_caught, [(cheat, life) for cheat in left for life in range(LIVES)])
+        caught = pool.imap(_caught, [(cheat, run) for cheat in left for run in range(RUNS)])
         for cheat in left:
-            found[CHEATS[cheat].name] = [next(caught) for _ in range(LIVES)]
+            found[CHEATS[cheat].name] = [next(caught) for _ in range(RUNS)]
             _PIECES.write_text(json.dumps(found))
             print(f"{_many(quantile(found[CHEATS[cheat].name], 0.5)):>16}  {CHEATS[cheat].name}", flush=True)
     write([{"cheat": cheat.name, "caught_at": found[cheat.name]} for cheat in CHEATS])
@@ -61,14 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write(kinds: list[dict[str, Any]]) -> None:
-    """Write the data, and the page from it."""
+    """Write the data, and the guide from it."""
     facts = {
         "command": "make audit-power",
-        "lives": LIVES,
+        "lives": RUNS,
         "longest": LONGEST,
         "queries": QUERIES,
         "groups": GROUPS,
-        "tests": len(Test),
+        "tests": len(NoiseTest),
         "false_alarm": FALSE_ALARM,
         "kinds": kinds,
     }
@@ -78,24 +78,24 @@ def write(kinds: list[dict[str, Any]]) -> None:
 
 
 def fresh_page() -> str:
-    """Return the page with the numbers that lie beside it."""
+    """Return the guide with the results in the data file."""
     facts = json.loads(DATA.read_text(encoding="utf-8"))
     return _BLOCK.sub(lambda found: f"{found[1]}{_table(facts)}{found[2]}", PAGE.read_text(encoding="utf-8"))
 
 
-def caught_at(cheat: int, life: int) -> int | None:
-    """Let one life grow, and return from how many numbers on it is caught; None if it is not in the longest of lives."""
-    living, since = Life(CHEATS[cheat], [*CHEATS[cheat].name.encode(), life]), list[int]()
+def caught_at(cheat: int, run: int) -> int | None:
+    """Simulate one ledger, and return how many numbers catch it; None if it is never caught."""
+    ledger, since = SimulatedLedger(CHEATS[cheat], CHEATS[cheat].seeds(run)), list[int]()
     for count in counts(LONGEST_RARE if CHEATS[cheat].only else LONGEST):
-        living.grow(count)
-        since = [*since, count] if living.is_caught() else []
+        ledger.grow(count)
+        since = [*since, count] if ledger.is_caught() else []
         if len(since) == _IN_A_ROW:
             break
     return since[0] if since else None
 
 
 def counts(longest: int) -> Iterator[int]:
-    """Yield when to audit: from the first increment on, each time with a quarter more."""
+    """Yield the numbers of published numbers at which to audit: each is a quarter larger than the one before."""
     count = GROUPS
     while count <= longest:
         yield count
@@ -103,7 +103,7 @@ def counts(longest: int) -> Iterator[int]:
 
 
 def quantile(caught: Sequence[int | None], share: float) -> float:
-    """Return how many numbers catch at least this share of the lives."""
+    """Return how many numbers catch at least this share of the ledgers."""
     ordered = sorted(inf if count is None else count for count in caught)
     return ordered[max(-int(-share * len(ordered) // 1) - 1, 0)]
 
@@ -113,12 +113,10 @@ def _caught(place: tuple[int, int]) -> int | None:
 
 
 def _table(facts: dict[str, Any]) -> str:
-    lives = f"{facts['lives']} lives of each kind, on a ledger of {facts['queries']} queries with {facts['groups']} groups each"
-    tests = (
-        f"{facts['tests']} tests, which together accuse an honest worker once in {1 / facts['false_alarm']:,.0f} audits"
-    )
-    heading = f"`{facts['command']}`: {lives} that are answered in turn; {tests}.\n"
-    rows = ["| what the worker does | caught half of the time with | nine times of ten with |", "|---|---:|---:|"]
+    ledgers = f"{facts['lives']} ledgers for each kind of cheating, with {facts['queries']} queries of {facts['groups']} groups"
+    alarms = f"together they accuse an honest worker once in {1 / facts['false_alarm']:,.0f} audits"
+    heading = f"`{facts['command']}` simulated {ledgers}. It ran {facts['tests']} tests; {alarms}.\n"
+    rows = ["| what the worker does | numbers that catch half of the ledgers | nine of ten |", "|---|---:|---:|"]
     for kind in facts["kinds"]:
         half, most = (_many(quantile(kind["caught_at"], share), facts["longest"]) for share in (0.5, 0.9))
         rows.append(f"| {kind['cheat']} | {half} | {most} |")

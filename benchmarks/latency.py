@@ -12,7 +12,7 @@ from benchmarks.helpers import Benchmark, Row, number, text
 from benchmarks.workspace import Workspace
 from noiseledger.chain import Key, node
 from noiseledger.core.access import Access
-from noiseledger.experiments.stage import census_stage
+from noiseledger.demo.system import census_system
 
 _NAMES = ("mean_income", "citizens", "white", "over_60", "ages")
 _SIZES = (1, 10, 60, 100, 1000)
@@ -23,9 +23,9 @@ _STEP = Fraction(1, 10_000)
 def _measure(space: Workspace) -> list[Row]:
     block_seconds, rounds = (0.5, 1) if space.quick else (1.0, 3)
     rows: list[Row] = []
-    with census_stage(block_seconds=block_seconds, access=Access.OPEN) as stage:
+    with census_system(block_seconds=block_seconds, access=Access.OPEN) as system:
         key = Key.from_hex(node.PLAY_ANALYSTS[0])
-        with nl.connect(stage.ledger_file, rpc=stage.url, key=key) as client:
+        with nl.connect(system.ledger_file, rpc=system.url, key=key) as client:
             client.ask([nl.Ask(name, precision=_STEP) for name in _NAMES])
             free = [_seconds(lambda: client.ask("over_60", precision=_STEP)) for _ in range(10 * rounds)]
             rows.append(_row("free", 1, median(free), block_seconds))

@@ -18,7 +18,7 @@ import httpx2
 from benchmarks.helpers import Benchmark, Row, number, text
 from benchmarks.workspace import ROOT, Workspace
 from noiseledger.core.access import Access
-from noiseledger.experiments.stage import Stage, census_stage, web_pages
+from noiseledger.demo.system import DemoSystem, census_system, web_pages
 
 _BLOCK_SECONDS = 1.0
 #: Of one visitor, whom all of these people look like: they come from one address.
@@ -63,9 +63,9 @@ class Probes:
 
 
 @contextmanager
-def _crowd(url: str, stage: Stage, watchers: int, askers: int) -> Iterator[dict[str, Any]]:
+def _crowd(url: str, system: DemoSystem, watchers: int, askers: int) -> Iterator[dict[str, Any]]:
     """Let people come for the length of a block; afterwards, the dictionary says what came of it."""
-    command = [sys.executable, "-m", "benchmarks.web_child", url, stage.url, str(watchers), str(askers)]
+    command = [sys.executable, "-m", "benchmarks.web_child", url, system.url, str(watchers), str(askers)]
     tally: dict[str, Any] = {}
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
@@ -89,16 +89,16 @@ def _measure(space: Workspace) -> list[Row]:
     among: dict[str, list[float]] = {request: [] for request in _REQUESTS}
     tallies = []
     with (
-        census_stage(block_seconds=_BLOCK_SECONDS, access=Access.OPEN) as stage,
-        web_pages(stage, "--rate", _RATE) as url,
+        census_system(block_seconds=_BLOCK_SECONDS, access=Access.OPEN) as system,
+        web_pages(system, "--rate", _RATE) as url,
     ):
         # Pages of an empty ledger would be quicker: alone and among others, they show the same.
-        with _crowd(url, stage, 0, askers):
+        with _crowd(url, system, 0, askers):
             time.sleep(seconds)
         probes = Probes(url)
         for _ in range(rounds):
             _add(alone, probes.measure(seconds / 2))
-            with _crowd(url, stage, watchers, askers) as tally:
+            with _crowd(url, system, watchers, askers) as tally:
                 _add(among, probes.measure(seconds))
             tallies.append(tally)
     rows = [_row(request, alone[request], among[request]) for request in _REQUESTS]

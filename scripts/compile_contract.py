@@ -1,4 +1,4 @@
-"""Compile the contracts into the artifacts that the package ships: ``.venv/bin/python scripts/compile_contract.py``.
+"""Compile each contract into the artifact beside it: ``.venv/bin/python scripts/compile_contract.py``.
 
 A test compiles again and compares, so that artifact and source cannot drift apart.
 """
@@ -11,8 +11,10 @@ from pathlib import Path
 
 import vyper
 
-CONTRACTS = Path(__file__).parents[1] / "src" / "noiseledger" / "contracts"
-SOURCES = sorted(CONTRACTS.glob("*.vy"))
+ROOT = Path(__file__).parents[1]
+#: The contract that the package ships, and the model of the paper's contract, which only an experiment uses.
+FOLDERS = (ROOT / "src" / "noiseledger" / "contracts", ROOT / "evaluation" / "latency")
+SOURCES = [source for folder in FOLDERS for source in sorted(folder.glob("*.vy"))]
 
 
 def compile_artifact(source_file: Path) -> str:

@@ -20,13 +20,17 @@ from typing import Any
 
 import psutil
 
-from noiseledger.chain import Key, node
-from noiseledger.client import Ask, Client, connect
-from noiseledger.experiments.desk import people
-from noiseledger.experiments.stage import Place, on_stage
-from noiseledger.experiments.workload import QUERIES
-from noiseledger.network.layout import Wishes
-from noiseledger.network.network import Network
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from evaluation.people import people  # noqa: E402 - outside of the installed package
+from evaluation.workload import QUERIES  # noqa: E402
+from noiseledger.chain import Key, node  # noqa: E402
+from noiseledger.client import Ask, Client, connect  # noqa: E402
+from noiseledger.demo.accounts import ChainAccounts  # noqa: E402
+from noiseledger.demo.system import demo_system_on  # noqa: E402
+from noiseledger.network.layout import Wishes  # noqa: E402
+from noiseledger.network.network import Network  # noqa: E402
 
 BLOCK_SECONDS = 1
 #: So little that thousands of requests fit into the budget; each goes a step further than all before it, so each is paid.
@@ -52,12 +56,12 @@ class Ledger:
 
 
 @contextmanager
-def ledger_on(place: Place) -> Iterator[Ledger]:
+def ledger_on(accounts: ChainAccounts) -> Iterator[Ledger]:
     """Publish the paper's queries on a chain, for the length of a block."""
     with (
         people() as catalogue,
-        on_stage(catalogue, place) as stage,
-        connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(place.analyst)) as client,
+        demo_system_on(catalogue, accounts) as system,
+        connect(system.ledger_file, rpc=system.url, key=Key.from_hex(accounts.analyst)) as client,
     ):
         yield Ledger(client)
 
@@ -82,8 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "three validators": network.measure(idle_seconds).cpu_seconds_per_minute,
         }
         payer = Key.from_hex(network.layout.account_key.read_text())
-        places = {"one node": Place.play(chain), "three validators": Place.paid_by(network.layout.urls, payer)}
-        ledgers = {name: stack.enter_context(ledger_on(place)) for name, place in places.items()}
+        chains = {
+            "one node": ChainAccounts.of_development_node(chain),
+            "three validators": ChainAccounts.funded_by(network.layout.urls, payer),
+        }
+        ledgers = {name: stack.enter_context(ledger_on(accounts)) for name, accounts in chains.items()}
         waits = {size: _in_turns(ledgers, size, rounds) for size in (1, 100, 1000)}
     _show(waits, idle, as_json=options.json)
 

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from attacks.weakened_systems import WEAKENED  # noqa: E402 - weakened code is for tests, not for the package
-from noiseledger.experiments.membership import (  # noqa: E402
+from attacks.weakened_systems import WEAKENED  # noqa: E402 - weakened systems are in the tests, not in the package
+from evaluation.membership.statistics import CONFIDENCE, Finding  # noqa: E402
+from evaluation.membership.trials import (  # noqa: E402
     DELTA,
     EPSILON,
     HONEST,
@@ -31,7 +32,6 @@ from noiseledger.experiments.membership import (  # noqa: E402
     batches,
     run_all,
 )
-from noiseledger.experiments.membership_statistics import CONFIDENCE, Finding  # noqa: E402
 
 TRIALS = 1000
 QUICK_TRIALS, QUICK_CELLS = 3000, 250

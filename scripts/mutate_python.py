@@ -61,7 +61,7 @@ def engines(*names: str) -> tuple[str, ...]:
 
 _REFUSED = "tests/files_from_outside/test_files_that_are_refused.py"
 _LOCAL = "tests/conformance/test_local.py"
-_NOISE = audit("plausible", "normals", "inside", "audit_power")
+_NOISE = audit("noise_tests", "residuals", "with_data", "audit_power")
 PARTS = (
     Part(("core/noise.py",), (*unit("noise"), "tests/statistical/test_noise_law.py")),
     Part(("core/path.py",), (*unit("path"), _LOCAL, "tests/statistical/test_path_law.py")),
@@ -145,18 +145,25 @@ PARTS = (
     ),
     Part(("custodian/recover.py",), (*unit("restore"), *integration("recover"))),
     Part(("chain/sender.py",), integration("sender", "contract")),
-    Part(("audit/replay.py", "audit/state.py"), audit("honest", "zoo")),
-    Part(("audit/wire.py",), audit("honest", "zoo", "hostile_contracts")),
-    Part(("audit/chain.py", "audit/auditor.py"), audit("honest", "hostile_contracts", "rough_lives", "cli_audit")),
-    Part(("audit/inside.py", "audit/scope.py"), audit("scope", "inside", "cli_audit")),
+    Part(("audit/replay.py", "audit/state.py"), audit("honest_ledgers", "dishonest_ledgers")),
+    Part(("audit/wire.py",), audit("honest_ledgers", "dishonest_ledgers", "hostile_contracts")),
+    Part(
+        ("audit/chain.py", "audit/auditor.py"),
+        (
+            *unit("audit_reader"),
+            *audit("honest_ledgers", "hostile_contracts", "reorganisations_and_crashes", "cli_audit"),
+        ),
+    ),
+    Part(("audit/with_data.py", "audit/scope.py"), audit("scope", "with_data", "cli_audit")),
     Part(("audit/inclusion.py",), (*unit("merkle"), *audit("cli_audit"))),
     Part(("audit/compose.py",), audit("compose", "cli_audit")),
     Part(
         tuple(
             f"audit/{name}.py"
             for name in (
-                *("digits", "evenness", "lags", "neighbours", "normals", "pairs", "places", "plausible", "ranks"),
-                *("repeats", "spans", "tails"),
+                *("autocorrelation", "cross_correlation", "duplicates", "last_digits", "linear_dependence"),
+                *("local_variance", "nearest_neighbours", "noise_tests", "order_statistics", "p_values", "residuals"),
+                "underdispersion",
             )
         ),
         _NOISE,
@@ -166,7 +173,7 @@ PARTS = (
 BESIDES = (
     *(f"data/{name}.py" for name in ("hints", "ipums", "location", "look", "look_kinds", "look_text", "toml_lines")),
     "data/engines/look.py",
-    *(f"audit/{name}.py" for name in ("report", "shapes")),
+    *(f"audit/{name}.py" for name in ("report", "render")),
 )
 
 

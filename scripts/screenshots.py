@@ -1,4 +1,4 @@
-"""Take a picture of every page, light and dark, on a phone and on a desk, into build/screenshots.
+"""Take a picture of every page, light and dark, on a phone and on a desk, and two for the README (docs/images).
 
 Run it with ``make screenshots``. Everything is real: a chain, a worker, the web process, Debian's Chromium, a wallet.
 """
@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, FloatRect, Page, ViewportSize, expect
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -20,35 +20,38 @@ from browser.desk import Desk  # noqa: E402
 from browser.wallet import Wallet  # noqa: E402
 from noiseledger.chain import Key, node  # noqa: E402
 from noiseledger.client import connect  # noqa: E402
-from noiseledger.experiments.play import ANALYSTS, REQUESTS  # noqa: E402
-from noiseledger.experiments.stage import Stage, census_stage, web_pages  # noqa: E402
+from noiseledger.demo.scenario import ANALYSTS, REQUESTS  # noqa: E402
+from noiseledger.demo.system import DemoSystem, census_system, web_pages  # noqa: E402
 
 OUT = ROOT / "build" / "screenshots"
+#: The pictures in the README: name, page, and the height to which it is cut.
+IN_README = (("ask", "/?query=over_60", 790), ("budget", "/budget", 990))
 SIZES: dict[str, ViewportSize] = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 ADA = Key.from_hex(node.PLAY_ANALYSTS[0])
 
 
 def main() -> None:
-    """Set everything on stage, and take the pictures."""
+    """Start a system, and take the pictures."""
     OUT.mkdir(parents=True, exist_ok=True)
-    with census_stage() as stage, web_pages(stage, "--play", "--rate", "1000") as site, chromium() as browser:
-        transaction = _live(stage)
+    with census_system() as system, web_pages(system, "--play", "--rate", "1000") as site, chromium() as browser:
+        transaction = _live(system)
         for (size, viewport), scheme in product(SIZES.items(), SCHEMES):
             context = browser.new_context(viewport=viewport, color_scheme=scheme)
-            desk = Desk(context, site, Wallet(ADA, stage.url).install(context))
+            desk = Desk(context, site, Wallet(ADA, system.url).install(context))
             _visit(desk, transaction, f"{size}-{scheme}")
             context.close()
-        _trouble(browser, stage, site)
+        _take_for_readme(browser, system, site)
+        _trouble(browser, system, site)
     print(f"{len(list(OUT.glob('*.png')))} pictures in {OUT}")
 
 
-def _live(stage: Stage) -> str:
+def _live(system: DemoSystem) -> str:
     """Let the demo's analysts ask, and return a transaction that was answered."""
     keys = dict(zip(ANALYSTS, node.PLAY_ANALYSTS, strict=True))
     transaction = ""
     for analyst, name, accuracy in REQUESTS:
-        with connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(keys[analyst])) as client:
+        with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(keys[analyst])) as client:
             answer = client.ask(name, **accuracy)
         transaction = answer.transaction or transaction
     return transaction
@@ -75,18 +78,30 @@ def _visit(desk: Desk, transaction: str, kind: str) -> None:
     _shoot(desk.page, "wallets", kind)
 
 
-def _trouble(browser: Browser, stage: Stage, site: str) -> None:
+def _take_for_readme(browser: Browser, system: DemoSystem, site: str) -> None:
+    """Take the README's pictures: the top of two pages without their margins."""
+    context = browser.new_context(viewport=SIZES["desk"], color_scheme="light")
+    desk = Desk(context, site, Wallet(ADA, system.url).install(context))
+    for name, path, height in IN_README:
+        page = desk.open(path)
+        page.wait_for_load_state("networkidle")
+        clip: FloatRect = {"x": 40, "y": 0, "width": 1200, "height": height}
+        page.screenshot(path=ROOT / "docs" / "images" / f"{name}.png", full_page=True, clip=clip)
+    context.close()
+
+
+def _trouble(browser: Browser, system: DemoSystem, site: str) -> None:
     """Take pictures of what is shown while the worker is stopped."""
     context = browser.new_context(viewport=SIZES["desk"])
-    desk = Desk(context, site, Wallet(ADA, stage.url).install(context))
+    desk = Desk(context, site, Wallet(ADA, system.url).install(context))
     desk.open("/?query=citizens")
     desk.connect()
-    stage.stop_worker()
+    system.stop_worker()
     desk.ask()
     expect(desk.page.locator("#progress")).to_contain_text("The worker does not answer")
     _shoot(desk.page, "worker-stopped", "desk-light")
     _shoot(desk.open("/custodian"), "custodian-worker-stopped", "desk-light")
-    stage.start_worker()
+    system.start_worker()
     context.close()
 
 

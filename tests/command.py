@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,8 @@ class Runner:
 
     monkeypatch: pytest.MonkeyPatch
     capsys: pytest.CaptureFixture[str]
+    #: The program to run: ``noiseledger``, or another with the same way to report errors.
+    program: Callable[[], None] = main
 
     def __call__(self, *arguments: str | Path, typed: str | None = None) -> Done:
         self.monkeypatch.setattr(sys, "argv", ["noiseledger", *map(str, arguments)])
@@ -60,8 +64,8 @@ class Runner:
         # Wide enough that no sentence is broken, whatever the terminal of whoever runs the tests.
         self.monkeypatch.setattr(console, "_width", 200)
         self.capsys.readouterr()
-        with pytest.raises(SystemExit) as stopped:
-            main()
+        with _same_signals(), pytest.raises(SystemExit) as stopped:
+            self.program()
         out, err = self.capsys.readouterr()
         assert "Traceback" not in out + err
         code = stopped.value.code
@@ -69,6 +73,18 @@ class Runner:
 
 
 Run = Callable[..., Done]
+
+
+@contextmanager
+def _same_signals() -> Iterator[None]:
+    """Take back what a command does on signals: some stop by an event that nobody waits for afterwards."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def bare_environment(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

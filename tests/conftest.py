@@ -8,11 +8,32 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
-IN_CI = os.environ.get("CI") == "true"
+import depth  # noqa: F401 - the profiles
 
-# No test asserts a wall-clock time, and hypothesis shall not do so on its own.
-settings.register_profile("noiseledger", deadline=None)
-settings.load_profile("noiseledger")
+IN_CI = os.environ.get("CI") == "true"
+#: What takes longest begins first, so that no process is left with it in the end; for the rest the order does not matter.
+LONGEST = (
+    "tests/engines/test_spark.py",
+    "tests/faults/worker/",
+    "tests/browser/",
+    "tests/integration/test_mirror.py",
+    "tests/unit/test_benchmarks.py",
+    "tests/experiments/",
+    "tests/audit/test_zoo.py",
+    "tests/statistical/",
+    "docs/",
+)
+
+settings.load_profile("quick")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Hand out the longest files first; see PYTEST in the Makefile."""
+
+    def place(item: pytest.Item) -> int:
+        return next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), len(LONGEST))
+
+    items.sort(key=place)
 
 
 @pytest.hookimpl(wrapper=True)

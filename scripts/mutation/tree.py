@@ -24,8 +24,19 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("src", "tests", "benchmarks", "scripts", "docs", "conftest.py", "pyproject.toml", "README.md", "Makefile")
-PLUGINS = ("_hypothesis_pytestplugin", "anyio.pytest_plugin")
+PARTS = (
+    "src",
+    "tests",
+    "benchmarks",
+    "evaluation",
+    "scripts",
+    "docs",
+    "conftest.py",
+    "pyproject.toml",
+    "README.md",
+    "Makefile",
+)
+PLUGINS = ("_hypothesis_pytestplugin", "anyio.pytest_plugin", "pytest_timeout")
 MEMORY = Path("/dev/shm")
 #: Beyond this a run is stopped whatever its tests say; each test of a mutant has its own, shorter limit.
 LONGEST_SECONDS = 1800
@@ -52,7 +63,7 @@ class Tree:
         tools.mkdir()
         shutil.copy2(ROOT / "scripts" / "mutation" / "watch.py", tools / "mutation_watch.py")
         self._path = os.pathsep.join([str(self.folder / "src"), str(tools)])
-        compiling = [sys.executable, "-m", "compileall", "-q", "src", "tests", str(tools)]
+        compiling = [sys.executable, "-m", "compileall", "-q", "src", "evaluation", "tests", str(tools)]
         subprocess.run(compiling, cwd=self.folder, check=True)
 
     @contextmanager

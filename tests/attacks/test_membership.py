@@ -22,14 +22,14 @@ import pytest
 from scipy import stats
 
 from attacks.weakened_systems import FLOATING_POINT, HALF_THE_NOISE, NOISE_OFF, THE_PAPERS_2C, WEAKENED
+from evaluation.membership import trials as membership
+from evaluation.membership.attacks import ATTACKS, Seen, Transcript, as_float, is_in_reach, pooled
+from evaluation.membership.lab import Lab, Setting, open_lab
+from evaluation.membership.statistics import CHOOSING, find_bound, least_probability, most_probability
+from evaluation.membership.trials import DELTA, EPSILON, HONEST, PROMISED, Batch, System, Trials, run_batch
 from noiseledger import Case, NoiseledgerError, epsilon_for
 from noiseledger.core.path import PATH_UNITS
 from noiseledger.custodian.journal import Journal
-from noiseledger.experiments import membership
-from noiseledger.experiments.membership import DELTA, EPSILON, HONEST, PROMISED, Batch, System, Trials, run_batch
-from noiseledger.experiments.membership_attacks import ATTACKS, Seen, Transcript, as_float, is_in_reach, pooled
-from noiseledger.experiments.membership_lab import Lab, Setting, open_lab
-from noiseledger.experiments.membership_statistics import CHOOSING, find_bound, least_probability, most_probability
 
 CELLS = 250
 #: Ledgers on each dataset: enough for the bound of a weakened system to lie five deviations above the promise.
@@ -84,11 +84,11 @@ def lab() -> Iterator[Lab]:
 
 @pytest.mark.parametrize("cells", [1, 2])
 def test_a_life_spends_all_of_the_budget_through_all_cases(lab: Lab, cells: int) -> None:
-    with lab.life(Setting(EPSILON, DELTA, cells), Journal, neighbour=True) as life:
-        membership.spend_in_public(life)
-        assert life.cases == [Case.NEW, Case.EXTEND, Case.NEW, Case.BRIDGE, Case.KNOWN]
-        assert life.spent == life.budget == PROMISED
-        first, second = life.transcript().queries
+    with lab.ledger(Setting(EPSILON, DELTA, cells), Journal, neighbour=True) as ledger:
+        membership.spend_in_public(ledger)
+        assert ledger.cases == [Case.NEW, Case.EXTEND, Case.NEW, Case.BRIDGE, Case.KNOWN]
+        assert ledger.spent == ledger.budget == PROMISED
+        first, second = ledger.transcript().queries
     assert sum(cost for cost, _ in (*first.increments, *second.increments)) == PROMISED
     assert len(first.answers) == 3, "the two that were bought, and the one between"
     assert {len(point) for point in first.answers.values()} == {cells}
@@ -96,34 +96,34 @@ def test_a_life_spends_all_of_the_budget_through_all_cases(lab: Lab, cells: int)
 
 def test_without_noise_the_two_datasets_are_one_sensitivity_apart_in_every_answer(lab: Lab) -> None:
     for neighbour in (False, True):
-        with lab.life(Setting(EPSILON, DELTA, 2), NOISE_OFF.journal, neighbour=neighbour) as life:
-            membership.spend_in_public(life)
-            transcript = life.transcript()
+        with lab.ledger(Setting(EPSILON, DELTA, 2), NOISE_OFF.journal, neighbour=neighbour) as ledger:
+            membership.spend_in_public(ledger)
+            transcript = ledger.transcript()
         for seen in transcript.queries:
             for cost, increment in seen.increments:
                 assert increment == (round(cost * PATH_UNITS) * neighbour,) * 2
 
 
 def test_what_the_chain_forgot_is_in_no_transcript(lab: Lab) -> None:
-    with lab.life(Setting(membership.THIRD_PARTY_EPSILON, DELTA), Journal, neighbour=False) as life:
-        membership.spend_behind_a_back(life)
-        assert life.spent == PROMISED < life.budget
-        bought, untouched = life.transcript().queries
+    with lab.ledger(Setting(membership.THIRD_PARTY_EPSILON, DELTA), Journal, neighbour=False) as ledger:
+        membership.spend_with_hidden_best(ledger)
+        assert ledger.spent == PROMISED < ledger.budget
+        bought, untouched = ledger.transcript().queries
     assert list(bought.answers) == list(membership.POOL)
     assert not untouched.increments
 
 
 def test_nor_is_what_was_drawn_from_it(lab: Lab) -> None:
-    with lab.life(Setting(EPSILON, DELTA), Journal, neighbour=False) as life:
-        with life.forgotten():
-            membership.spend_in_public(life)
-        assert life.spent == 0
-        assert not any(seen.answers or seen.increments for seen in life.transcript().queries)
+    with lab.ledger(Setting(EPSILON, DELTA), Journal, neighbour=False) as ledger:
+        with ledger.reverted():
+            membership.spend_in_public(ledger)
+        assert ledger.spent == 0
+        assert not any(seen.answers or seen.increments for seen in ledger.transcript().queries)
 
 
 def test_a_promise_is_only_compared_with_what_was_paid_for(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(membership, "PROMISED", PROMISED / 2)
-    with pytest.raises(NoiseledgerError, match="was spent"):
+    with pytest.raises(NoiseledgerError, match="spent, expected"):
         run_batch(Batch(HONEST[0], 1))
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from attacks.combining import RUNS_TO_SEE_A_GAIN, Errors, best_combination, check_no_gain
 from attacks.weakened_paths import PaperPath
 from calibrated import check_deviation
+from depth import examples
 from noiseledger.core.coins import Coins
 from noiseledger.core.path import Case, Price, QueryPath, Reveal
 from noiseledger.ledger.public import PublicPath
@@ -37,7 +38,7 @@ def pool(kind: type[QueryPath], sold: list[Fraction], runs: int, left_out: int =
 
 
 def test_two_analysts_who_pool_know_no_more_than_the_better_of_them() -> None:
-    errors = pool(QueryPath, SOLD, runs=100_000)
+    errors = pool(QueryPath, SOLD, runs=50_000)
     check_deviation(errors[0], 2)
     check_deviation(errors[1], 2.5)
     assert best_combination(errors) > 0.98 * 2
@@ -45,7 +46,7 @@ def test_two_analysts_who_pool_know_no_more_than_the_better_of_them() -> None:
 
 
 def test_the_papers_scheme_gives_them_1_70_instead_of_2() -> None:
-    errors = pool(PaperPath, SOLD, runs=100_000)
+    errors = pool(PaperPath, SOLD, runs=50_000)
     # Each answer alone looks right; only together they betray more.
     check_deviation(errors[0], 2)
     check_deviation(errors[1], 2.5)
@@ -62,7 +63,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Fraction], int]:
 
 
 # No shrinking: it would take minutes, and with noise in it a smaller failure says no more.
-@settings(max_examples=20, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
+@settings(max_examples=examples(20), deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
 @given(histories())
 def test_whatever_was_sold_in_whatever_order_pooling_gains_nothing(history: tuple[list[Fraction], int]) -> None:
     sold, left_out = history

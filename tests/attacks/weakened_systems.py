@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import inf
 
 from attacks.weakened_paths import FloatNoiseJournal, HalfTheNoiseJournal, NoNoiseJournal, PaperJournal
-from noiseledger.experiments.membership import (
+from evaluation.membership.trials import (
     THIRD_PARTY_EPSILON,
     System,
-    spend_behind_a_back,
+    spend_with_hidden_best,
     worth_of_the_papers_pool,
 )
 
@@ -18,7 +18,7 @@ HALF_THE_NOISE = System("half the noise", HalfTheNoiseJournal, worth=4, keeps_it
 THE_PAPERS_2C = System(
     "the paper's 2C, pooled",
     PaperJournal,
-    spend_behind_a_back,
+    spend_with_hidden_best,
     THIRD_PARTY_EPSILON,
     worth=worth_of_the_papers_pool(),
     keeps_its_promise=False,

@@ -1,4 +1,4 @@
-"""A real anvil for every test module, and a cage for every test."""
+"""A real anvil for every test module, and a ledger for every test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.cage import Cage
+from audit.ledger_under_test import LedgerUnderTest
 from noiseledger.chain import Rpc, node
 
 
@@ -24,5 +24,5 @@ def rpc(url: str) -> Iterator[Rpc]:
 
 
 @pytest.fixture
-def cage(rpc: Rpc, tmp_path: Path) -> Cage:
-    return Cage(rpc, tmp_path)
+def ledger(rpc: Rpc, tmp_path: Path) -> LedgerUnderTest:
+    return LedgerUnderTest(rpc, tmp_path)

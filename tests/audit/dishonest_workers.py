@@ -1,12 +1,12 @@
-"""Ledgers that were published honestly, and whose worker then is not: everything is real but what the noise is made of.
+"""Honestly published ledgers with a dishonest worker: everything is real except for the noise.
 
 >>> with Custodian.publish(chain.url, folder) as custodian:
 ...     custodian.buy("towns", "1/4")
 ...     custodian.work(half_the_noise())
-...     audit(custodian.ledger_file, rpc=chain.url)  # the public sees nothing wrong
+...     audit(custodian.ledger_file, rpc=chain.url)  # finds no problem: the chain does not show the noise
 
-A weakness is a sampler in the place of ``rounded_gaussians``, and may remember what it said: for one that must last, make it
-once and give it to every step. The real journal, the real worker and the real contract do the rest.
+A weakness is a sampler that replaces ``rounded_gaussians``. It may keep state: to keep it across steps, create the weakness
+once and pass it to every step. The real journal, worker and contract do the rest.
 """
 
 from __future__ import annotations
@@ -84,18 +84,18 @@ where = "age >= 18"
 
 
 def people(rows: int = 1000, seed: int = 1) -> str:
-    """Return people as CSV; another seed, other people."""
-    dice = random.Random(seed)
+    """Return people as CSV; a different seed gives different people."""
+    rng = random.Random(seed)
     lines = ["age,town,region,income"]
     for _ in range(rows):
-        person = dice.randint(0, 90), dice.choice(["Jena", "Ulm"]), dice.choice(_REGIONS), dice.randrange(100_000)
+        person = rng.randint(0, 90), rng.choice(["Jena", "Ulm"]), rng.choice(_REGIONS), rng.randrange(100_000)
         lines.append(",".join(map(str, person)))
     return "\n".join([*lines, ""])
 
 
 @dataclass
 class Custodian:
-    """A published ledger with real files, whose worker can be told to cheat."""
+    """A published ledger with real files, whose worker can cheat."""
 
     rpc: Rpc
     catalogue: Catalogue
@@ -104,7 +104,7 @@ class Custodian:
 
     @classmethod
     def publish(cls, url: str, folder: Path, catalogue: str = CATALOGUE, data: str | None = None) -> Self:
-        """Write catalogue and people, and publish a ledger of them, honestly."""
+        """Write the catalogue and the data, and publish a ledger of them honestly."""
         (folder / "people.csv").write_text(people() if data is None else data)
         (folder / "people.toml").write_text(catalogue)
         read = read_catalogue(folder / "people.toml")
@@ -120,17 +120,17 @@ class Custodian:
 
     @property
     def custody(self) -> Custody:
-        """What the custodian keeps."""
+        """The custodian's files."""
         return Custody.of(self.catalogue)
 
     @property
     def ledger_file(self) -> Path:
-        """What analysts and auditors get."""
+        """The ledger file for analysts and auditors."""
         return self.custody.ledger_file
 
     @property
     def names(self) -> list[str]:
-        """What the queries are called."""
+        """The names of the queries."""
         return [entry.name for entry in self.catalogue.entries]
 
     def query(self, name: str) -> Query:
@@ -142,16 +142,16 @@ class Custodian:
         analyst.ask([Request(self.query(name).identifier, Fraction(precision))])
 
     def work(self, weakness: Weakness = rounded_gaussians, data: Source | None = None) -> None:
-        """Reveal what is bought, with a weakness or with other data than was published; by default honestly."""
+        """Reveal what was bought: honestly by default, or with a weakness, or from other data than was published."""
         contract = PrivacyLedgerContract(self.rpc, self.contract.address, Sender(self.rpc, WORKER))
-        # A dishonest worker has no use for Custody.check.
+        # A dishonest worker skips Custody.check.
         with closing(self.custody.journal(None)) as journal, patch.object(path, "rounded_gaussians", weakness):
             journal._data = cast(Bound, self.data if data is None else data)
             step = Worker(contract, journal, head="latest").step()
         assert not step.refused
 
-    def live(self, weakness: Weakness = rounded_gaussians, steps: int = 8, data: Source | None = None) -> None:
-        """Buy all queries a little further, and reveal, so many times."""
+    def run(self, weakness: Weakness = rounded_gaussians, steps: int = 8, data: Source | None = None) -> None:
+        """Repeatedly buy all queries a little further and reveal them."""
         total = self.contract.terms().budget
         share = Fraction(int(total * 1000), 1000 * (steps + 1) * len(self.names))
         share = Fraction(int(share * 10**6), 10**6)
@@ -162,12 +162,12 @@ class Custodian:
 
 
 def no_noise() -> Weakness:
-    """Publish the truth."""
+    """Publish the true values."""
     return lambda means, variance: [round(mean) for mean in means]
 
 
 def scaled_noise(factor: Fraction | int | str) -> Weakness:
-    """Multiply all noise: with a factor below 1 answers tell more than was paid for."""
+    """Scale all noise: with a factor below 1, answers disclose more than was paid for."""
     return lambda means, variance: rounded_gaussians(means, variance * Fraction(factor) ** 2)
 
 
@@ -177,7 +177,7 @@ def half_the_noise() -> Weakness:
 
 
 def biased(deviations: Fraction | str = "1/2") -> Weakness:
-    """Move every increment upwards, by some of its own deviations."""
+    """Shift every increment upwards, by a multiple of its standard deviation."""
 
     def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
         shift = Fraction(deviations) * isqrt(int(variance))
@@ -187,17 +187,17 @@ def biased(deviations: Fraction | str = "1/2") -> Weakness:
 
 
 def flattering(share: Fraction | str = "1/10") -> Weakness:
-    """Tell all numbers larger than they are, by a share of them."""
+    """Inflate all numbers by a share."""
     return lambda means, variance: rounded_gaussians([mean * (1 + Fraction(share)) for mean in means], variance)
 
 
 def float_noise() -> Weakness:
-    """Draw as most libraries do: in floating point, whose low-order digits tell of the truth."""
+    """Draw in floating point, as most libraries do; the low-order digits disclose the true value."""
     return lambda means, variance: [int(random.gauss(float(mean), sqrt(variance))) for mean in means]
 
 
 def coarse_noise(steps: int = 64) -> Weakness:
-    """Draw noise of so many steps in a deviation only, and add it to a truth that is finer than that."""
+    """Draw noise with only this many steps per standard deviation, and add it to a more precise true value."""
 
     def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
         step = isqrt(int(variance)) // steps
@@ -209,7 +209,7 @@ def coarse_noise(steps: int = 64) -> Weakness:
 
 @dataclass
 class _Remembered:
-    """Standard normal numbers by place; whoever comes to the same place gets the same number."""
+    """Standard normal numbers by key; the same key always gives the same number."""
 
     numbers: dict[tuple[int, ...], Fraction] = field(default_factory=dict)
 
@@ -224,7 +224,7 @@ class _Remembered:
 
 
 def noise_reused_across_queries() -> Weakness:
-    """The first increment of each query has the same noise, and so have the second ones: their differences are true."""
+    """Use the same noise for the first increments of all queries, for the second ones, and so on: differences are exact."""
     noise, steps = _Remembered(), defaultdict[tuple[Fraction, ...], int](int)
 
     def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
@@ -236,7 +236,7 @@ def noise_reused_across_queries() -> Weakness:
 
 
 def noise_repeated_along_a_path() -> Weakness:
-    """Every increment of a query has the noise of its first, so that nothing averages out; queries differ."""
+    """Use the noise of a query's first increment for all its increments, so that nothing averages out; queries differ."""
     noise, numbers = _Remembered(), dict[tuple[Fraction, ...], int]()
 
     def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
@@ -247,7 +247,7 @@ def noise_repeated_along_a_path() -> Weakness:
 
 
 def same_noise_for_all_groups() -> Weakness:
-    """One number for all coordinates of an increment: differences between groups are true."""
+    """Use one number for all coordinates of an increment: differences between groups are exact."""
 
     def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
         (noise,) = rounded_gaussians([0], variance)
@@ -257,7 +257,7 @@ def same_noise_for_all_groups() -> Weakness:
 
 
 def redrawn(limit: Fraction | int = 2) -> Weakness:
-    """Draw again whatever lies further out than so many deviations: then what must be possible for everyone is not."""
+    """Draw again whatever is beyond this many standard deviations, which makes some answers impossible."""
 
     def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
         found = []
@@ -273,7 +273,7 @@ def redrawn(limit: Fraction | int = 2) -> Weakness:
 
 
 def weak_at_times(factor: str = "1/10", every: int = 2) -> Weakness:
-    """Use little noise for one reveal of some."""
+    """Use little noise for every n-th reveal."""
     counted = count(1)
 
     def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
@@ -283,7 +283,7 @@ def weak_at_times(factor: str = "1/10", every: int = 2) -> Weakness:
 
 
 def taking_back(lag: int = 11) -> Weakness:
-    """Let each number take back most of that so many places before it, of whichever group or query."""
+    """Let each number cancel most of the number ``lag`` positions earlier, of any group or query."""
     before: deque[Fraction] = deque(maxlen=lag)
 
     def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
@@ -301,7 +301,7 @@ def taking_back(lag: int = 11) -> Weakness:
 
 
 def opposed_queries(rho: Fraction | str = "-995/1000") -> Weakness:
-    """Let two queries with as many groups have opposite noise, all but: their sum carries hardly any."""
+    """Give two queries with equally many groups nearly opposite noise: their sum has hardly any noise."""
     kept: dict[int, list[Fraction]] = {}
 
     def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
@@ -317,7 +317,7 @@ def opposed_queries(rho: Fraction | str = "-995/1000") -> Weakness:
 
 
 def cancelling_out() -> Weakness:
-    """Take off the mean of the noise of all groups: their total is true, up to a thousandth."""
+    """Subtract the mean of the noise over all groups: their total is exact, up to a thousandth."""
 
     def draw(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
         noise = rounded_gaussians([0] * len(means), variance)
@@ -328,7 +328,7 @@ def cancelling_out() -> Weakness:
 
 
 def other_people(seed: int = 2) -> Source:
-    """Return another dataset of the same shape, to answer from after publishing."""
+    """Return another dataset of the same shape, to answer from after publication."""
     lines = people(seed=seed).split()
     names = lines[0].split(",")
     kinds: dict[str, Kind] = {"age": "number", "income": "number", "town": "text", "region": "text"}
@@ -336,5 +336,5 @@ def other_people(seed: int = 2) -> Source:
 
 
 def _truth(means: Sequence[Fraction | int], variance: Fraction | int) -> tuple[Fraction, ...]:
-    """Return what stays the same along a path, whatever the length of a stretch, and so tells queries apart."""
+    """Return what is constant along a path, whatever the lengths of its stretches. It identifies the query."""
     return tuple(Fraction(mean) / variance for mean in means)

@@ -17,18 +17,18 @@ from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
 from noiseledger.client import connect
 from noiseledger.core.privacy import epsilon_for, precision_for
 from noiseledger.core.query import Query
-from noiseledger.experiments.stage import Stage, census_stage
+from noiseledger.demo.system import DemoSystem, census_system
 
-OUTSIDE = (
-    "CHECKED and in order: every price, balance and rule on the chain (2 requests, 2 reveals); NOT CHECKED: whether any answer "
-    "is true and its noise is real, which needs the custodian's data and secret (noiseledger audit --catalogue); whether the "
-    "endpoint shows the chain as it is, which needs a node of your own."
+CHAIN_ONLY = (
+    "CHECKED, no problem found: every price, balance and rule on the chain (2 requests, 2 reveals); NOT CHECKED: whether any "
+    "answer is true and its noise genuine (requires the custodian's data and secret: noiseledger audit --catalogue); whether "
+    "the endpoint shows the real chain (requires your own node)."
 )
 
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[Stage]:
-    with census_stage() as running:
+def system() -> Iterator[DemoSystem]:
+    with census_system() as running:
         with connect(running.ledger_file, rpc=running.url, key=Key.from_hex(node.PLAY_ANALYSTS[0])) as client:
             client.ask("over_60", within="0.01")
             client.ask("ages", within=20)
@@ -36,67 +36,71 @@ def stage() -> Iterator[Stage]:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, stage: Stage) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, system: DemoSystem) -> Run:
     bare_environment(monkeypatch, tmp_path)
-    monkeypatch.setenv("NOISELEDGER_RPC", stage.url)
+    monkeypatch.setenv("NOISELEDGER_RPC", system.url)
     return Runner(monkeypatch, capsys)
 
 
-def test_an_honest_ledger_in_one_line_then_a_table(run: Run, stage: Stage) -> None:
-    done = run("audit", stage.ledger_file)
+def test_an_honest_ledger_gets_a_verdict_and_a_table(run: Run, system: DemoSystem) -> None:
+    done = run("audit", system.ledger_file)
     assert done.code == 0
     first, *rest = done.out.splitlines()
-    assert first == OUTSIDE
+    assert first == CHAIN_ONLY
     assert any("sensitivity" in line for line in rest)
-    again = run("audit", stage.ledger_file, "--json").json["ledgers"][0]
+    again = run("audit", system.ledger_file, "--json").json["ledgers"][0]
     assert again["well"]
     assert again["findings"] == []
-    assert again["verdict"] == OUTSIDE
+    assert again["verdict"] == CHAIN_ONLY
     assert again["checked"] == ["every price, balance and rule on the chain (2 requests, 2 reveals)"]
     assert again["not_checked"] == [
-        "whether any answer is true and its noise is real",
-        "whether the endpoint shows the chain as it is",
+        "whether any answer is true and its noise genuine",
+        "whether the endpoint shows the real chain",
     ]
     assert again["needed"] == [
-        "the custodian's data and secret (noiseledger audit --catalogue)",
-        "a node of your own",
+        "the custodian's data and secret: noiseledger audit --catalogue",
+        "your own node",
     ]
     assert {rule["rule"] for rule in again["rules"]} >= {"bytecode", "price", "state"}
-    assert run("audit", stage.ledger_file, "--from-genesis", "--json").json["ledgers"][0]["first_block"] == 0
-    address = json.loads(stage.ledger_file.read_text())["address"]
+    assert run("audit", system.ledger_file, "--from-genesis", "--json").json["ledgers"][0]["first_block"] == 0
+    address = json.loads(system.ledger_file.read_text())["address"]
     assert run("audit", address, "--json").json["ledgers"][0]["spent_exact"] == again["spent_exact"]
 
 
 @pytest.fixture
-def hidden_query(stage: Stage) -> Iterator[str]:
-    """A query that the ledger has and its file does not name; return the transaction that added it."""
-    with Rpc(stage.url) as rpc:
+def hidden_query(system: DemoSystem) -> Iterator[str]:
+    """Register a query that the ledger file does not name; return the transaction."""
+    with Rpc(system.url) as rpc:
         before = rpc.call("evm_snapshot")
-        address = json.loads(stage.ledger_file.read_text())["address"]
+        address = json.loads(system.ledger_file.read_text())["address"]
         contract = PrivacyLedgerContract(rpc, address, Sender(rpc, Key.from_hex(node.PLAY_KEYS[0])))
-        with connect(stage.ledger_file, rpc=stage.url) as client:
+        with connect(system.ledger_file, rpc=system.url) as client:
             (unit,) = {offer.sensitivity for offer in client.queries() if offer.name == "over_60"}
         receipt = contract.register(Query.share("age > 61"), unit)
         yield receipt.transaction
         rpc.call("evm_revert", before)
 
 
-def test_what_is_wrong_is_named_with_its_transaction(run: Run, stage: Stage, hidden_query: str, tmp_path: Path) -> None:
+def test_a_problem_is_reported_with_its_transaction(
+    run: Run, system: DemoSystem, hidden_query: str, tmp_path: Path
+) -> None:
     page = tmp_path / "report.html"
-    done = run("audit", stage.ledger_file, "--html", page)
+    done = run("audit", system.ledger_file, "--html", page)
     assert done.code == 1
-    assert done.out.startswith("NOT WELL: 1 thing is wrong. First: catalogue: The ledger has a query")
+    assert done.out.startswith(
+        "1 PROBLEM FOUND. First problem: catalogue: The ledger file does not name a registered query"
+    )
     assert "NOT CHECKED: whether any answer is true" in done.out.splitlines()[0]
     assert hidden_query in done.out
     assert hidden_query in page.read_text()
-    found = run("audit", stage.ledger_file, "--json")
+    found = run("audit", system.ledger_file, "--json")
     assert found.code == 1
     assert found.json["ledgers"][0]["findings"][0]["transaction"] == hidden_query
 
 
-def test_the_report_is_a_page_that_needs_nothing_else(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_the_html_report_is_self_contained(run: Run, system: DemoSystem, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    assert run("audit", stage.ledger_file, "--html", page).code == 0
+    assert run("audit", system.ledger_file, "--html", page).code == 0
     asked: list[str] = []
 
     class Reader(HTMLParser):
@@ -107,55 +111,55 @@ def test_the_report_is_a_page_that_needs_nothing_else(run: Run, stage: Stage, tm
     Reader().feed(page.read_text())
     assert asked == []
     shown = unescape(page.read_text())
-    assert OUTSIDE in shown
-    assert "<td>whether any answer is true and its noise is real</td><td>the custodian's data and secret" in shown
-    assert run("audit", stage.ledger_file, "--html", tmp_path / "no" / "folder.html", "--json").error == "InvalidInput"
+    assert CHAIN_ONLY in shown
+    assert "<td>whether any answer is true and its noise genuine</td><td>the custodian's data and secret" in shown
+    assert run("audit", system.ledger_file, "--html", tmp_path / "no" / "folder.html", "--json").error == "InvalidInput"
 
 
-def test_two_ledgers_compose(run: Run, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_ledgers_compose(run: Run, system: DemoSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("acs12.csv", "acs12.toml"):
-        shutil.copy(stage.folder / name, tmp_path)
+        shutil.copy(system.folder / name, tmp_path)
     monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
     assert run("publish", tmp_path / "acs12.toml", "--yes").code == 0
     other = tmp_path / "acs12.custody" / "ledger.json"
-    done = run("audit", stage.ledger_file, other, "--json")
+    done = run("audit", system.ledger_file, other, "--json")
     together = done.json["together"]
     assert together["epsilon"] == epsilon_for(2 * precision_for(8, "1e-4"), "1e-4")
     assert together["spent"] == done.json["ledgers"][0]["spent"]
-    shown = run("audit", stage.ledger_file, other, "--html", tmp_path / "two.html")
-    assert f"epsilon {together['epsilon']:.4g} at delta 0.0001 is promised together" in shown.out
+    shown = run("audit", system.ledger_file, other, "--html", tmp_path / "two.html")
+    assert f"epsilon {together['epsilon']:.4g} at delta 0.0001 together" in shown.out
     assert f"{together['epsilon']:.4g}" in (tmp_path / "two.html").read_text()
-    assert run("audit", stage.ledger_file, stage.ledger_file, "--json").error == "InvalidInput"
+    assert run("audit", system.ledger_file, system.ledger_file, "--json").error == "InvalidInput"
 
 
-def test_with_the_custodians_help_the_noise_is_tested_too(run: Run, stage: Stage, tmp_path: Path) -> None:
-    catalogue = stage.folder / "acs12.toml"
-    found = run("audit", stage.ledger_file, "--catalogue", catalogue, "--json")
+def test_with_the_custodians_data_the_noise_is_tested_too(run: Run, system: DemoSystem, tmp_path: Path) -> None:
+    catalogue = system.folder / "acs12.toml"
+    found = run("audit", system.ledger_file, "--catalogue", catalogue, "--json")
     assert found.code == 0
     report = found.json["ledgers"][0]
     assert {"commitment", "noise"} <= {rule["rule"] for rule in report["rules"]}
     assert report["p_values"]
-    assert "published numbers, by 14 tests which gross cheating fails" in report["verdict"]
+    assert "published numbers, with 14 tests that detect gross cheating" in report["verdict"]
     assert len(report["not_checked"]) == len(report["needed"]) == 4
-    shown = run("audit", stage.ledger_file, "--catalogue", catalogue, "--html", tmp_path / "inside.html")
-    assert "p at most" in shown.out
-    secret = (stage.folder / "acs12.custody" / "secret").read_text().strip()
-    over_60 = sum(int(age) > 60 for age in _ages(stage))
-    for text in (found.out, shown.out, (tmp_path / "inside.html").read_text()):
+    shown = run("audit", system.ledger_file, "--catalogue", catalogue, "--html", tmp_path / "with_data.html")
+    assert "p-value at most" in shown.out
+    secret = (system.folder / "acs12.custody" / "secret").read_text().strip()
+    over_60 = sum(int(age) > 60 for age in _ages(system))
+    for text in (found.out, shown.out, (tmp_path / "with_data.html").read_text()):
         assert secret not in text
         assert str(over_60 / 2000) not in text
     other = tmp_path / "other.csv"
-    other.write_text("\n".join((stage.folder / "acs12.csv").read_text().splitlines()[:-1]) + "\n")
-    wrong = run("audit", stage.ledger_file, "--catalogue", catalogue, "--data", other)
+    other.write_text("\n".join((system.folder / "acs12.csv").read_text().splitlines()[:-1]) + "\n")
+    wrong = run("audit", system.ledger_file, "--catalogue", catalogue, "--data", other)
     assert wrong.code == 1
     assert "commitment: " in wrong.out.splitlines()[0]
     assert (
-        run("audit", stage.ledger_file, stage.ledger_file, "--catalogue", catalogue, "--json").error == "InvalidInput"
+        run("audit", system.ledger_file, system.ledger_file, "--catalogue", catalogue, "--json").error == "InvalidInput"
     )
 
 
-def _ages(stage: Stage) -> list[str]:
-    header, *rows = (stage.folder / "acs12.csv").read_text().splitlines()
+def _ages(system: DemoSystem) -> list[str]:
+    header, *rows = (system.folder / "acs12.csv").read_text().splitlines()
     place = header.split(",").index("age")
     return [row.split(",")[place] for row in rows]
 
@@ -164,72 +168,72 @@ def _ages(stage: Stage) -> list[str]:
     "options",
     [("--block", "yesterday"), ("--secret", "s"), ("--data", "d"), ("--html", "/no/folder/at/all.html")],
 )
-def test_bad_options_are_one_sentence(run: Run, stage: Stage, options: tuple[str, ...]) -> None:
-    assert run("audit", stage.ledger_file, *options, "--json").error == "InvalidInput"
+def test_bad_options_are_refused_in_a_sentence(run: Run, system: DemoSystem, options: tuple[str, ...]) -> None:
+    assert run("audit", system.ledger_file, *options, "--json").error == "InvalidInput"
 
 
-def test_bad_ledgers_are_one_sentence(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_bad_ledgers_are_refused_in_a_sentence(run: Run, system: DemoSystem, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     wrong.write_text("[]")
     assert run("audit", wrong, "--json").error == "InvalidInput"
     assert run("audit", tmp_path / "none.json", "--json").error == "LedgerNotFound"
     assert run("audit", "0x" + "0" * 39 + "1", "--json").error == "ChainMismatch"
     assert run("audit", "--json").error == "InvalidInput"
-    elsewhere = json.loads(stage.ledger_file.read_text()) | {"chain_id": 1}
+    elsewhere = json.loads(system.ledger_file.read_text()) | {"chain_id": 1}
     wrong.write_text(json.dumps(elsewhere))
     assert run("audit", wrong, "--json").error == "ChainMismatch"
 
 
-def test_a_person_finds_their_record(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_a_person_finds_their_record(run: Run, system: DemoSystem, tmp_path: Path) -> None:
     proof = tmp_path / "proof.json"
-    assert run("prove", "17", stage.folder / "acs12.toml", "--out", proof).code == 0
+    assert run("prove", "17", system.folder / "acs12.toml", "--out", proof).code == 0
     assert stat.S_IMODE(proof.stat().st_mode) == 0o600
-    done = run("included", proof, stage.ledger_file)
+    done = run("included", proof, system.ledger_file)
     assert done.code == 0
-    assert "one of those that the ledger was published for" in done.out
+    assert "INCLUDED: this record is part of the data" in done.out
     assert set(json.loads(proof.read_text())) == {"form", "record", "salt", "place", "siblings", "journal"}
-    header, *rows = (stage.folder / "acs12.csv").read_text().splitlines()
+    header, *rows = (system.folder / "acs12.csv").read_text().splitlines()
     mine = dict(zip(header.split(","), rows[16].split(","), strict=True))
-    found = run("included", proof, stage.ledger_file, "--json").json
+    found = run("included", proof, system.ledger_file, "--json").json
     assert found["included"]
     assert json.loads(found["record"])["age"][1] == mine["age"]
-    assert run("prove", "17", stage.folder / "acs12.toml", "--out", proof, "--json").code == 0
-    assert run("prove", "18", stage.folder / "acs12.toml", "--out", proof).code == 2  # never overwrites
+    assert run("prove", "17", system.folder / "acs12.toml", "--out", proof, "--json").code == 0
+    assert run("prove", "18", system.folder / "acs12.toml", "--out", proof).code == 2  # never overwrites
 
 
-def test_a_changed_record_is_not_included(run: Run, stage: Stage, tmp_path: Path) -> None:
-    found = run("prove", "17", stage.folder / "acs12.toml", "--json").json
+def test_a_changed_record_is_not_included(run: Run, system: DemoSystem, tmp_path: Path) -> None:
+    found = run("prove", "17", system.folder / "acs12.toml", "--json").json
     for change in ({"record": found["record"].replace("age", "Age")}, {"place": "00000000"}, {"journal": "00" * 32}):
         proof = tmp_path / "changed.json"
         proof.write_text(json.dumps(found | change))
-        done = run("included", proof, stage.ledger_file)
+        done = run("included", proof, system.ledger_file)
         assert done.code == 1
         assert done.out.startswith("NOT INCLUDED")
 
 
-def test_equal_records_have_proofs_of_their_own(run: Run, stage: Stage, tmp_path: Path) -> None:
-    rows = (stage.folder / "acs12.csv").read_text().splitlines()[1:]
+def test_equal_records_have_proofs_of_their_own(run: Run, system: DemoSystem, tmp_path: Path) -> None:
+    rows = (system.folder / "acs12.csv").read_text().splitlines()[1:]
     first = next(number for number, row in enumerate(rows) if row in rows[:number])
     twin = rows.index(rows[first])
-    proofs = [run("prove", str(number + 1), stage.folder / "acs12.toml", "--json").json for number in (twin, first)]
+    proofs = [run("prove", str(number + 1), system.folder / "acs12.toml", "--json").json for number in (twin, first)]
     assert proofs[0]["record"] == proofs[1]["record"]
     assert proofs[0]["salt"] != proofs[1]["salt"]
     for number, content in enumerate(proofs):
         file = tmp_path / f"{number}.json"
         file.write_text(json.dumps(content))
-        assert run("included", file, stage.ledger_file).code == 0
+        assert run("included", file, system.ledger_file).code == 0
 
 
 @pytest.mark.parametrize("row", ["0", "2001", "x", "[1]", '{"age": 61}', "-1"])
-def test_rows_that_are_none(run: Run, stage: Stage, row: str) -> None:
-    assert run("prove", "--json", "--", row, stage.folder / "acs12.toml").error in ("DataMismatch", "InvalidInput")
+def test_invalid_rows_are_refused(run: Run, system: DemoSystem, row: str) -> None:
+    assert run("prove", "--json", "--", row, system.folder / "acs12.toml").error in ("DataMismatch", "InvalidInput")
 
 
-def test_proofs_that_are_none(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_invalid_proofs_are_refused(run: Run, system: DemoSystem, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     for content in ("", "[]", "{}", '{"record": "x"}'):
         wrong.write_text(content)
-        assert run("included", wrong, stage.ledger_file, "--json").error == "InvalidInput"
+        assert run("included", wrong, system.ledger_file, "--json").error == "InvalidInput"
     wrong.write_text(json.dumps({"record": "x", "salt": "00" * 32, "rows": 1, "steps": [], "journal": "00" * 32}))
-    assert "earlier version" in run("included", wrong, stage.ledger_file).err
-    assert run("included", tmp_path / "none", stage.ledger_file, "--json").error == "InvalidInput"
+    assert "earlier version" in run("included", wrong, system.ledger_file).err
+    assert run("included", tmp_path / "none", system.ledger_file, "--json").error == "InvalidInput"

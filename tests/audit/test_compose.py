@@ -1,4 +1,4 @@
-"""What several ledgers promise together."""
+"""The privacy guarantee of several ledgers together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_precisions_add_up_and_epsilons_do_not() -> None:
     assert together.epsilon_spent == epsilon_for(2 * precision_for("0.5", "1e-5"), "1e-5")
 
 
-def test_where_the_ledgers_differ_the_common_language_is_replacement() -> None:
+def test_ledgers_with_different_neighbours_compose_under_replacement() -> None:
     together = compose([_report(1, "replace"), _report(2, "add-remove")])
     assert together.neighbours == "replace"
     assert together.budget == 5 * precision_for(1, "1e-5")
@@ -36,7 +36,7 @@ def test_where_the_ledgers_differ_the_common_language_is_replacement() -> None:
     assert alike.budget == 2 * precision_for(1, "1e-5")
 
 
-def test_the_largest_delta_is_told() -> None:
+def test_the_largest_delta_is_stated() -> None:
     assert compose([_report(1, "replace", "1e-7"), _report(2, "replace", "1e-4")]).delta == Fraction("1e-4")
 
 

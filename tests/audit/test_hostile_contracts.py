@@ -1,4 +1,4 @@
-"""Whatever a contract writes or answers, whatever a file says: an audit reports it, or refuses in a sentence."""
+"""Whatever a contract writes or replies, and whatever a file contains: the audit reports it, or refuses it in a sentence."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from eth_abi.abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.cage import ANALYST, NAMES, OVER_60, TERMS, WORKER, Cage
-from audit.hostile import MOST, TERMS_TYPE, TOPICS, unreadable_logs, words
+from audit.ledger_under_test import ANALYST, NAMES, OVER_60, TERMS, WORKER, LedgerUnderTest
+from audit.malformed_events import MOST, TERMS_TYPE, TOPICS, unreadable_logs, words
 from noiseledger.audit import Report, Rule, audit, wire
-from noiseledger.audit.chain import Head, Place, Reader
+from noiseledger.audit.chain import BlockReference, Reader, Target
 from noiseledger.audit.replay import Replay
 from noiseledger.audit.state import check_state
 from noiseledger.chain import Request
@@ -27,7 +27,7 @@ from noiseledger.errors import ChainMismatch, InvalidInput, NoiseledgerError
 
 PUBLISHED, REGISTERED, ASKED, REVEALED, ALLOWED, PAUSED, APPOINTED = TOPICS
 ADDRESS = "0x" + "ab" * 20
-#: What tends to be trouble: bounds, offsets into the data and beyond, and anything.
+#: Numbers that tend to cause trouble (bounds, offsets into the data and beyond), and arbitrary ones.
 NUMBERS = st.one_of(
     st.sampled_from([0, 1, 2, 31, 32, 33, 64, 96, 97, 128, 160, 512, 2**62, 2**63, 2**160, 2**255 - 1, 2**255, MOST]),
     st.integers(0, MOST),
@@ -39,7 +39,7 @@ REPLIES = st.one_of(st.just("0x"), DATA.map(lambda data: "0x" + data.hex()))
 
 
 def log(topics: Sequence[bytes], data: bytes, block: int = 1, index: int = 0) -> dict[str, Any]:
-    """Return a log as a node tells it."""
+    """Return a log as a node returns it."""
     return {
         "topics": ["0x" + topic.hex() for topic in topics],
         "data": "0x" + data.hex(),
@@ -49,18 +49,18 @@ def log(topics: Sequence[bytes], data: bytes, block: int = 1, index: int = 0) ->
     }
 
 
-def published(block: int = 1, *, invites: bool = False) -> dict[str, Any]:
-    terms = replace(TERMS, requires_allowance=invites).encode()
+def published(block: int = 1, *, requires_allowance: bool = False) -> dict[str, Any]:
+    terms = replace(TERMS, requires_allowance=requires_allowance).encode()
     return log([PUBLISHED], encode([TERMS_TYPE, "address", "address"], [terms, ADDRESS, WORKER.address]), block)
 
 
-class AnswersAnything(Reader):
-    """A contract that answers what it likes."""
+class ArbitraryReplies(Reader):
+    """A contract that returns arbitrary replies."""
 
     def __init__(self, replies: Sequence[str]) -> None:
         self._replies = replies
 
-    def read(self, head: Head, *calls: str) -> list[str]:
+    def read(self, head: BlockReference, *calls: str) -> list[str]:
         return [self._replies[number % len(self._replies)] for number in range(len(calls))]
 
 
@@ -77,18 +77,20 @@ def test_any_reply_is_read(reply: str) -> None:
 
 
 @given(st.lists(LOGS, max_size=8), st.lists(REPLIES, min_size=1, max_size=5), st.booleans())
-def test_any_life_is_told(logs: list[tuple[list[bytes], bytes]], replies: list[str], is_published: bool) -> None:
-    """Whatever it wrote and answers, there is a report, and it is not well."""
+def test_any_record_leads_to_a_report(
+    logs: list[tuple[list[bytes], bytes]], replies: list[str], is_published: bool
+) -> None:
+    """Whatever the contract writes and replies, there is a report, and it names problems."""
     report = Report(ADDRESS, 1)
     replay = Replay(report, {OVER_60.identifier: "over_60"})
-    life = [published()] if is_published else []
-    life += [log(*each, index=number) for number, each in enumerate(logs, 1)]
-    for each in life:
-        replay.take(wire.read_log(each))
+    record = [published()] if is_published else []
+    record += [log(*each, index=number) for number, each in enumerate(logs, 1)]
+    for each in record:
+        replay.apply(wire.read_log(each))
     replay.finish()
-    check_state(report, AnswersAnything(replies), Head(1, "0x"), replay)
-    assert not report.is_well
-    assert report.verdict.startswith("NOT WELL")
+    check_state(report, ArbitraryReplies(replies), BlockReference(1, "0x"), replay)
+    assert not report.passed
+    assert report.verdict.startswith(f"{sum(report.broken.values()):,} PROBLEM")
     assert report.epsilon_spent >= 0
 
 
@@ -124,53 +126,61 @@ def test_well_formed_events_are_read(text: bytes, number: int, increments: list[
 
 
 @pytest.mark.parametrize(("precision", "is_sold"), [(0, False), (1, True), (2**112 - 1, True), (2**112, False)])
-def test_no_request_is_beyond_what_the_contract_counts(precision: int, is_sold: bool) -> None:
+def test_no_request_exceeds_the_contracts_maximum(precision: int, is_sold: bool) -> None:
     report = Report(ADDRESS, 1)
     replay = Replay(report)
-    replay.take(wire.read_log(published(block=0)))
+    replay.apply(wire.read_log(published(block=0)))
     definition = encode(["uint256"] * 4 + ["string"], [1, 1, 2000, 0, OVER_60.canonical])
-    replay.take(wire.read_log(log([REGISTERED, bytes.fromhex(OVER_60.identifier)], definition, index=0)))
+    replay.apply(wire.read_log(log([REGISTERED, bytes.fromhex(OVER_60.identifier)], definition, index=0)))
     sold = words(precision, 0, 0, 1, precision)
-    replay.take(wire.read_log(log([ASKED, bytes.fromhex(OVER_60.identifier), words(7)], sold, index=1)))
+    replay.apply(wire.read_log(log([ASKED, bytes.fromhex(OVER_60.identifier), words(7)], sold, index=1)))
     assert (report.broken[Rule.PRICE] == 0) == is_sold
 
 
-def test_who_asks_for_nothing_need_not_be_remembered() -> None:
-    """What is known is free for anyone, also where one must be invited: a crowd must not fill an auditor's memory."""
+def test_as_much_of_an_unknown_role_is_shown_as_fits() -> None:
     report = Report(ADDRESS, 1)
     replay = Replay(report)
-    replay.take(wire.read_log(published(block=0, invites=True)))
+    replay.apply(wire.read_log(published(block=0)))
+    replay.apply(wire.Appointed(1, 0, "0x", "x" * 20 + "y" * 30, ADDRESS))
+    assert f"the role {'x' * 20!r}, which" in report.findings[0].sentence
+
+
+def test_analysts_of_free_requests_are_not_remembered() -> None:
+    """Free requests need no allowance, so anyone can make any number of them; they must not fill the auditor's memory."""
+    report = Report(ADDRESS, 1)
+    replay = Replay(report)
+    replay.apply(wire.read_log(published(block=0, requires_allowance=True)))
     definition = encode(["uint256"] * 4 + ["string"], [1, 1, 2000, 0, OVER_60.canonical])
     query = bytes.fromhex(OVER_60.identifier)
-    replay.take(wire.read_log(log([REGISTERED, query], definition, index=0)))
-    replay.take(wire.read_log(log([ALLOWED, words(7)], words(9), index=1)))
-    replay.take(wire.read_log(log([ASKED, query, words(7)], words(5, 0, 0, 1, 5), index=2)))
+    replay.apply(wire.read_log(log([REGISTERED, query], definition, index=0)))
+    replay.apply(wire.read_log(log([ALLOWED, words(7)], words(9), index=1)))
+    replay.apply(wire.read_log(log([ASKED, query, words(7)], words(5, 0, 0, 1, 5), index=2)))
     for analyst in range(100, 200):
-        replay.take(wire.read_log(log([ASKED, query, words(analyst)], words(5, 0, 0, 2, 0), index=analyst)))
-    assert report.is_well, report.verdict
+        replay.apply(wire.read_log(log([ASKED, query, words(analyst)], words(5, 0, 0, 2, 0), index=analyst)))
+    assert report.passed, report.verdict
     assert replay.allowances == {wire.address(7): 4}
 
 
 @pytest.mark.parametrize("places", [[(1, 0), (1, 0)], [(2, 0), (1, 0)], [(1, 1), (1, 0)]])
 def test_a_record_out_of_order_is_noticed(places: list[tuple[int, int]]) -> None:
-    """No contract can do that, but a node or a reorganised chain can."""
+    """A contract cannot cause this, but a node or a reorganised chain can."""
     report = Report(ADDRESS, 1)
     replay = Replay(report)
-    replay.take(wire.read_log(published(block=0)))
-    assert report.is_well
+    replay.apply(wire.read_log(published(block=0)))
+    assert report.passed
     for block, index in places:
-        replay.take(wire.read_log(log([PAUSED], words(0), block, index)))
+        replay.apply(wire.read_log(log([PAUSED], words(0), block, index)))
     assert list(report.broken) == [Rule.RECORD]
 
 
 def test_any_definition_is_read_or_none() -> None:
     report = Report(ADDRESS, 1)
     replay = Replay(report)
-    replay.take(wire.read_log(published(block=0)))
+    replay.apply(wire.read_log(published(block=0)))
     texts = b"[" * 24_000, b"[" * 90_000, b'{"where":' * 2_000, b"9" * 10_000, b"1e999999999", b"NaN", b"\xff\xfe"
     for number, definition in enumerate(texts):
         data = encode(["uint256"] * 4 + ["bytes"], [1, 1, 1, 0, definition])
-        replay.take(wire.read_log(log([REGISTERED, sha256(definition).digest()], data, index=number)))
+        replay.apply(wire.read_log(log([REGISTERED, sha256(definition).digest()], data, index=number)))
     assert report.broken == {Rule.CATALOGUE: 7}
 
 
@@ -179,24 +189,24 @@ def test_any_definition_is_read_or_none() -> None:
 def test_terms_are_eight_words_and_three_of_them_true_or_false(flag: int, extra: bytes) -> None:
     report = Report(ADDRESS, 1)
     replay = Replay(report)
-    replay.take(wire.read_log(published()))
-    told = encode([TERMS_TYPE], [TERMS.encode()])
-    told = told[:128] + words(flag) + told[160:] + extra
-    check_state(report, AnswersAnything(["0x" + told.hex()]), Head(1, "0x"), replay)
+    replay.apply(wire.read_log(published()))
+    reported = encode([TERMS_TYPE], [TERMS.encode()])
+    reported = reported[:128] + words(flag) + reported[160:] + extra
+    check_state(report, ArbitraryReplies(["0x" + reported.hex()]), BlockReference(1, "0x"), replay)
     assert (report.broken[Rule.TERMS] == 0) == (flag == TERMS.requires_allowance and not extra)
 
 
-def test_what_analysts_write_cannot_make_a_ledger_look_dishonest(cage: Cage) -> None:
-    """The (epsilon, delta) beside a request is the analyst's own: a false one is worth a note, and breaks no rule."""
-    cage.publish()
-    cage.register(*NAMES.values())
+def test_what_analysts_write_cannot_make_a_ledger_look_dishonest(ledger: LedgerUnderTest) -> None:
+    """Analysts choose the (epsilon, delta) beside a request: a wrong one is worth a note, but breaks no rule."""
+    ledger.publish()
+    ledger.register(*NAMES.values())
     odd = [Fraction(0), Fraction(1, 10**36), Fraction(8), Fraction(MOST, 10**36)]
     requests = [Request(OVER_60.identifier, Fraction(1, 4), epsilon, delta) for epsilon in odd for delta in odd]
-    cage.as_(ANALYST).ask(requests)
-    report = audit(cage.ledger_file, rpc=cage.rpc.url)
-    assert report.is_well, report.verdict
+    ledger.as_(ANALYST).ask(requests)
+    report = audit(ledger.ledger_file, rpc=ledger.rpc.url)
+    assert report.passed, report.verdict
     (note,) = report.notes
-    assert note.startswith("15 requests are recorded with an (epsilon, delta) that is not that of their precision.")
+    assert note.startswith("15 requests are recorded with an (epsilon, delta) that does not match their precision.")
 
 
 @pytest.mark.parametrize(
@@ -216,23 +226,23 @@ def test_what_analysts_write_cannot_make_a_ledger_look_dishonest(cage: Cage) -> 
         "\x00",
     ],
 )
-def test_what_is_no_ledger_file_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_ledger_file_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "ledger.json").write_text(text.replace("ADDRESS", ADDRESS))
     with pytest.raises(InvalidInput, match=r"is not a ledger file"):
-        Place.find(str(tmp_path / "ledger.json"))
+        Target.resolve(str(tmp_path / "ledger.json"))
 
 
-def test_a_ledger_may_begin_with_the_chain(tmp_path: Path) -> None:
+def test_a_ledger_may_start_at_block_zero(tmp_path: Path) -> None:
     (tmp_path / "ledger.json").write_text(f'{{"address": "{ADDRESS}", "chain_id": 1, "block": 0, "queries": {{}}}}')
-    assert Place.find(str(tmp_path / "ledger.json")).first_block == 0
+    assert Target.resolve(str(tmp_path / "ledger.json")).first_block == 0
 
 
 def test_a_ledger_file_may_have_brackets_and_quotes_in_its_texts(tmp_path: Path) -> None:
-    """Here every definition has many, and none of them nests."""
+    """Every definition contains many of them, but nothing is nested."""
     odd = '[{"\\' * 1000
     content = {"address": ADDRESS, "chain_id": 1, "block": 7, "queries": {odd: odd, "over_60": OVER_60.canonical}}
     (tmp_path / "ledger.json").write_text(json.dumps(content))
-    place = Place.find(str(tmp_path / "ledger.json"))
+    place = Target.resolve(str(tmp_path / "ledger.json"))
     assert place.names == {wire.identifier(odd): odd, OVER_60.identifier: "over_60"}
     assert (place.address, place.first_block) == (ADDRESS, 7)
 
@@ -240,20 +250,20 @@ def test_a_ledger_file_may_have_brackets_and_quotes_in_its_texts(tmp_path: Path)
 @given(st.text(max_size=30))
 def test_any_name_of_a_ledger_is_refused_in_a_sentence(name: str) -> None:
     with suppress(NoiseledgerError):
-        Place.find(name)
+        Target.resolve(name)
 
 
-def test_a_ledger_that_is_not_yet_final_is_not_called_dishonest(cage: Cage) -> None:
-    cage.publish()
-    cage.live()
+def test_a_ledger_that_is_not_yet_final_is_not_called_dishonest(ledger: LedgerUnderTest) -> None:
+    ledger.publish()
+    ledger.run()
     with pytest.raises(ChainMismatch, match=r"There is no contract at .* in block 0 yet"):
-        audit(cage.ledger_file, rpc=cage.rpc.url, block="finalized")
+        audit(ledger.ledger_file, rpc=ledger.rpc.url, block="finalized")
 
 
-def test_a_beginning_that_the_file_hides_is_found_from_the_first_block_on(cage: Cage) -> None:
-    cage.publish()
-    cage.live()
-    cage.first_block = int(cage.rpc.call("eth_blockNumber"), 16)
-    assert not audit(cage.ledger_file, rpc=cage.rpc.url).is_well
-    assert audit(cage.ledger_file, rpc=cage.rpc.url, from_genesis=True).is_well
-    assert audit(cage.address, rpc=cage.rpc.url).is_well
+def test_a_hidden_beginning_is_found_from_the_first_block(ledger: LedgerUnderTest) -> None:
+    ledger.publish()
+    ledger.run()
+    ledger.first_block = int(ledger.rpc.call("eth_blockNumber"), 16)
+    assert not audit(ledger.ledger_file, rpc=ledger.rpc.url).passed
+    assert audit(ledger.ledger_file, rpc=ledger.rpc.url, from_genesis=True).passed
+    assert audit(ledger.address, rpc=ledger.rpc.url).passed

@@ -1,4 +1,4 @@
-"""The audit's rules stand in the guide word for word."""
+"""The guide lists the audit's rules word for word."""
 
 from __future__ import annotations
 

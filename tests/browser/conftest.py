@@ -13,7 +13,7 @@ from browser.desk import Desk
 from browser.wallet import Wallet
 from machine import Missing
 from noiseledger.chain import Key, Rpc, node
-from noiseledger.experiments.stage import Stage, census_stage, web_pages
+from noiseledger.demo.system import DemoSystem, census_system, web_pages
 
 
 @pytest.fixture(scope="module")
@@ -35,29 +35,29 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[Stage]:
+def system() -> Iterator[DemoSystem]:
     """A chain, a published ledger and a real worker beside the census sample."""
-    with census_stage() as running:
+    with census_system() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def site(stage: Stage) -> Iterator[str]:
-    """The address of the real web process, on that stage."""
-    with web_pages(stage, "--play", "--seconds", "0.1", "--rate", "1000") as url:
+def site(system: DemoSystem) -> Iterator[str]:
+    """The address of the real web process, on that system."""
+    with web_pages(system, "--play", "--seconds", "0.1", "--rate", "1000") as url:
         yield url
 
 
 @pytest.fixture(scope="module")
-def rpc(stage: Stage) -> Iterator[Rpc]:
-    with Rpc(stage.url) as rpc:
+def rpc(system: DemoSystem) -> Iterator[Rpc]:
+    with Rpc(system.url) as rpc:
         yield rpc
 
 
 @pytest.fixture
-def ada(context: BrowserContext, stage: Stage, site: str) -> Desk:
+def ada(context: BrowserContext, system: DemoSystem, site: str) -> Desk:
     """An analyst with a wallet, at the first page."""
-    wallet = Wallet(Key.from_hex(node.PLAY_ANALYSTS[0]), stage.url).install(context)
+    wallet = Wallet(Key.from_hex(node.PLAY_ANALYSTS[0]), system.url).install(context)
     desk = Desk(context, site, wallet)
     desk.open()
     return desk

@@ -8,10 +8,10 @@ from browser.desk import Desk, read_answer
 from browser.wallet import Wallet
 from noiseledger.chain import Key, Rpc, node
 from noiseledger.client import connect
-from noiseledger.experiments.stage import Stage
+from noiseledger.demo.system import DemoSystem
 
 
-def test_all_four_cases_from_connecting_to_an_answer(ada: Desk, stage: Stage) -> None:
+def test_all_four_cases_from_connecting_to_an_answer(ada: Desk, system: DemoSystem) -> None:
     ada.connect()
     expect(ada.page.get_by_role("button", name="Disconnect")).to_be_visible()
 
@@ -26,7 +26,7 @@ def test_all_four_cases_from_connecting_to_an_answer(ada: Desk, stage: Stage) ->
     assert width == 0.01
     assert abs(value - 0.23) < 0.1
 
-    with connect(stage.ledger_file, rpc=stage.url) as client:
+    with connect(system.ledger_file, rpc=system.url) as client:
         best = client.best("over_60")
         assert best is not None
         assert abs(best.value - value) < 1e-6
@@ -98,8 +98,8 @@ def test_the_slider_moves_the_price(ada: Desk) -> None:
     assert ada.price > before
 
 
-def test_without_a_wallet_what_is_free_works(context: BrowserContext, stage: Stage, site: str) -> None:
-    with connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(node.PLAY_ANALYSTS[1])) as client:
+def test_without_a_wallet_what_is_free_works(context: BrowserContext, system: DemoSystem, site: str) -> None:
+    with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(node.PLAY_ANALYSTS[1])) as client:
         known = client.ask("citizens", within="0.02")
     reader = Desk(context, site)
     reader.open()
@@ -124,15 +124,15 @@ def test_a_throw_away_account_on_the_demo_chain(context: BrowserContext, site: s
     assert not visitor.complaints
 
 
-def test_two_analysts_in_two_windows_pay_once(browser: Browser, stage: Stage, site: str, rpc: Rpc) -> None:
+def test_two_analysts_in_two_windows_pay_once(browser: Browser, system: DemoSystem, site: str, rpc: Rpc) -> None:
     desks = []
     for number, key in enumerate(node.PLAY_ANALYSTS[:2]):
         context = browser.new_context()
-        wallet = Wallet(Key.from_hex(key), stage.url).install(context)
+        wallet = Wallet(Key.from_hex(key), system.url).install(context)
         desks.append(Desk(context, site, wallet))
         desks[number].open()
         desks[number].connect()
-    with connect(stage.ledger_file, rpc=stage.url) as client:
+    with connect(system.ledger_file, rpc=system.url) as client:
         before = client.budget().spent
     rpc.call("evm_setAutomine", False)
     try:
@@ -149,7 +149,7 @@ def test_two_analysts_in_two_windows_pay_once(browser: Browser, stage: Stage, si
         assert width in (2000, 3000)
         assert not desk.complaints
         desk.context.close()
-    with connect(stage.ledger_file, rpc=stage.url) as client:
+    with connect(system.ledger_file, rpc=system.url) as client:
         spent = client.budget().spent - before
         records = client.history("mean_income")[-2:]
         furthest = client.quote("mean_income", within=2000)

@@ -11,7 +11,7 @@ from browser.desk import Desk
 from browser.wallet import Wallet
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, node
 from noiseledger.core.privacy import precision_for
-from noiseledger.experiments.stage import Stage
+from noiseledger.demo.system import DemoSystem
 from noiseledger.ledger.file import LedgerFile
 
 CUSTODIAN = Key.from_hex(node.PLAY_KEYS[0])
@@ -21,22 +21,22 @@ DORA = Key.from_hex("0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e87209
 
 
 @pytest.fixture
-def custodian(context: BrowserContext, stage: Stage, site: str) -> Desk:
-    desk = Desk(context, site, Wallet(CUSTODIAN, stage.url).install(context))
+def custodian(context: BrowserContext, system: DemoSystem, site: str) -> Desk:
+    desk = Desk(context, site, Wallet(CUSTODIAN, system.url).install(context))
     desk.open("/custodian")
     return desk
 
 
 @pytest.fixture
-def dora(browser: Browser, stage: Stage, site: str) -> Iterator[Desk]:
+def dora(browser: Browser, system: DemoSystem, site: str) -> Iterator[Desk]:
     context = browser.new_context()
-    yield Desk(context, site, Wallet(DORA, stage.url).install(context))
+    yield Desk(context, site, Wallet(DORA, system.url).install(context))
     context.close()
 
 
 @pytest.fixture
-def contract(rpc: Rpc, stage: Stage) -> PrivacyLedgerContract:
-    return PrivacyLedgerContract(rpc, LedgerFile.read(stage.ledger_file).address)
+def contract(rpc: Rpc, system: DemoSystem) -> PrivacyLedgerContract:
+    return PrivacyLedgerContract(rpc, LedgerFile.read(system.ledger_file).address)
 
 
 def test_a_stranger_is_told_whom_to_ask_and_asks_once_invited(

@@ -15,8 +15,8 @@ from browser.desk import Desk
 from browser.wallet import Wallet
 from noiseledger.chain import Key, node
 from noiseledger.client import connect
+from noiseledger.demo.system import DemoSystem
 from noiseledger.errors import AnswerPending
-from noiseledger.experiments.stage import Stage
 from noiseledger.ledger.chain import ChainLedger
 
 CUSTODIAN, ADA = Key.from_hex(node.PLAY_KEYS[0]), Key.from_hex(node.PLAY_ANALYSTS[0])
@@ -25,9 +25,9 @@ PHONE: ViewportSize = {"width": 360, "height": 740}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def asked(stage: Stage) -> str:
+def asked(system: DemoSystem) -> str:
     """Let something have happened; return a transaction."""
-    with connect(stage.ledger_file, rpc=stage.url, key=ADA) as client:
+    with connect(system.ledger_file, rpc=system.url, key=ADA) as client:
         client.ask("ages", within=30)
         answer = client.ask("over_60", epsilon="0.5", delta="1e-5")
     assert answer.transaction is not None
@@ -40,19 +40,19 @@ def reader(context: BrowserContext, site: str) -> Desk:
 
 
 @pytest.fixture
-def custodian(context: BrowserContext, stage: Stage, site: str) -> Desk:
-    desk = Desk(context, site, Wallet(CUSTODIAN, stage.url).install(context))
+def custodian(context: BrowserContext, system: DemoSystem, site: str) -> Desk:
+    desk = Desk(context, site, Wallet(CUSTODIAN, system.url).install(context))
     desk.open("/custodian")
     return desk
 
 
-def test_the_budget_page_brings_itself_up_to_date(reader: Desk, stage: Stage) -> None:
+def test_the_budget_page_brings_itself_up_to_date(reader: Desk, system: DemoSystem) -> None:
     page = reader.open("/budget")
     expect(page.get_by_role("img", name="Precision spent over time")).to_be_visible()
     tile = page.locator(".tile", has_text="spent").first
     before = tile.inner_text()
     page.evaluate("window.notReloaded = true")
-    with connect(stage.ledger_file, rpc=stage.url, key=ADA) as client:
+    with connect(system.ledger_file, rpc=system.url, key=ADA) as client:
         answer = client.ask("citizens", within="0.01")
         spent = client.budget().spent
     expect(page.get_by_role("cell", name="citizens")).to_be_visible()
@@ -67,15 +67,15 @@ def test_the_budget_page_brings_itself_up_to_date(reader: Desk, stage: Stage) ->
     assert not reader.complaints
 
 
-def test_what_the_public_can_check_is_named(reader: Desk, stage: Stage) -> None:
+def test_what_the_public_can_check_is_named(reader: Desk, system: DemoSystem) -> None:
     page = reader.open("/budget")
-    with connect(stage.ledger_file, rpc=stage.url) as client:
+    with connect(system.ledger_file, rpc=system.url) as client:
         assert isinstance(client.ledger, ChainLedger)
         commitment = client.ledger.terms.commitment
     expect(page.locator("#main")).to_contain_text("0x" + commitment.hex())
     with page.expect_download() as download:
         page.get_by_role("link", name="ledger.json").click()
-    with connect(download.value.path(), rpc=stage.url) as again:
+    with connect(download.value.path(), rpc=system.url) as again:
         assert again.budget().spent > 0
 
 
@@ -90,14 +90,16 @@ def test_every_chart_offers_its_numbers(reader: Desk) -> None:
         assert "," in lines[0]
 
 
-def test_the_custodian_stops_selling_and_goes_on(custodian: Desk, browser: Browser, stage: Stage, site: str) -> None:
+def test_the_custodian_stops_selling_and_goes_on(
+    custodian: Desk, browser: Browser, system: DemoSystem, site: str
+) -> None:
     page = custodian.page
     expect(page.locator("#live")).to_contain_text("The worker is well")
     custodian.connect()
     page.get_by_role("button", name="Stop selling").click()
     expect(page.get_by_role("button", name="Go on selling")).to_be_visible()
     context = browser.new_context()
-    ada = Desk(context, site, Wallet(ADA, stage.url).install(context))
+    ada = Desk(context, site, Wallet(ADA, system.url).install(context))
     ada.open()
     ada.want("mean_income", 8000)
     ada.expect_quote("The custodian has stopped selling for now")
@@ -110,8 +112,8 @@ def test_the_custodian_stops_selling_and_goes_on(custodian: Desk, browser: Brows
     context.close()
 
 
-def test_nobody_else_can_stop_selling(context: BrowserContext, stage: Stage, site: str) -> None:
-    ada = Desk(context, site, Wallet(ADA, stage.url).install(context))
+def test_nobody_else_can_stop_selling(context: BrowserContext, system: DemoSystem, site: str) -> None:
+    ada = Desk(context, site, Wallet(ADA, system.url).install(context))
     ada.open("/custodian")
     ada.connect()
     ada.page.get_by_role("button", name="Stop selling").click()
@@ -120,32 +122,32 @@ def test_nobody_else_can_stop_selling(context: BrowserContext, stage: Stage, sit
     assert "eth_sendTransaction" not in ada.wallet.asked
 
 
-def test_the_custodian_sees_what_waits(custodian: Desk, stage: Stage) -> None:
-    stage.stop_worker()
+def test_the_custodian_sees_what_waits(custodian: Desk, system: DemoSystem) -> None:
+    system.stop_worker()
     try:
         expect(custodian.page.locator("#live")).to_contain_text("The worker does not answer")
         with (
-            connect(stage.ledger_file, rpc=stage.url, key=ADA, answer_seconds=0) as client,
+            connect(system.ledger_file, rpc=system.url, key=ADA, answer_seconds=0) as client,
             pytest.raises(AnswerPending),
         ):
             client.ask("white", within="0.01")
         expect(custodian.page.get_by_role("row", name="white").first).to_contain_text("0x")
         expect(custodian.page.locator("#live")).to_contain_text("Bought, and not answered yet")
     finally:
-        stage.start_worker()
+        system.start_worker()
     expect(custodian.page.locator("#live")).to_contain_text("The worker is well")
     expect(custodian.page.locator("#live")).not_to_contain_text("Bought, and not answered yet")
 
 
-def test_a_chain_that_does_not_answer_is_said(reader: Desk, stage: Stage) -> None:
+def test_a_chain_that_does_not_answer_is_said(reader: Desk, system: DemoSystem) -> None:
     page = reader.open("/budget")
     # Frozen, not stopped: its state is wanted by the tests that follow.
-    stage.chain.process.send_signal(signal.SIGSTOP)
+    system.chain.process.send_signal(signal.SIGSTOP)
     try:
         expect(page.get_by_text("The chain does not answer.")).to_be_visible()
         expect(page.locator("#main")).to_contain_text("What you see is the state at block")
     finally:
-        stage.chain.process.send_signal(signal.SIGCONT)
+        system.chain.process.send_signal(signal.SIGCONT)
     expect(page.get_by_text("The chain does not answer.")).to_have_count(0)
 
 
@@ -174,17 +176,24 @@ def test_the_policy_stops_what_is_written_into_the_page(reader: Desk) -> None:
     assert any("Content Security Policy" in text for text in reader.complaints)
 
 
-def test_a_wallet_with_a_hostile_name_is_text(context: BrowserContext, stage: Stage, site: str) -> None:
+def test_a_wallet_with_a_hostile_name_is_text(context: BrowserContext, system: DemoSystem, site: str) -> None:
     name = "<img src=x onerror='window.broken = true'>"
-    desk = Desk(context, site, Wallet(ADA, stage.url, name=name).install(context))
+    desk = Desk(context, site, Wallet(ADA, system.url, name=name).install(context))
     desk.open()
     desk.page.get_by_role("button", name="Connect a wallet").click()
     expect(desk.page.get_by_role("dialog")).to_contain_text(name)
     assert desk.page.evaluate("window.broken") is None
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
+@pytest.mark.parametrize(
+    ("device", "scheme"),
+    [
+        ("desktop", "light"),
+        ("phone", "dark"),
+        pytest.param("desktop", "dark", marks=pytest.mark.deep),
+        pytest.param("phone", "light", marks=pytest.mark.deep),
+    ],
+)
 def test_axe_finds_nothing_serious(
     browser: Browser, site: str, asked: str, scheme: Literal["light", "dark"], device: str
 ) -> None:

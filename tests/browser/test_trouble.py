@@ -18,16 +18,16 @@ from noiseledger.client import connect
 from noiseledger.core.access import Access
 from noiseledger.core.budget import Budget
 from noiseledger.core.privacy import whole_units
-from noiseledger.experiments.stage import Stage, census_stage, web_pages
+from noiseledger.demo.system import DemoSystem, census_system, web_pages
 
 HIGH_FEE = {"maxFeePerGas": hex(10**12), "maxPriorityFeePerGas": hex(10**11)}
 BEN = Key.from_hex(node.PLAY_ANALYSTS[1])
 
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[Stage]:
+def system() -> Iterator[DemoSystem]:
     """A ledger that anyone may ask: here some take more than a fair share, and are quicker than others."""
-    with census_stage(access=Access.OPEN) as running:
+    with census_system(access=Access.OPEN) as running:
         yield running
 
 
@@ -40,31 +40,31 @@ def paused_chain(rpc: Rpc) -> Iterator[None]:
     rpc.call("evm_mine")
 
 
-def _budget(stage: Stage) -> Budget:
-    with connect(stage.ledger_file, rpc=stage.url) as client:
+def _budget(system: DemoSystem) -> Budget:
+    with connect(system.ledger_file, rpc=system.url) as client:
         return client.budget()
 
 
-def test_too_much_is_refused_before_anybody_pays(ada: Desk, stage: Stage) -> None:
-    before = _budget(stage)
+def test_too_much_is_refused_before_anybody_pays(ada: Desk, system: DemoSystem) -> None:
+    before = _budget(system)
     ada.want("over_60", 0.0001)
     ada.expect_quote("Too much.")
     ada.expect_quote("is missing")
     ada.expect_quote("Ask for a larger error")
     expect(ada.page.get_by_role("button", name="Ask, and pay")).to_have_count(0)
-    assert _budget(stage) == before
+    assert _budget(system) == before
 
 
-def test_somebody_was_quicker_and_the_contract_refuses(ada: Desk, stage: Stage, rpc: Rpc) -> None:
+def test_somebody_was_quicker_and_the_contract_refuses(ada: Desk, system: DemoSystem, rpc: Rpc) -> None:
     ada.connect()
     # Everything that is left but a little; two such requests do not fit.
-    share = _budget(stage).remaining * 6 / 10
-    ada.open(f"/?query=white&way=accuracy&within={_within(stage, 'white', share)}&confidence=0.95")
+    share = _budget(system).remaining * 6 / 10
+    ada.open(f"/?query=white&way=accuracy&within={_within(system, 'white', share)}&confidence=0.95")
     rpc.call("evm_setAutomine", False)
     try:
         ada.ask()
         ada.expect_step("sent")
-        rpc.call("eth_sendTransaction", _purchase(stage, "citizens", share))
+        rpc.call("eth_sendTransaction", _purchase(system, "citizens", share))
     finally:
         rpc.call("evm_mine")
         rpc.call("evm_setAutomine", True)
@@ -73,19 +73,19 @@ def test_somebody_was_quicker_and_the_contract_refuses(ada: Desk, stage: Stage, 
     expect(ada.page.locator("#progress")).to_contain_text("Nothing was spent")
 
 
-def test_whoever_declines_in_the_wallet_has_lost_nothing(ada: Desk, stage: Stage) -> None:
+def test_whoever_declines_in_the_wallet_has_lost_nothing(ada: Desk, system: DemoSystem) -> None:
     assert ada.wallet is not None
     ada.wallet.reject_next()
     ada.connect()
     ada.expect_message("You declined in your wallet.")
     ada.connect()
-    before = _budget(stage)
+    before = _budget(system)
     ada.want("ages", 40)
     ada.wallet.reject_next()
     ada.ask()
     ada.expect_message("You declined in your wallet. Nothing was sent or spent")
     expect(ada.page.get_by_role("button", name="Ask, and pay")).to_be_enabled()
-    assert _budget(stage) == before
+    assert _budget(system) == before
     ada.ask()
     ada.expect_step("answered")
 
@@ -162,7 +162,7 @@ def test_loading_the_page_again_in_the_middle_loses_nothing(ada: Desk, rpc: Rpc,
     ada.expect_step("answered")
 
 
-def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Desk, stage: Stage) -> None:
+def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Desk, system: DemoSystem) -> None:
     assert ada.wallet is not None
     ada.connect()
     ada.want("ages", 28)
@@ -172,7 +172,7 @@ def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Desk, 
     expect(ada.page.get_by_role("button", name="Confirm in your wallet")).to_be_disabled()
     ada.page.reload()
     # The user confirms in the wallet, and the page that asked is gone: the request is on the chain all the same.
-    with connect(stage.ledger_file, rpc=stage.url, key=Key.from_hex(node.PLAY_ANALYSTS[0])) as client:
+    with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(node.PLAY_ANALYSTS[0])) as client:
         answer = client.ask("ages", within=28)
     ada.page.reload()
     mine = ada.page.locator("#mine")
@@ -180,9 +180,9 @@ def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Desk, 
     expect(mine.get_by_role("link", name=f"{answer.transaction[:6]}…{answer.transaction[-4:]}")).to_be_visible()
 
 
-def test_a_worker_that_is_stopped_and_started(ada: Desk, stage: Stage) -> None:
+def test_a_worker_that_is_stopped_and_started(ada: Desk, system: DemoSystem) -> None:
     ada.connect()
-    stage.stop_worker()
+    system.stop_worker()
     try:
         ada.want("ages", 26)
         ada.ask()
@@ -191,15 +191,15 @@ def test_a_worker_that_is_stopped_and_started(ada: Desk, stage: Stage) -> None:
         expect(progress).to_contain_text("The worker does not answer")
         expect(progress).to_contain_text("Nothing is lost")
     finally:
-        stage.start_worker()
+        system.start_worker()
     ada.expect_step("answered")
     expect(ada.page.locator("#progress")).not_to_contain_text("The worker does not answer")
 
 
-def test_a_transaction_that_never_arrived(ada: Desk, stage: Stage) -> None:
+def test_a_transaction_that_never_arrived(ada: Desk, system: DemoSystem) -> None:
     assert ada.wallet is not None
     ada.connect()
-    before = _budget(stage)
+    before = _budget(system)
     ada.want("ages", 24)
     ada.wallet.swallow_next()
     ada.ask()
@@ -209,7 +209,7 @@ def test_a_transaction_that_never_arrived(ada: Desk, stage: Stage) -> None:
     ada.open(f"/transactions/{name}?sent={time.time() - 3600}")
     expect(progress).to_contain_text("The chain does not know this transaction.")
     expect(progress).to_contain_text("Nothing was spent")
-    assert _budget(stage) == before
+    assert _budget(system) == before
 
 
 def test_a_transaction_that_was_dropped_or_displaced(ada: Desk, rpc: Rpc, paused_chain: None) -> None:
@@ -243,41 +243,41 @@ def test_the_wallets_account_changes_and_goes(ada: Desk) -> None:
     expect(ada.page.get_by_role("button", name="Connect a wallet")).to_be_visible()
 
 
-def test_a_wallet_from_before_eip_6963(context: BrowserContext, stage: Stage, site: str) -> None:
-    wallet = Wallet(BEN, stage.url, announce=False, legacy=True).install(context)
+def test_a_wallet_from_before_eip_6963(context: BrowserContext, system: DemoSystem, site: str) -> None:
+    wallet = Wallet(BEN, system.url, announce=False, legacy=True).install(context)
     ben = Desk(context, site, wallet)
     ben.open()
     ben.connect("Browser wallet")
     expect(ben.page.locator("#account")).to_have_attribute("title", BEN.address.lower())
 
 
-def test_no_wallet_at_all(context: BrowserContext, stage: Stage) -> None:
-    with web_pages(stage) as site:
+def test_no_wallet_at_all(context: BrowserContext, system: DemoSystem) -> None:
+    with web_pages(system) as site:
         reader = Desk(context, site)
         reader.open()
         reader.page.get_by_role("button", name="Connect a wallet").click()
         expect(reader.page.get_by_role("dialog")).to_contain_text("No wallet was found in this browser")
 
 
-def test_the_site_goes_away_and_comes_back(context: BrowserContext, stage: Stage) -> None:
+def test_the_site_goes_away_and_comes_back(context: BrowserContext, system: DemoSystem) -> None:
     reader = Desk(context, "")
-    with web_pages(stage) as site:
+    with web_pages(system) as site:
         reader.site = site
         reader.open("/budget")
     reader.expect_message("The site does not answer; this page tries again by itself.")
-    with web_pages(stage, port=int(site.rpartition(":")[2])):
+    with web_pages(system, port=int(site.rpartition(":")[2])):
         expect(reader.page.locator("#message")).to_be_empty()
 
 
-def _within(stage: Stage, query: str, precision: Fraction) -> str:
-    with connect(stage.ledger_file, rpc=stage.url) as client:
+def _within(system: DemoSystem, query: str, precision: Fraction) -> str:
+    with connect(system.ledger_file, rpc=system.url) as client:
         return repr(client.quote(query, precision=precision).half_width())
 
 
-def _purchase(stage: Stage, query: str, precision: Fraction) -> dict[str, str]:
+def _purchase(system: DemoSystem, query: str, precision: Fraction) -> dict[str, str]:
     """Write a purchase of Ben's that goes first, since it offers the higher fee."""
-    with connect(stage.ledger_file, rpc=stage.url) as client:
+    with connect(system.ledger_file, rpc=system.url) as client:
         request = Request(client.find(query).identifier, whole_units(precision))
     data = abi.encode_call("ask", [request.encode()])
-    address = json.loads(stage.ledger_file.read_text())["address"]
+    address = json.loads(system.ledger_file.read_text())["address"]
     return {"from": BEN.address, "to": address, "data": data, "gas": hex(300_000), **HIGH_FEE}

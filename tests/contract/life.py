@@ -21,10 +21,11 @@ from hypothesis.stateful import (
 from contract.ledger import ANN, BOB, CUSTODIAN, EVE, PEOPLE, TERMS, WORKER, Ledger
 from contract.record import rebuild
 from contract.reference import MAX_PRECISION, NOBODY, Path, Reference, Refused, Request, identifier
+from depth import examples
 
 REGISTERED, LATER = ["age", "height", "income"], "weight"
 UINT256 = 2**256 - 1
-LIVES = min(60, settings().max_examples)
+LIVES = examples(min(20, settings().max_examples))  #: scripts/mutate_contract.py finds all its mutants with 15
 NO_PATH = Path(0, [])
 
 #: A number named by what it is near to, so that random calls often meet a limit, and often stop just short of it.

@@ -1,4 +1,4 @@
-"""The compiled contracts in the package are the compilations of the sources beside them."""
+"""Each compiled contract is the compilation of the source beside it."""
 
 from __future__ import annotations
 

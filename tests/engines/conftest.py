@@ -11,6 +11,15 @@ from engines import servers
 from machine import Missing
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that a class inherits and names as deep."""
+    for item in items:
+        named = getattr(getattr(item, "cls", None), "deep", ())
+        if getattr(item, "originalname", item.name) in named:
+            item.add_marker("deep")
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The url of a PostgreSQL server."""

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from depth import examples
 from engines.random_cases import queries
 from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Query
@@ -148,7 +149,13 @@ QUERIES = [
         Query.sum(NUMBER, "x IS NULL", Bins.of("n", [-9, 0, 60, 99])),
     ),
 ]
-
+#: Some of them, with each column in a filter, in groups and in a sum.
+FEW_QUERIES = [
+    *(Query.count(f"{name} IS NULL") for name in "ntbd"),
+    *(Query.sum(NUMBER), Query.sum(NUMBER, "b = TRUE OR t = 'Ulm'"), Query.count("t IN ('nan', '01067', '1')")),
+    *(Query.counts_by("n", [0, 1, 61, 5]), Query.counts_by("t", ["Ulm", "ULM", "ulm", "1", "nan"])),
+    Query.share("d = DATE '2024-02-29'"),
+]
 
 Fields: TypeAlias = tuple[str, str, str, str]
 #: What most records have as number, text, flag and date; what one has; and what it has instead.
@@ -189,19 +196,22 @@ def neighbours(values: Sequence[Any]) -> st.SearchStrategy[tuple[list[RawRecord]
     return pair()
 
 
-def assert_law(one: Source, other: Source, asked: Sequence[Query]) -> None:
-    """Compare the totals of neighbours with the sensitivity that would be published."""
+def assert_law(one: Source, other: Source, asked: Sequence[Query]) -> dict[Query, Sequence[int]]:
+    """Compare the totals of neighbours with the sensitivity that would be published; return those of the first."""
+    totals = {}
     for query in asked:
         check_query(query, one.kinds)
+        totals[query] = one.totals(query)
         replaced = one.rows == other.rows
         population = Population(*((Neighbours.REPLACE, one.rows) if replaced else (Neighbours.ADD_REMOVE, None)))
         try:
             bound = sensitivity(query, population)
         except SensitivityUnknown:
             continue
-        a, b = (query.value(source.totals(query), source.rows) for source in (one, other))
+        a, b = query.value(totals[query], one.rows), query.value(other.totals(query), other.rows)
         distance = sum((Fraction(left - right) ** 2 for left, right in zip(a, b, strict=True)), Fraction(0))
         assert distance <= bound**2, f"{query}: {a} and {b}, sensitivity {bound}"
+    return totals
 
 
 class Law:
@@ -211,13 +221,15 @@ class Law:
     pairs = 12
     #: What its columns can hold.
     values: ClassVar[Sequence[Any]] = TEXTS
+    #: What is asked of each pair that once broke it; an engine that takes a second for a query is asked less.
+    asked: ClassVar[Sequence[Query]] = QUERIES
 
     def reference(self, records: Sequence[RawRecord]) -> Table | None:
         """Return the same records in memory, if they mean the same there."""
         return Table(records, READING)
 
     def test_one_record_moves_totals_by_no_more_than_the_sensitivity(self, store: Store) -> None:
-        @settings(max_examples=self.pairs, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=examples(self.pairs), suppress_health_check=list(HealthCheck))
         @given(
             neighbours(self.values),
             st.lists(st.sampled_from(QUERIES), min_size=4, max_size=8),
@@ -231,7 +243,7 @@ class Law:
     @pytest.mark.parametrize(("many", "one", "other"), KNOWN)
     def test_pairs_that_once_broke_it(self, store: Store, many: Fields, one: Fields, other: Fields) -> None:
         crowd, first, second = ([{"n": n, "x": "2", "t": t, "b": b, "d": d}] for n, t, b, d in (many, one, other))
-        self._check(store, [*crowd * 40, *first], [*second, *crowd * 40], QUERIES)
+        self._check(store, [*crowd * 40, *first], [*second, *crowd * 40], self.asked)
 
     def _check(
         self, store: Store, one: Sequence[RawRecord], other: Sequence[RawRecord], asked: Sequence[Query]
@@ -247,7 +259,7 @@ class Law:
                 assert "line " in refused
                 return
             assert (first.rows, second.rows) == (len(one), len(other))
-            assert_law(first, second, asked)
+            totals = assert_law(first, second, asked)
             if (reference := self.reference(one)) is not None:
                 for query in asked:
-                    assert list(first.totals(query)) == list(reference.totals(query)), query.canonical
+                    assert list(totals[query]) == list(reference.totals(query)), query.canonical

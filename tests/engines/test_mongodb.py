@@ -24,7 +24,7 @@ from engines.law import READING, VALUES, Law, RawRecord, Store
 from engines.suite import EngineConformance, Load
 from noiseledger.core.query import Query
 from noiseledger.data import Source
-from noiseledger.data.engines.mongodb import _plain, open_mongodb
+from noiseledger.data.engines.mongodb import _plain, _projection, open_mongodb
 from noiseledger.data.reading import KINDS, Reading
 from noiseledger.errors import DataUnavailable
 
@@ -168,3 +168,19 @@ def test_what_cannot_be_opened_is_said_without_the_password(url: str, hint: str)
 def test_a_collection_that_is_not_there_is_said(ferretdb: str) -> None:
     with pytest.raises(DataUnavailable, match="no collection absent"):
         open_mongodb(f"{ferretdb}/study", "absent", Reading())
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ([], {"_id": 1}),
+        (["age"], {"_id": 0, "age": 1}),
+        (["age", "town"], {"_id": 0, "age": 1, "town": 1}),
+        (["age", "home.town"], {"_id": 0}),
+        (["$age", "town"], {"_id": 0}),
+        (["age", "a\0b"], {"_id": 0}),
+    ],
+)
+def test_fields_that_cannot_be_named_to_the_server_are_read_all_the_same(names: list[str], expected: object) -> None:
+    """To the server, "home.town" leads into a document; the field of that name would come back as missing."""
+    assert _projection(names) == expected

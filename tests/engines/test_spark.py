@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engines.dataset import Dataset, write_csv, write_parquet
-from engines.law import READING, Law, RawRecord, Store
+from engines.law import FEW_QUERIES, QUERIES, READING, Law, RawRecord, Store
 from engines.suite import EngineConformance, Load
 from engines.test_law import write_lines, write_text_parquet
 from noiseledger.core.query import Query
@@ -34,18 +34,26 @@ def quick_java() -> Iterator[None]:
 class TestSparkCsv(EngineConformance):
     line_breaks = False
     examples = 3
+    deep = (
+        "test_filters_mean_the_same",
+        "test_every_measure_means_the_same",
+        "test_every_grid_rounds_halves_up",
+        "test_values_far_outside_the_bounds_count_as_the_bounds",
+        "test_any_name_of_a_column_is_only_a_name",
+    )
 
     @pytest.fixture(scope="class")
     @classmethod
-    def load(cls, tmp_path_factory: pytest.TempPathFactory) -> Load:
+    def load(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Load]:
         folder, numbers = tmp_path_factory.mktemp("csv"), count()
-        # Spark compiles each query, or interprets it: here the one, below the other.
+        # Spark compiles each query, or interprets it: here the one, elsewhere the other.
         spark._session().conf.set("spark.sql.codegen.wholeStage", "false")
 
         def load(data: Dataset) -> Source:
             return open_spark(write_csv(data, folder / f"people {next(numbers)}.csv"), "csv", data.reading)
 
-        return load
+        yield load
+        spark._session().conf.unset("spark.sql.codegen.wholeStage")
 
 
 class TestSparkParquet(EngineConformance):
@@ -55,7 +63,6 @@ class TestSparkParquet(EngineConformance):
     @classmethod
     def load(cls, tmp_path_factory: pytest.TempPathFactory) -> Load:
         folder, numbers = tmp_path_factory.mktemp("parquet"), count()
-        spark._session().conf.set("spark.sql.codegen.wholeStage", "true")
 
         def load(data: Dataset) -> Source:
             """Write a folder of two files."""
@@ -70,6 +77,7 @@ class TestSparkParquet(EngineConformance):
 
 class TestLawCsv(Law):
     pairs = 2
+    asked = FEW_QUERIES
 
     def reference(self, records: Sequence[RawRecord]) -> Table | None:
         return None
@@ -83,6 +91,7 @@ class TestLawCsv(Law):
 
 class TestLawParquet(Law):
     pairs = 2
+    asked = FEW_QUERIES
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -94,6 +103,16 @@ class TestLawParquet(Law):
             return open_spark(file, "parquet", READING)
 
         return store
+
+
+@pytest.mark.deep
+class TestWholeLawCsv(TestLawCsv):
+    asked = QUERIES
+
+
+@pytest.mark.deep
+class TestWholeLawParquet(TestLawParquet):
+    asked = QUERIES
 
 
 def test_text_written_with_a_collation_is_its_letters(tmp_path: Path) -> None:

@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrated import check_probability
+from evaluation.ablations import batching, conversions, real_ledgers, reuse, savings
+from evaluation.ablations import experiment as ablations
+from evaluation.ablations.accounting import CONVERSIONS, Account, draw_types
+from evaluation.ablations.zcdp import zcdp_precision_for
+from evaluation.context import ExperimentContext, LedgerKind, Settings
+from evaluation.workload import QUERIES, paper_requests
 from noiseledger.core.privacy import epsilon_for, precision_for
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
 from noiseledger.data import Table
 from noiseledger.errors import BudgetExceeded, NoiseledgerError
-from noiseledger.experiments.ablations import batching, conversions, real_ledgers, reuse, savings
-from noiseledger.experiments.ablations import experiment as ablations
-from noiseledger.experiments.ablations.accounting import CONVERSIONS, Account, draw_types
-from noiseledger.experiments.ablations.zcdp import zcdp_precision_for
-from noiseledger.experiments.desk import Desk, Settings, Where
-from noiseledger.experiments.workload import QUERIES, paper_requests
 from noiseledger.ledger import LocalLedger, NaiveLedger
 
 _PEOPLE = Table(({"x": value} for value in range(10)), {"x": "number"})
@@ -91,8 +91,10 @@ def test_a_run_asks_real_ledgers_and_refuses_sums_that_they_contradict(
         real_ledgers.run(_local(tmp_path / "wrong", requests=10))
 
 
-def _local(folder: Path, requests: int, repetitions: int = 2) -> Desk:
-    return Desk(folder, Settings(ledger=Where.LOCAL, quick=True, requests=requests, repetitions=repetitions))
+def _local(folder: Path, requests: int, repetitions: int = 2) -> ExperimentContext:
+    return ExperimentContext(
+        folder, Settings(ledger=LedgerKind.LOCAL, quick=True, requests=requests, repetitions=repetitions)
+    )
 
 
 def test_following_requests_tells_the_first_refusal_and_goes_on() -> None:
@@ -136,14 +138,14 @@ def test_where_a_saving_is_reached() -> None:
 
 
 def test_a_small_run_is_whole_and_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = _local(tmp_path, requests=40)
+    context = _local(tmp_path, requests=40)
     with monkeypatch.context() as patch:
         patch.setattr(savings, "draw_request", _interrupt)
         with pytest.raises(KeyboardInterrupt):
-            ablations.run(desk)
+            ablations.run(context)
     # The conversions are done, so they are not done again.
     monkeypatch.setattr(conversions, "paper_requests", _interrupt)
-    outcome = ablations.run(desk)
+    outcome = ablations.run(context)
     outcome.save(tmp_path)
     assert {figure.name for figure in outcome.figures} == {file.stem for file in tmp_path.glob("*.svg")}
     assert outcome.numbers["conversions"]["exact"]["reuse"]["answered"]["median"] == 40
@@ -159,9 +161,9 @@ def _interrupt(*_: object) -> None:
 
 
 def test_a_batch_takes_two_transactions_and_less_gas(tmp_path: Path) -> None:
-    with Desk(tmp_path, Settings(quick=True, requests=8)) as desk:
-        part = batching.run(desk)
-        again = batching.run(desk)
+    with ExperimentContext(tmp_path, Settings(quick=True, requests=8)) as context:
+        part = batching.run(context)
+        again = batching.run(context)
     single, batch = part.numbers["single"], part.numbers["batch"]
     assert (single["transactions"], batch["transactions"]) == (16, 2)
     assert batch["ask_gas_per_request"] < single["ask_gas_per_request"] / 2

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from noiseledger.experiments.desk import Desk, Settings
-from noiseledger.experiments.peers import comparison, job
-from noiseledger.experiments.peers.setting import Job
-from noiseledger.experiments.peers.table import Row
+from evaluation.context import ExperimentContext, Settings
+from evaluation.peers import comparison, job
+from evaluation.peers.setting import Job
+from evaluation.peers.table import Row
 
 
 def _filled(name: str, job: Job, _place: object = None) -> Row:
@@ -35,10 +35,10 @@ def _filled(name: str, job: Job, _place: object = None) -> Row:
 def test_one_table_says_it_all_and_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "our_row", _filled)
     monkeypatch.setattr(comparison, "peer_row", _filled)
-    with Desk(tmp_path, Settings(quick=True)) as desk:
-        outcome = comparison.run(desk)
+    with ExperimentContext(tmp_path, Settings(quick=True)) as context:
+        outcome = comparison.run(context)
         monkeypatch.setattr(comparison, "peer_row", lambda *_: pytest.fail("measured again"))
-        assert comparison.run(desk) == outcome
+        assert comparison.run(context) == outcome
     (table,) = outcome.tables
     assert {len(row) for row in table.rows} == {len(table.columns)}
     cells = {row[0]: row[1:] for row in table.rows}

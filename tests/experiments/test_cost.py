@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from noiseledger.experiments import cost, error
-from noiseledger.experiments.desk import Desk, Settings, Where
-from noiseledger.experiments.ledgers import naive_ledger
-from noiseledger.experiments.outcome import Outcome
+from evaluation import cost, error
+from evaluation.context import ExperimentContext, LedgerKind, Settings
+from evaluation.ledgers import naive_ledger
+from evaluation.outcome import Outcome
 
-LOCAL = Settings(ledger=Where.LOCAL, requests=150, repetitions=40)
+LOCAL = Settings(ledger=LedgerKind.LOCAL, requests=150, repetitions=40)
 
 
 @pytest.fixture(scope="module")
 def paid(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    with Desk(tmp_path_factory.mktemp("cost"), LOCAL) as desk:
-        return cost.run(desk)
+    with ExperimentContext(tmp_path_factory.mktemp("cost"), LOCAL) as context:
+        return cost.run(context)
 
 
 def test_the_saving_at_150_requests(paid: Outcome) -> None:
@@ -38,16 +38,16 @@ def test_counted_exactly_less_is_spent_than_the_paper_says(paid: Outcome) -> Non
 
 def test_the_chain_and_the_file_say_the_same(tmp_path: Path) -> None:
     numbers = []
-    for where in Where:
-        with Desk(tmp_path, Settings(ledger=where, requests=25, repetitions=1)) as desk:
-            numbers.append(cost.run(desk).numbers)
+    for kind in LedgerKind:
+        with ExperimentContext(tmp_path, Settings(ledger=kind, requests=25, repetitions=1)) as context:
+            numbers.append(cost.run(context).numbers)
     assert numbers[0] == numbers[1]
 
 
 def test_a_ledger_that_spends_too_much_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost, "ledger_of", lambda _: naive_ledger())
-    with Desk(tmp_path, Settings(ledger=Where.LOCAL, requests=40, repetitions=1)) as desk:
-        outcome = cost.run(desk)
+    with ExperimentContext(tmp_path, Settings(ledger=LedgerKind.LOCAL, requests=40, repetitions=1)) as context:
+        outcome = cost.run(context)
     assert outcome.numbers["ours_equals_bound"] is False
     assert outcome.numbers["ours_over_bound"] > 1
     assert "times the lower bound" in outcome.sentences[2]
@@ -55,8 +55,8 @@ def test_a_ledger_that_spends_too_much_is_found_out(tmp_path: Path, monkeypatch:
 
 def test_the_best_public_answer_is_the_better_one(tmp_path: Path) -> None:
     """Over 100 repetitions the ratios of means to naive scatter by 0.03: these bounds are more than 6 of that away."""
-    with Desk(tmp_path, Settings(ledger=Where.LOCAL, requests=150, repetitions=100)) as desk:
-        numbers = error.run(desk).numbers
+    with ExperimentContext(tmp_path, Settings(ledger=LedgerKind.LOCAL, requests=150, repetitions=100)) as context:
+        numbers = error.run(context).numbers
     assert numbers["best_public_is_lower"]
     assert 0.75 < numbers["mean_over_naive"]["ours"] < 1.25
     assert numbers["mean_over_naive"]["ours, best public"] < 0.65

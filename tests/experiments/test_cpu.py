@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from evaluation.context import ExperimentContext, Settings
+from evaluation.cpu import experiment as cpu
+from evaluation.cpu import lab
+from evaluation.cpu.child import Way
+from evaluation.cpu.meter import cpu_seconds
+from evaluation.figures import Bars
 from noiseledger.chain import Key, node
 from noiseledger.errors import InvalidInput, NoiseledgerError
-from noiseledger.experiments.cpu import experiment as cpu
-from noiseledger.experiments.cpu import lab
-from noiseledger.experiments.cpu.child import Way
-from noiseledger.experiments.cpu.meter import cpu_seconds
-from noiseledger.experiments.desk import Desk, Settings
-from noiseledger.experiments.figures import Bars
 
 # Work until it has cost 0.5 s, however long that takes; then say so, and stay until the input ends.
 BUSY = """
@@ -65,8 +65,11 @@ def test_without_psutil_it_is_said_what_to_install(tmp_path: Path, monkeypatch: 
         return real(name, *arguments, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with Desk(tmp_path, Settings(quick=True)) as desk, pytest.raises(InvalidInput, match=r"noiseledger\[experiments\]"):
-        cpu.run(desk)
+    with (
+        ExperimentContext(tmp_path, Settings(quick=True)) as context,
+        pytest.raises(InvalidInput, match="pip install psutil"),
+    ):
+        cpu.run(context)
 
 
 def test_a_process_that_fails_says_why() -> None:
@@ -78,8 +81,8 @@ def test_a_process_that_fails_says_why() -> None:
 
 
 def test_everyone_is_counted_and_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Desk(tmp_path, Settings(quick=True, requests=6)) as desk:
-        outcome = cpu.run(desk)
+    with ExperimentContext(tmp_path, Settings(quick=True, requests=6)) as context:
+        outcome = cpu.run(context)
     numbers = outcome.numbers
     ways = {fact["way"]: fact for fact in numbers["ways"]}
     assert set(ways) == {"direct", "direct, reading", "local", "chain"}
@@ -101,8 +104,8 @@ def test_everyone_is_counted_and_nothing_twice(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(cpu, "measure", never)
     monkeypatch.setattr(cpu, "measure_idle", never)
-    with Desk(tmp_path, Settings(quick=True, requests=6)) as desk:
-        assert cpu.run(desk).numbers == numbers
+    with ExperimentContext(tmp_path, Settings(quick=True, requests=6)) as context:
+        assert cpu.run(context).numbers == numbers
 
 
 def test_nodes_of_another_chain_are_counted_if_they_are_named(tmp_path: Path) -> None:
@@ -110,23 +113,23 @@ def test_nodes_of_another_chain_are_counted_if_they_are_named(tmp_path: Path) ->
     key = {"way": Way.CHAIN, "requests": 2, "seed": 1, "repetition": 0}
     with (
         node.running() as chain,
-        Desk(tmp_path, Settings(rpc=chain.url, payer=payer, processes=(chain.process.pid,))) as desk,
+        ExperimentContext(tmp_path, Settings(rpc=chain.url, payer=payer, processes=(chain.process.pid,))) as context,
     ):
-        named = lab.measure(desk, key)
+        named = lab.measure(context, key)
     assert set(named["answering"]) == {"client", "worker", "node"}
     # When it was started is its own business.
     assert "node" not in named["startup"]
 
 
 def test_a_figure_says_when_nodes_were_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def measure(_desk: Desk, key: Any) -> dict[str, Any]:
+    def measure(_context: ExperimentContext, key: Any) -> dict[str, Any]:
         parts = {"client": 0.1, "worker": 0.2} if key["way"] == Way.CHAIN else {"client": 0.01}
         return {"paid": 3, "answering": parts, "startup": dict.fromkeys(parts, 1.0)}
 
     monkeypatch.setattr(cpu, "measure", measure)
     monkeypatch.setattr(cpu, "measure_idle", lambda *_: {"worker": 1.5})
-    with Desk(tmp_path, Settings(rpc="http://127.0.0.1:1")) as desk:
-        outcome = cpu.run(desk)
+    with ExperimentContext(tmp_path, Settings(rpc="http://127.0.0.1:1")) as context:
+        outcome = cpu.run(context)
     assert not outcome.numbers["nodes_counted"]
     assert "not counted" in outcome.method
     assert "not counted" in outcome.sentences[0]

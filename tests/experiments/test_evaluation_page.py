@@ -1,4 +1,4 @@
-"""The evaluation page says what its data says, and the data is what the experiments give."""
+"""The evaluation page agrees with its data, and the data with the experiments."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ import subprocess
 import sys
 from pathlib import Path
 
-from noiseledger.experiments import cost
-from noiseledger.experiments.desk import Desk, Settings, Where
-from noiseledger.experiments.suite import EXPERIMENTS
+from evaluation import cost
+from evaluation.context import ExperimentContext, LedgerKind, Settings
+from evaluation.suite import EXPERIMENTS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "evaluation.md"
 RESULTS = PAGE.with_suffix("")
-SCRIPT = ROOT / "scripts" / "evaluation.py"
+SCRIPT = ROOT / "evaluation" / "page.py"
 #: What is no measurement: the set-up, and what the paper says.
 SETTINGS = {"8", "1e-4", "5,000", "150", "50", "1"}
 
 
 def test_the_results_in_the_page_are_those_beside_it() -> None:
-    done = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "evaluation.page", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -32,10 +34,10 @@ def test_a_page_that_says_something_else_is_found_out(tmp_path: Path) -> None:
     (folder / RESULTS.name).symlink_to(RESULTS)
     text = PAGE.read_text(encoding="utf-8")
     (folder / PAGE.name).write_text(text.replace("Reuse saves 7", "Reuse saves 8"), encoding="utf-8")
-    scripts = tmp_path / "scripts"
-    scripts.mkdir()
-    (scripts / SCRIPT.name).write_text(SCRIPT.read_text(encoding="utf-8"), encoding="utf-8")
-    command = [sys.executable, str(scripts / SCRIPT.name), "--check"]
+    package = tmp_path / "evaluation"
+    package.mkdir()
+    (package / SCRIPT.name).write_text(SCRIPT.read_text(encoding="utf-8"), encoding="utf-8")
+    command = [sys.executable, str(package / SCRIPT.name), "--check"]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 1
 
 
@@ -43,7 +45,7 @@ def test_every_experiment_is_in_the_page_in_full_size() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for name in EXPERIMENTS:
         facts = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-        assert facts["command"] == f"noiseledger experiment {name} --out build/evaluation"
+        assert facts["command"] == f"python -m evaluation {name} --out build/evaluation"
         assert f"<!-- results of {name} -->\n\n`{facts['command']}`" in text
         for figure in facts["figures"]:
             assert (RESULTS / f"{figure}.svg").read_text(encoding="utf-8").startswith("<?xml")
@@ -63,8 +65,8 @@ def test_costs_are_the_same_in_every_run(tmp_path: Path) -> None:
     """Requests have a seed, and what they cost has no noise in it: the page's numbers come again to the last digit."""
     published = json.loads((RESULTS / "cost.json").read_text(encoding="utf-8"))
     size = {name: published[name] for name in ("requests", "repetitions")}
-    with Desk(tmp_path, Settings(ledger=Where.LOCAL, **size)) as desk:
-        again = cost.run(desk).numbers
+    with ExperimentContext(tmp_path, Settings(ledger=LedgerKind.LOCAL, **size)) as context:
+        again = cost.run(context).numbers
     assert size == {"requests": 150, "repetitions": 20}
     for name in ("saving_epsilon", "saving_epsilon_exact", "saving_precision", "ours_over_bound", "epsilon"):
         assert again[name] == published[name]

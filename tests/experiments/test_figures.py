@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from noiseledger.experiments.figures import LOOKS, Chart, Curve, Figure
+from evaluation.figures import LOOKS, Chart, Curve, Figure
 
 #: Okabe and Ito's colours, which people of every kind of sight can tell apart.
 PALETTE = {"#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#000000"}

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from evaluation.context import ExperimentContext, Settings
+from evaluation.latency import experiment as latency
+from evaluation.latency import lab
+from evaluation.latency.crowd import Crowd
+from evaluation.latency.lab import Facts, Way
+from evaluation.latency.query_match import GAS_LIMIT, QueryMatch
+from evaluation.workload import paper_requests
 from noiseledger.chain import Key, Rpc, node
 from noiseledger.errors import RpcFailed
-from noiseledger.experiments.desk import Desk, Settings
-from noiseledger.experiments.latency import experiment as latency
-from noiseledger.experiments.latency import lab
-from noiseledger.experiments.latency.crowd import Crowd
-from noiseledger.experiments.latency.lab import Facts, Way
-from noiseledger.experiments.latency.query_match import GAS_LIMIT, QueryMatch
-from noiseledger.experiments.workload import paper_requests
 
 PAYER = Key.from_hex(node.PLAY_KEYS[0])
 
@@ -63,8 +63,8 @@ def test_the_model_has_no_answer_that_was_not_recorded() -> None:
 
 def test_free_sends_nothing_and_paid_is_all_answered(tmp_path: Path) -> None:
     ways = [Way.FREE, Way.FREE_APART, Way.PAID, Way.PAID_APART]
-    with Desk(tmp_path, Settings()) as desk:
-        seen = {(facts["way"], facts["size"]): facts for facts in lab.measure(desk, _key(ways, [1, 12]))}
+    with ExperimentContext(tmp_path, Settings()) as context:
+        seen = {(facts["way"], facts["size"]): facts for facts in lab.measure(context, _key(ways, [1, 12]))}
     for size in (1, 12):
         assert seen[Way.FREE, size]["transactions"] == seen[Way.FREE_APART, size]["transactions"] == 0
         assert seen[Way.FREE, size]["blocks"] == seen[Way.FREE_APART, size]["blocks"] == 0
@@ -86,7 +86,7 @@ class Interrupted(Exception):
     pass
 
 
-def _invented(desk: Desk, key: Mapping[str, Any]) -> list[Facts]:
+def _invented(context: ExperimentContext, key: Mapping[str, Any]) -> list[Facts]:
     """Return what a model with room for 48 in a block would, without a chain."""
     return [
         {
@@ -106,26 +106,26 @@ def test_nothing_is_measured_twice_after_an_interruption(tmp_path: Path, monkeyp
     measured: list[str] = []
     broken = True
 
-    def measure(desk: Desk, key: Mapping[str, Any]) -> list[Facts]:
+    def measure(context: ExperimentContext, key: Mapping[str, Any]) -> list[Facts]:
         if broken and key["sizes"] == [60]:
             raise Interrupted
         measured.append(str(key))
-        return _invented(desk, key)
+        return _invented(context, key)
 
     monkeypatch.setattr(latency, "measure", measure)
-    with Desk(tmp_path, Settings()) as desk, pytest.raises(Interrupted):
-        latency.run(desk)
+    with ExperimentContext(tmp_path, Settings()) as context, pytest.raises(Interrupted):
+        latency.run(context)
     assert len(measured) >= 3 * 3 + 3 * 3 * 3, "what is larger comes first, and is kept though another fails beside it"
     broken = False
-    with Desk(tmp_path, Settings()) as desk:
-        latency.run(desk)
+    with ExperimentContext(tmp_path, Settings()) as context:
+        latency.run(context)
     assert len(measured) == len(set(measured)) == 3 * 3 + 3 * 3 * len(latency.SIZES)
 
 
 def test_the_outcome_says_where_the_kink_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(latency, "measure", _invented)
-    with Desk(tmp_path, Settings(repetitions=1)) as desk:
-        outcome = latency.run(desk)
+    with ExperimentContext(tmp_path, Settings(repetitions=1)) as context:
+        outcome = latency.run(context)
     assert outcome.name == "latency"
     assert outcome.numbers["model"]["queries_per_block"] == 48
     assert outcome.numbers["model"]["queries_per_block_in_2020"] == 52
@@ -141,18 +141,18 @@ def test_the_outcome_says_where_the_kink_comes_from(tmp_path: Path, monkeypatch:
 
 def test_requests_bound_the_largest_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(latency, "measure", _invented)
-    with Desk(tmp_path, Settings(quick=True, requests=10)) as desk:
-        outcome = latency.run(desk)
+    with ExperimentContext(tmp_path, Settings(quick=True, requests=10)) as context:
+        outcome = latency.run(context)
     assert {fact["requests"] for fact in outcome.numbers["measurements"]} == {1, 10}
 
 
 def test_on_another_chain_the_model_is_left_out(tmp_path: Path) -> None:
     with node.running() as chain:
         settings = Settings(rpc=chain.url, payer=PAYER, quick=True, requests=10)
-        with Desk(tmp_path, settings) as desk:
-            outcome = latency.run(desk)
-    with Desk(tmp_path, settings) as desk:
-        assert latency.run(desk).numbers == outcome.numbers, "not measured again: the chain is gone by now"
+        with ExperimentContext(tmp_path, settings) as context:
+            outcome = latency.run(context)
+    with ExperimentContext(tmp_path, settings) as context:
+        assert latency.run(context).numbers == outcome.numbers, "not measured again: the chain is gone by now"
     assert outcome.numbers["model"] is None
     assert outcome.numbers["ratios"] == []
     assert "left out" in outcome.method

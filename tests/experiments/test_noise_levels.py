@@ -13,24 +13,24 @@ import pytest
 from scipy import stats
 
 from calibrated import check_probability
+from evaluation import ledgers
+from evaluation.context import ExperimentContext, LedgerKind, Settings
+from evaluation.ledgers import invented
+from evaluation.noise import experiment as noise
+from evaluation.noise import levels as noise_levels
+from evaluation.noise import measuring, utility
+from evaluation.noise.levels import DELTA, WITHIN_ALPHA, deviation_band, levels
+from evaluation.noise.measuring import measure
+from evaluation.workload import QUERIES
 from noiseledger.core.privacy import classic_precision_for, delta_for, precision_for
-from noiseledger.experiments import ledgers
-from noiseledger.experiments.desk import Desk, Settings, Where
-from noiseledger.experiments.ledgers import invented
-from noiseledger.experiments.noise import experiment as noise
-from noiseledger.experiments.noise import levels as noise_levels
-from noiseledger.experiments.noise import measuring, utility
-from noiseledger.experiments.noise.levels import DELTA, WITHIN_ALPHA, deviation_band, levels
-from noiseledger.experiments.noise.measuring import measure
-from noiseledger.experiments.workload import QUERIES
 from noiseledger.ledger import NaiveLedger
 
 _QUARTILE = NormalDist().inv_cdf(0.75)
 _LEVELS = 16
 
 
-def _local(folder: Path, ledgers: int = 3) -> Desk:
-    return Desk(folder, Settings(ledger=Where.LOCAL, quick=True, repetitions=ledgers))
+def _local(folder: Path, ledgers: int = 3) -> ExperimentContext:
+    return ExperimentContext(folder, Settings(ledger=LedgerKind.LOCAL, quick=True, repetitions=ledgers))
 
 
 def _check_noise(steps: Sequence[float]) -> None:
@@ -84,13 +84,13 @@ def test_answers_that_do_not_reuse_are_found_out(tmp_path: Path, monkeypatch: py
 def test_on_a_chain_it_is_the_same_and_utility_is_free_after_noise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Desk(tmp_path, Settings(quick=True, repetitions=1)) as desk:
-        first = noise.run(desk)
+    with ExperimentContext(tmp_path, Settings(quick=True, repetitions=1)) as context:
+        first = noise.run(context)
         monkeypatch.setattr(measuring, "_one_ledger", _refuse)
-        second = utility.run(desk)
+        second = utility.run(context)
     assert first.numbers["cases"] == {"1": 5, "2B": 5 * (_LEVELS - 1)}
     assert first.numbers["measured_over_asked"] == second.numbers["measured_over_asked"]
-    _check_noise(measure(desk).steps)
+    _check_noise(measure(context).steps)
 
 
 def _refuse(_: object) -> None:
@@ -119,7 +119,7 @@ def test_another_seed_measures_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(measuring, "_one_ledger", _refuse)
     measure(_local(tmp_path, 1))
     with pytest.raises(AssertionError, match="already"):
-        measure(Desk(tmp_path, Settings(ledger=Where.LOCAL, repetitions=1, seed=2)))
+        measure(ExperimentContext(tmp_path, Settings(ledger=LedgerKind.LOCAL, repetitions=1, seed=2)))
 
 
 def test_no_true_answer_is_kept(folder: Path) -> None:
@@ -152,9 +152,9 @@ def test_band_is_that_of_chi_square(count: int) -> None:
 
 
 def test_noise_and_utility_say_what_they_found(folder: Path, tmp_path: Path) -> None:
-    desk = _local(folder, 12)
+    context = _local(folder, 12)
     for experiment in (noise, utility):
-        outcome = experiment.run(desk)
+        outcome = experiment.run(context)
         outcome.save(tmp_path)
         assert json.loads((tmp_path / f"{outcome.name}.json").read_text())["answers"] == 12 * 5 * _LEVELS
         assert all((tmp_path / f"{figure.name}.svg").stat().st_size for figure in outcome.figures)

@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.peers import Job, Row, our_row, peer_names, peer_row, theirs
+from evaluation.peers.environments import environment
+from evaluation.peers.setting import truths
+from evaluation.peers.table import Entry, Measured, Outcome, charges
+from evaluation.peers.theirs import Peer
+from evaluation.workload import paper_requests
 from noiseledger.errors import InvalidInput, NoiseledgerError
-from noiseledger.experiments.peers import Job, Row, our_row, peer_names, peer_row, theirs
-from noiseledger.experiments.peers.environments import environment
-from noiseledger.experiments.peers.setting import truths
-from noiseledger.experiments.peers.table import Entry, Measured, Outcome, charges
-from noiseledger.experiments.peers.theirs import Peer
-from noiseledger.experiments.workload import paper_requests
 
+ROOT = Path(__file__).parents[2]
 #: Enough to use up epsilon 8 where epsilons add up, and few enough for libraries that take seconds for each.
 JOB = Job(tuple(paper_requests(20, seed=1)), repeats=5)
 #: Everyone's median error is some hundredths of this; an answer to another question is further off.
@@ -36,7 +37,9 @@ def affordable(epsilons: list[float]) -> int:
     return answered
 
 
-@pytest.mark.parametrize(("name", "kept"), [("diffprivlib", True), ("opendp", False)])
+@pytest.mark.parametrize(
+    ("name", "kept"), [("diffprivlib", True), pytest.param("opendp", False, marks=pytest.mark.deep)]
+)
 def test_a_peer_answers_until_its_epsilons_add_up_and_charges_for_every_repeat(name: str, kept: bool) -> None:
     row = peer_row(name, JOB)
     assert row.answered == affordable([float(request.epsilon) for request in JOB.requests]), row.note
@@ -161,6 +164,7 @@ def test_an_environment_is_made_once_and_again_when_its_interpreter_is_gone(tiny
     assert made(tiny) == [python.parent.parent]
 
 
+@pytest.mark.deep
 def test_an_environment_that_was_killed_half_made_is_not_taken_for_whole(tiny: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as index:
         # An index that takes the call and never answers: whoever is killed while it waits has made half of it.
@@ -168,9 +172,11 @@ def test_an_environment_that_was_killed_half_made_is_not_taken_for_whole(tiny: P
             name: value for name, value in os.environ.items() if name not in ("PIP_NO_INDEX", "PIP_FIND_LINKS")
         }
         variables["PIP_INDEX_URL"] = f"http://127.0.0.1:{index.getsockname()[1]}/"
-        words = "import pathlib, sys; from noiseledger.experiments.peers import environments as made"
+        words = "import pathlib, sys; from evaluation.peers import environments as made"
         code = f"{words}; made.environment(pathlib.Path(sys.argv[1]))"
-        process = subprocess.Popen([sys.executable, "-c", code, str(tiny)], env=variables, start_new_session=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, str(tiny)], cwd=ROOT, env=variables, start_new_session=True
+        )
         index.settimeout(120)
         call, _ = index.accept()
         os.killpg(process.pid, signal.SIGKILL)
@@ -184,7 +190,7 @@ def test_what_does_not_match_its_hash_is_not_installed(tiny: Path) -> None:
     (wheel,) = (tiny.parent / "wheels").iterdir()
     with zipfile.ZipFile(wheel, "a") as file:
         file.writestr("tiny_more.py", "")
-    with pytest.raises(NoiseledgerError, match=r"^The environment of tiny cannot be made: "):
+    with pytest.raises(NoiseledgerError, match=r"^The environment of tiny cannot be created: "):
         environment(tiny)
     assert made(tiny) == []
 
@@ -193,7 +199,7 @@ def test_an_install_that_fails_becomes_a_row_with_a_sentence(tiny: Path, monkeyp
     monkeypatch.setenv("PIP_FIND_LINKS", "")
     row = as_peer(tiny, monkeypatch)
     assert (row.system, row.version, row.answered, row.charged) == ("Tiny", "1", None, None)
-    assert row.note == "Not run: The environment of tiny cannot be made: No matching distribution found for tiny==1."
+    assert row.note == "Not run: The environment of tiny cannot be created: No matching distribution found for tiny==1."
 
 
 def test_a_script_that_fails_becomes_a_row_with_its_last_words(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from evaluation.ledgers import local_ledger, naive_ledger
+from evaluation.schemes import LowerBound, PaperAlgorithm, classic_epsilon
+from evaluation.workload import QUERIES, PaperRequest, paper_requests
 from noiseledger.core.privacy import classic_precision_for
-from noiseledger.experiments.ledgers import local_ledger, naive_ledger
-from noiseledger.experiments.schemes import LowerBound, PaperAlgorithm, classic_epsilon
-from noiseledger.experiments.worked_example import REQUESTS
-from noiseledger.experiments.workload import QUERIES, PaperRequest, paper_requests
+from noiseledger.demo.worked_example import REQUESTS
 from noiseledger.ledger import LocalLedger
 
 

@@ -243,7 +243,9 @@ def test_at_a_terminal_one_is_asked_and_ctrl_c_loses_nothing(
     assert asking.stderr is not None
     said = ""
     while "Mined" not in said:
-        said += asking.stderr.readline()
+        line = asking.stderr.readline()
+        assert line, said  # it has ended
+        said += line
     asking.send_signal(signal.SIGINT)
     _, rest = asking.communicate(timeout=60)
     assert asking.returncode == 130

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from command import Runner, bare_environment
 from integration.conftest import WORKER, as_seen_by
 from integration.proxies import Proxy, proxies
 from integration.test_endpoints import COMMAND, _until
@@ -135,8 +136,8 @@ def test_an_audit_of_a_block_behind_the_newest(
     buy(published, OVER_60, "0.5")
     file = Custody.of(catalogue).ledger_file
     now, before = (audit(file, rpc=turns.url, block=block) for block in ("latest", "latest-1"))
-    assert now.is_well
-    assert before.is_well
+    assert now.passed
+    assert before.passed
     assert (now.spent, before.spent, now.block - before.block) == (HALF, 0, 1)
     with pytest.raises(ChainUnreachable, match="use latest-3 instead"):
         audit(file, rpc=turns.url, block="finalized")
@@ -144,17 +145,24 @@ def test_an_audit_of_a_block_behind_the_newest(
         audit(file, rpc=turns.url, block="newest")
 
 
-def test_the_commands_say_what_to_do(turns: Rpc, published: PrivacyLedgerContract, catalogue: Catalogue) -> None:
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "NOISELEDGER_KEY": node.PLAY_KEYS[1], "NOISELEDGER_RPC": turns.url}
-        return subprocess.run([COMMAND, *words], env=environment, text=True, capture_output=True, check=False)
-
+def test_the_commands_say_what_to_do(
+    turns: Rpc,
+    published: PrivacyLedgerContract,
+    catalogue: Catalogue,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bare_environment(monkeypatch, tmp_path)
+    monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[1])
+    monkeypatch.setenv("NOISELEDGER_RPC", turns.url)
+    run = Runner(monkeypatch, capsys)
     buy(published, OVER_60, "0.5")
     file, ledger = str(catalogue.file), str(Custody.of(catalogue).ledger_file)
-    assert "use latest-3 instead" in run("work", file, "--once").stdout
+    assert "use latest-3 instead" in run("work", file, "--once").out
     for words in (("work", file, "--head"), ("recover", file, "--head"), ("web", ledger, "--head")):
-        assert "--head 'newest' is no block to go by" in run(*words, "newest").stderr
-    assert "--block 'newest' is no block to go by" in run("audit", ledger, "--block", "newest").stderr
+        assert "--head 'newest' is no block to go by" in run(*words, "newest").err
+    assert "--block 'newest' is no block to go by" in run("audit", ledger, "--block", "newest").err
     turns.call("evm_increaseTime", 600)
     turns.call("anvil_mine", "0x1")
-    assert "Revealed in block" in run("work", file, "--once", "--head", "latest-1").stdout
+    assert "Revealed in block" in run("work", file, "--once", "--head", "latest-1").out

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
@@ -14,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from command import Runner, bare_environment
 from integration.conftest import ANALYST
 from noiseledger.chain import PrivacyLedgerContract, Request, Rpc, Sender, node
 from noiseledger.core.query import Query
 from noiseledger.data import Table
 from noiseledger.ledger.chain import ChainLedger
 
-COMMAND = Path(sys.executable).with_name("noiseledger")
 OVER_60 = Query.share("age > 60")
 
 
@@ -31,17 +28,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, url: str, *arguments: str, key: str = node.PLAY_KEYS[0]) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "NOISELEDGER_KEY": key, "NOISELEDGER_RPC": url}
-    return subprocess.run(
-        [COMMAND, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+@pytest.fixture
+def run(folder: Path, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Runner:
+    bare_environment(monkeypatch, folder)
+    monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+    monkeypatch.setenv("NOISELEDGER_RPC", url)
+    monkeypatch.chdir(folder)
+    return Runner(monkeypatch, capsys)
 
 
-def run_json(folder: Path, url: str, *arguments: str) -> Any:
-    done = run(folder, url, *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def run_json(run: Runner, *arguments: str) -> Any:
+    done = run(*arguments, "--json")
+    assert done.code == 0, done.err
+    return done.json
 
 
 def write_catalogue(folder: Path) -> None:
@@ -54,77 +53,75 @@ def write_catalogue(folder: Path) -> None:
     file.write_text(text + '\n[queries.over_60]\nmeasure = "share"\nwhere = "age > 60"\n')
 
 
-def test_from_a_data_file_to_an_answer_on_the_chain(folder: Path, url: str) -> None:
-    assert run(folder, url, "init", "census.csv").returncode == 0
-    assert run(folder, url, "check", "census.toml").returncode == 2
+def test_from_a_data_file_to_an_answer_on_the_chain(folder: Path, url: str, run: Runner) -> None:
+    assert run("init", "census.csv").code == 0
+    assert run("check", "census.toml").code == 2
     write_catalogue(folder)
-    assert run_json(folder, url, "check", "census.toml")["rows"] == 2000
-    unpublished = run(folder, url, "work", "census.toml", "--once")
-    assert "noiseledger publish census.toml" in unpublished.stderr
-    published = run_json(folder, url, "publish", "census.toml")
-    assert run_json(folder, url, "publish", "census.toml")["address"] == published["address"]
+    assert run_json(run, "check", "census.toml")["rows"] == 2000
+    unpublished = run("work", "census.toml", "--once")
+    assert "noiseledger publish census.toml" in unpublished.err
+    published = run_json(run, "publish", "census.toml")
+    assert run_json(run, "publish", "census.toml")["address"] == published["address"]
     assert published["access"] == "invitation"
-    allowed = run_json(
-        folder, url, "allow", ANALYST.address, "census.custody/ledger.json", "--precision", "0.25", "--yes"
-    )
+    allowed = run_json(run, "allow", ANALYST.address, "census.custody/ledger.json", "--precision", "0.25", "--yes")
     assert allowed["allowance_exact"] == "1/4"
     with Rpc(url, chain_id=published["chain_id"]) as rpc:
         contract = PrivacyLedgerContract(rpc, published["address"], Sender(rpc, ANALYST))
         contract.ask([Request(OVER_60.identifier, Fraction(1, 4))])
-        stranger = run(folder, url, "work", "census.toml", "--once", key=node.PLAY_KEYS[2])
-        assert "The ledger's worker is" in stranger.stderr
-        worked = run_json(folder, url, "work", "census.toml", "--once", "--head", "latest")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[2])
+            stranger = run("work", "census.toml", "--once")
+        assert "The ledger's worker is" in stranger.err
+        worked = run_json(run, "work", "census.toml", "--once", "--head", "latest")
         assert len(worked["transactions"]) == 1
         answer = ChainLedger(contract).ask(OVER_60, precision=Fraction(1, 4))
         truth = Table.census_sample().totals(OVER_60)[0] / 2000
         assert abs(answer.value - truth) < 0.01  # ten deviations
-    assert run_json(folder, url, "work", "census.toml", "--once", "--head", "latest")["transactions"] == []
+    assert run_json(run, "work", "census.toml", "--once", "--head", "latest")["transactions"] == []
 
 
-def test_publishing_shows_what_will_be_fixed_and_asks(folder: Path, url: str) -> None:
-    run(folder, url, "init", "census.csv")
+def test_publishing_shows_what_will_be_fixed_and_asks(folder: Path, url: str, run: Runner) -> None:
+    run("init", "census.csv")
     write_catalogue(folder)
-    asked = run(folder, url, "publish", "census.toml")  # nobody is there to say yes
-    assert asked.returncode == 1
-    assert "This will be fixed for ever" in asked.stdout
-    assert "over_60: share of rows where age > 60" in asked.stdout
-    assert "access: by invitation" in asked.stdout
+    asked = run("publish", "census.toml")  # nobody is there to say yes
+    assert asked.code == 1
+    assert "This will be fixed for ever" in asked.out
+    assert "over_60: share of rows where age > 60" in asked.out
+    assert "access: by invitation" in asked.out
     assert not (folder / "census.custody" / "ledger.json").exists()
-    confirmed = run(folder, url, "publish", "census.toml", "--yes")
-    assert "back it up" in confirmed.stdout
-    assert "Nobody can ask yet. Invite: noiseledger allow ADDRESS" in confirmed.stdout
+    confirmed = run("publish", "census.toml", "--yes")
+    assert "back it up" in confirmed.out
+    assert "Nobody can ask yet. Invite: noiseledger allow ADDRESS" in confirmed.out
 
 
-def test_an_open_ledger_has_to_be_asked_for_and_what_it_risks_is_said(folder: Path, url: str) -> None:
-    run(folder, url, "init", "census.csv")
+def test_an_open_ledger_has_to_be_asked_for_and_what_it_risks_is_said(folder: Path, url: str, run: Runner) -> None:
+    run("init", "census.csv")
     write_catalogue(folder)
     file = folder / "census.toml"
     file.write_text(file.read_text().replace('access = "invitation"', 'access = "open"'))
-    asked = run(folder, url, "publish", "census.toml")
-    for refused in (asked, run(folder, url, "publish", "census.toml", "--json")):
-        assert refused.returncode != 0
-        assert "Anyone on this chain can spend the whole budget with one transaction" in " ".join(
-            refused.stdout.split()
-        )
+    asked = run("publish", "census.toml")
+    for refused in (asked, run("publish", "census.toml", "--json")):
+        assert refused.code != 0
+        assert "Anyone on this chain can spend the whole budget with one transaction" in " ".join(refused.out.split())
         assert not (folder / "census.custody" / "ledger.json").exists()
-    published = run_json(folder, url, "publish", "census.toml", "--yes")
+    published = run_json(run, "publish", "census.toml", "--yes")
     assert published["access"] == "open"
     assert json.loads((folder / "census.custody" / "ledger.json").read_text())["access"] == "open"
     with Rpc(url) as rpc:
         assert not PrivacyLedgerContract(rpc, published["address"]).terms().requires_allowance
     file.write_text(file.read_text().replace('access = "open"', ""))  # as catalogues from before are
     for command in ("work", "publish"):
-        stopped = run(folder, url, command, "census.toml")
-        assert 'published with access = "open", for ever: write that into [privacy]' in " ".join(stopped.stderr.split())
+        stopped = run(command, "census.toml")
+        assert 'published with access = "open", for ever: write that into [privacy]' in " ".join(stopped.err.split())
 
 
-def test_changed_data_stops_the_worker(folder: Path, url: str) -> None:
-    run(folder, url, "init", "census.csv")
+def test_changed_data_stops_the_worker(folder: Path, url: str, run: Runner) -> None:
+    run("init", "census.csv")
     write_catalogue(folder)
-    run_json(folder, url, "publish", "census.toml")
+    run_json(run, "publish", "census.toml")
     data = folder / "census.csv"
     data.write_text(data.read_text().replace("60000,white,68,yes", "60000,white,69,yes", 1))
-    stopped = run(folder, url, "work", "census.toml", "--once")
-    assert stopped.returncode == 2
-    assert "published with other data" in stopped.stderr
-    assert "Traceback" not in stopped.stderr
+    stopped = run("work", "census.toml", "--once")
+    assert stopped.code == 2
+    assert "published with other data" in stopped.err
+    assert "Traceback" not in stopped.err

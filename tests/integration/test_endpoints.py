@@ -443,7 +443,7 @@ def test_an_audit_and_a_mirror_mix_no_two_branches(
     assert len(spent) == 2
     with a_visit_elsewhere(moment, apart.proxies, monkeypatch):
         report = audit(str(Custody.of(catalogue).ledger_file), rpc=apart.url)
-    assert report.is_well, report.findings
+    assert report.passed, report.findings
     assert report.spent in spent
     with a_visit_elsewhere(moment, apart.proxies, monkeypatch), Rpc(apart.url) as rpc:
         mirror = Mirror(PrivacyLedgerContract(rpc, apart.address), head="latest-1")

@@ -35,6 +35,8 @@ ZERO, QUARTER, HALF = Fraction(0), Fraction(1, 4), Fraction(1, 2)
 STEP = Fraction(1, 3600)
 NO_SUCH_BLOCK = 10**7
 HEADS: tuple[BlockId, ...] = ("latest", "latest-3", "finalized", NO_SUCH_BLOCK)
+#: For tests that take seconds: with a block that is there, and with final ones.
+FEW_HEADS = [head if head in ("latest", "finalized") else pytest.param(head, marks=pytest.mark.deep) for head in HEADS]
 ROOMY = replace(TERMS, budget=Fraction(1000))
 #: Between the newest block and the final one, on anvil.
 FINALITY = 64
@@ -433,7 +435,7 @@ def reorganise(rpc: Rpc, blocks: int) -> None:
 
 
 @pytest.mark.parametrize("way", [cut, reorganise])
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", FEW_HEADS)
 def test_only_the_new_history_is_shown(chain: Rpc, head: BlockId, way: Callable[[Rpc, int], None]) -> None:
     life = Life.begin(chain, seed=7)
     life.ask((OVER_60, QUARTER), (AGES, HALF))
@@ -611,7 +613,7 @@ def two_histories(one: Rpc, other: Rpc) -> tuple[Life, Life]:
     return lives[0], lives[1]
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", FEW_HEADS)
 def test_two_histories_are_never_mixed(chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch) -> None:
     with node.running() as running, Rpc(running.url) as second:
         one, other = two_histories(chain, second)
@@ -722,7 +724,7 @@ class Lagging:
         return reply
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", FEW_HEADS)
 def test_a_node_that_lags_behind_hides_nothing_for_good(
     chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch
 ) -> None:

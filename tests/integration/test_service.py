@@ -270,11 +270,11 @@ def test_a_signal_ends_it_after_the_step(
     buy(published, OVER_60, "0.5")
     process = works("--head", "latest", "--seconds", "30")
     until_answered(published)
-    time.sleep(0.5)
+    assert process.stdout is not None
+    assert any("Revealed in block" in line for line in process.stdout)  # read up to there: the step is done
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=30)
     assert process.returncode == 0, err
-    assert "Revealed in block" in out
     events = [json.loads(line)["event"] for line in err.splitlines()]
     assert events == ["started", "drawn", "sent", "confirmed", "stopped"]
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from evaluation.people import people
 from faults.worker import promise, wire
 from faults.worker.custody import Folder
 from faults.worker.wire import Wire
@@ -18,8 +19,8 @@ from noiseledger.chain import Key
 from noiseledger.client import Client, connect
 from noiseledger.custodian import Custody
 from noiseledger.data.catalogue import read_catalogue
-from noiseledger.experiments.desk import people
-from noiseledger.experiments.stage import Place, Stage, on_stage
+from noiseledger.demo.accounts import ChainAccounts
+from noiseledger.demo.system import DemoSystem, demo_system_on
 from noiseledger.network.network import Network
 
 ANSWER_SECONDS = 120.0
@@ -31,15 +32,15 @@ class Show:
 
     network: Network
     wires: list[Wire]
-    stage: Stage
+    system: DemoSystem
 
     def analyst(self, urls: str, answer_seconds: float = ANSWER_SECONDS) -> Client:
-        key = Key.from_hex(self.stage.place.analyst)
-        return connect(self.stage.ledger_file, rpc=urls, key=key, answer_seconds=answer_seconds)
+        key = Key.from_hex(self.system.accounts.analyst)
+        return connect(self.system.ledger_file, rpc=urls, key=key, answer_seconds=answer_seconds)
 
     def check(self) -> None:
         """Of everything that was broadcast: one value for each stretch, one path, the budget; and an audit finds no fault."""
-        catalogue = read_catalogue(self.stage.folder / "people.toml")
+        catalogue = read_catalogue(self.system.folder / "people.toml")
         custody = Custody.of(catalogue)
         # In this order: what the worker draws is in its journal before it is sent.
         sent = [raw for each in self.wires for raw in each.sent]
@@ -54,8 +55,8 @@ class Show:
         promise.check_budget(released, catalogue.budget.total)
         secrets = [file.read_text().strip().encode() for file in (custody.secret_file, custody.identity_file)]
         promise.check_silence([question for each in self.wires for question in each.questions], secrets)
-        report = audit(self.stage.ledger_file, rpc=self.network.layout.urls)
-        assert report.is_well, report.verdict
+        report = audit(self.system.ledger_file, rpc=self.network.layout.urls)
+        assert report.passed, report.verdict
 
 
 @contextmanager
@@ -65,9 +66,9 @@ def on_show(network: Network, nodes: list[int]) -> Iterator[Show]:
         wires = [stack.enter_context(wire.running()) for _ in nodes]
         for each, number in zip(wires, nodes, strict=True):
             each.node = network.layout.members[number].url
-        place = Place.paid_by(network.layout.members[nodes[0]].url, payer(network))
-        place = replace(place, url=",".join(each.url for each in wires))
-        stage = stack.enter_context(on_stage(stack.enter_context(people()), place))
+        accounts = ChainAccounts.funded_by(network.layout.members[nodes[0]].url, payer(network))
+        accounts = replace(accounts, url=",".join(each.url for each in wires))
+        system = stack.enter_context(demo_system_on(stack.enter_context(people()), accounts))
         for each in wires:
             each.clear()  # the custodian's own transactions
-        yield Show(network, wires, stage)
+        yield Show(network, wires, system)

@@ -12,7 +12,7 @@ import httpx2
 from network.conftest import kill, up_again, wait_for_blocks, wait_until
 from network.show import on_show
 from noiseledger.core.path import Case
-from noiseledger.experiments.stage import web_pages
+from noiseledger.demo.system import web_pages
 from noiseledger.network.network import Network
 
 
@@ -31,7 +31,7 @@ def test_both_go_on_when_the_node_they_talk_to_is_killed(network: Network) -> No
 def test_so_do_the_web_pages(network: Network) -> None:
     with (
         on_show(network, [0, 1, 2]) as show,
-        web_pages(show.stage) as site,
+        web_pages(show.system) as site,
         show.analyst(network.layout.urls) as client,
     ):
 

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from depth import examples
 from noiseledger.core.filters.condition import Comparison
 from noiseledger.core.filters.filter import Filter, parse_filter
 from noiseledger.errors import InvalidFilter
@@ -166,14 +167,14 @@ def counted(text: str) -> frozenset[int]:
 # ---- the properties
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(trees(12), RANDOM)
 def test_matches_what_sql_matches(tree: Tree, random: Random) -> None:
     text = Style(random).write(tree)
     assert counted(text) == meaning(text)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(trees(12))
 def test_the_canonical_text_is_canonical_and_means_the_same(tree: Tree) -> None:
     text = Style().write(tree)
@@ -183,7 +184,7 @@ def test_the_canonical_text_is_canonical_and_means_the_same(tree: Tree) -> None:
     assert meaning(canonical) == meaning(text)  # and it is SQL that others read alike
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(trees(5), min_size=2, max_size=12))
 def test_equal_text_if_and_only_if_equal_meaning(several: list[Tree]) -> None:
     texts = [Style().write(tree) for tree in several]
@@ -268,7 +269,7 @@ def rewritten_join(word: str, terms: list[Atom], random: Random) -> Tree:
     return Joined(word, tuple(terms))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(trees(10), RANDOM)
 def test_rewriting_does_not_change_the_text(tree: Tree, random: Random) -> None:
     plain, other = Style().write(tree), Style(random).write(rewritten(tree, random))
@@ -283,7 +284,7 @@ WIDE = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.lists(WIDE, min_size=2, max_size=3), min_size=4, max_size=7), RANDOM, st.booleans())
 def test_the_text_does_not_depend_on_the_order_of_building(
     clauses: list[list[Tree]], random: Random, dual: bool
@@ -299,7 +300,7 @@ def test_the_text_does_not_depend_on_the_order_of_building(
     assert read(f"{finer} OR {Style().write(tree)}").canonical == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(trees(6), trees(4), st.sampled_from(["n", "t"]))
 def test_cutting_finer_does_not_change_the_text(tree: Tree, other: Tree, column: str) -> None:
     """Literals and columns without effect leave no trace, not even in the order of things."""
@@ -342,7 +343,7 @@ def test_any_number_that_engines_hold_survives(number: str) -> None:
 # ---- whatever the text, nothing but our own error
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
@@ -355,7 +356,7 @@ NOISE = ["(", ")", ",", "=", "<>", "<", ">=", "+", "-", "1", "2", "-1", "'x'", "
 WORDS = ["n", "n=1", "k", "t", "b", "IN(1,2)", "TRUE", "FALSE", "NULL", "NOT", "AND", "OR", "IN", "BETWEEN", "IS"]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(st.lists(st.sampled_from(WORDS + NOISE), min_size=1, max_size=9))
 def test_whatever_is_accepted_is_sql(words: list[str]) -> None:
     """No slip is put right in silence: SQLite, which is strict here, accepts it too and finds the same records."""

@@ -9,6 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from noiseledger.data.catalogue import read_catalogue
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +37,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.deep
 def test_quick_run_reports_all_sections(tmp_path: Path) -> None:
     # One test and no fixture: workers of pytest-xdist would each run the benchmarks again.
     file = tmp_path / "new" / "results.json"
@@ -131,9 +134,14 @@ def check_tables(printed: str, file_system: str) -> None:
 
 
 def test_only_what_is_named_is_run(tmp_path: Path) -> None:
-    done = run("--quick", "asks", "--json", str(tmp_path / "results.json"))
+    named = ["asks", "conversions", "engine", "gas", "worker"]
+    done = run("--quick", *named, "--json", str(tmp_path / "results.json"))
     assert done.returncode == 0, done.stderr
-    assert set(json.loads((tmp_path / "results.json").read_text())) == {"environment", "asks"}
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert set(results) == {"environment", *named}
+    for section in named:
+        check_shape(results[section], ROW_KEYS[section])
+    check_agreement_with_dp_accounting(results["conversions"])
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 import noiseledger.web
+from depth import examples
 from noiseledger.errors import InvalidInput
 from noiseledger.web.charts import (
     Bar,
@@ -116,7 +117,7 @@ def test_any_groups_are_drawn(groups: list[tuple[str, float, float]]) -> None:
     parsed(intervals_chart("a", groups))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(curves, st.none() | curves, words)
 def test_any_two_bells_are_drawn(wanted: Curve, known: Curve | None, unit: str) -> None:
     parsed(distribution_chart("a", wanted, known, unit))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-COMMAND = Path(sys.executable).with_name("noiseledger")
+from command import COMMAND, Runner
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -50,15 +48,25 @@ def test_privacy_converts_in_every_direction() -> None:
     + [("--epsilon", "eight", "--delta", "1e-4"), ("--epsilon", "8", "--delta", "1e-4", "--precision", "3")]
     + [("--precision", "-1", "--delta", "1e-4"), ("--epsilon", "1e999999999", "--delta", "1e-4")],
 )
-def test_mistakes_become_one_sentence(arguments: tuple[str, ...]) -> None:
-    plain = run("privacy", *arguments)
-    assert plain.returncode == 2
-    assert plain.stdout == ""
-    assert plain.stderr.startswith("noiseledger: ")
-    assert plain.stderr.count("\n") == 1
-    machine = run("privacy", *arguments, "--json")
-    assert machine.returncode == 2
-    assert json.loads(machine.stdout)["error"]["message"] == plain.stderr.removeprefix("noiseledger: ").strip()
+def test_mistakes_become_one_sentence(
+    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = Runner(monkeypatch, capsys)
+    plain = here("privacy", *arguments)
+    assert plain.code == 2
+    assert plain.out == ""
+    assert plain.err.startswith("noiseledger: ")
+    assert plain.err.count("\n") == 1
+    machine = here("privacy", *arguments, "--json")
+    assert machine.code == 2
+    assert machine.json["error"]["message"] == plain.err.removeprefix("noiseledger: ").strip()
+
+
+def test_a_mistake_ends_the_process_with_one_sentence() -> None:
+    wrong = run("privacy", "--epsilon", "0", "--delta", "1e-4")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("noiseledger: ")
+    assert wrong.stderr.count("\n") == 1
 
 
 PAPER_CASES = ["1", "1", "1", "2C", "2B", "2B", "2A", "2C", "2B", "2B", "2B", "2C", "2B"]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from depth import examples
 from noiseledger.core import coins as module
 from noiseledger.core.coins import Coins, Known, bridge
 from noiseledger.core.path import PATH_UNITS
@@ -41,7 +42,7 @@ def test_golden_values() -> None:
     assert {precision: bridge(COINS, LEFT, RIGHT, precision) for precision in golden} == golden
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 128), st.sampled_from([0, 1, 60]))
 def test_another_implementation_of_the_docs_agrees_to_the_last_bit(seed: int, bits: int, moved: int) -> None:
     random = Random(seed)

@@ -55,7 +55,7 @@ def test_a_definition_is_refused() -> None:
 @pytest.mark.usefixtures("usual_stack")
 @pytest.mark.parametrize("row", ["\N{SUPERSCRIPT TWO}", "1" * 5000, DEEP, "-1", "{"])
 def test_what_is_no_record_is_refused(row: str) -> None:
-    with pytest.raises(InvalidInput, match="neither the number"):
+    with pytest.raises(InvalidInput, match="is not a record: expected its number"):
         _proof(Commitment(PEOPLE.records(), bytes(32)), PEOPLE, row, Reading({"age": "number"}))
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from depth import examples
 from noiseledger.core.path import PATH_UNITS, Case, QueryPath, natural_values
 from noiseledger.errors import InvalidInput
 
@@ -59,7 +60,7 @@ def test_sources_name_the_answers_it_was_built_from() -> None:
     assert path.reveal(Fraction(1, 2), truth).price.sources == (1,)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(precisions, min_size=1, max_size=12))
 def test_costs_telescope_and_data_is_touched_only_to_extend(requests: list[Fraction]) -> None:
     path, truth = QueryPath(2), CountedTruth(3, -4)
@@ -75,7 +76,7 @@ def test_costs_telescope_and_data_is_touched_only_to_extend(requests: list[Fract
     assert path.furthest == max(requests)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(precisions, min_size=1, max_size=8), precisions)
 def test_only_the_neighbours_of_a_precision_matter(known: list[Fraction], asked: Fraction) -> None:
     path, truth = QueryPath(1), CountedTruth(0)

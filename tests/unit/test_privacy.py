@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from depth import examples
 from noiseledger.core.privacy import (
     MAX_PRECISION,
     UNITS,
@@ -80,14 +81,14 @@ def test_dp_accounting_agrees(epsilon: float, delta: float) -> None:
     assert epsilon_for(1 / sigma**2, delta) == pytest.approx(dp_accounting.get_epsilon_gaussian(sigma, delta), rel=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.floats(1e-4, 100), st.floats(1e-15, 0.5), st.floats(1.0001, 3))
 def test_more_epsilon_or_delta_affords_more(epsilon: float, delta: float, factor: float) -> None:
     assert precision_for(epsilon * factor, delta) > precision_for(epsilon, delta)
     assert precision_for(epsilon, min(delta * factor, 0.9)) > precision_for(epsilon, delta)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.floats(1e-12, 1000), st.floats(1e-300, 0.999999))
 def test_any_accepted_promise_is_kept_or_refused(epsilon: float, delta: float) -> None:
     try:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -206,3 +206,10 @@ def test_a_column_can_be_given_by_its_name() -> None:
 def test_a_column_without_its_bounds_is_refused_with_what_to_write(column: Any, bounds: Any, expected: str) -> None:
     with pytest.raises(InvalidInput, match=expected):
         Query.mean(column, **bounds)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(-1, None), (0, 0), (9, 0), (10, 1), (19, 1), (20, None), (21, None)])
+def test_a_value_outside_the_bins_is_in_none(value: int, expected: int | None) -> None:
+    assert Bins.of("age", [0, 10, 20]).index(Fraction(value)) == expected
+    days = [date(2024, 1, 1) + timedelta(number) for number in (0, 10, 20)]
+    assert Bins.of("day", days).index(days[0] + timedelta(value)) == expected

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
-from noiseledger.experiments.stage import Stage
+from noiseledger.demo.system import DemoSystem
 from noiseledger.ledger.file import LedgerFile
 from noiseledger.web.app import create_app
 from noiseledger.web.settings import Settings
@@ -37,13 +37,13 @@ _PATIENCE_SECONDS = 30.0
 _T = TypeVar("_T")
 
 
-def settings_of(stage: Stage, **others: Any) -> Settings:
-    """Return what a web application on this stage is told; it looks often, so that tests need not wait."""
+def settings_of(system: DemoSystem, **others: Any) -> Settings:
+    """Return what a web application on this system is told; it looks often, so that tests need not wait."""
     told: dict[str, Any] = {
-        "ledger": LedgerFile.read(stage.ledger_file),
-        "rpc": stage.url,
+        "ledger": LedgerFile.read(system.ledger_file),
+        "rpc": system.url,
         "head": "latest",
-        "worker_health": stage.worker_health,
+        "worker_health": system.worker_health,
         "rate": 1e6,
         "seconds": 0.05,
     }
@@ -65,10 +65,10 @@ def visiting_site(settings: Settings) -> Iterator[TestClient]:
 
 
 @contextmanager
-def contract_of(stage: Stage, key: Key) -> Iterator[PrivacyLedgerContract]:
-    """Return the stage's ledger as the holder of a key sees it."""
-    with Rpc(stage.url) as rpc:
-        address = LedgerFile.read(stage.ledger_file).address
+def contract_of(system: DemoSystem, key: Key) -> Iterator[PrivacyLedgerContract]:
+    """Return the system's ledger as the holder of a key sees it."""
+    with Rpc(system.url) as rpc:
+        address = LedgerFile.read(system.ledger_file).address
         yield PrivacyLedgerContract(rpc, address, Sender(rpc, key))
 
 
@@ -88,8 +88,8 @@ def newest_block(rpc: Rpc) -> int:
     return int(rpc.call("eth_blockNumber"), 16)
 
 
-def caught_up(visitor: TestClient, stage: Stage) -> None:
+def caught_up(visitor: TestClient, system: DemoSystem) -> None:
     """Wait until a visitor is shown what is on the chain now."""
-    with Rpc(stage.url) as rpc:
+    with Rpc(system.url) as rpc:
         newest = newest_block(rpc)
     until(lambda: visitor.get("/api/v1/health").json()["block"] >= newest)

@@ -21,7 +21,7 @@ from noiseledger.core.path import Case
 from noiseledger.core.privacy import MAX_PRECISION, precision_for
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
-from noiseledger.experiments.stage import Stage
+from noiseledger.demo.system import DemoSystem
 from noiseledger.ledger.file import LedgerFile
 from noiseledger.ledger.shapes import (
     describe_answer,
@@ -50,8 +50,8 @@ PLENTY_OF_GAS = 1_000_000
 
 
 @pytest.fixture(scope="module")
-def rpc(stage: Stage) -> Iterator[Rpc]:
-    with Rpc(stage.url) as rpc:
+def rpc(system: DemoSystem) -> Iterator[Rpc]:
+    with Rpc(system.url) as rpc:
         yield rpc
 
 
@@ -215,9 +215,9 @@ class TestTheSameAsInPython:
         assert answers[0] is not None
         assert answers == [answers[0]] * 4
 
-    def test_the_ledger(self, visitor: TestClient, stage: Stage) -> None:
+    def test_the_ledger(self, visitor: TestClient, system: DemoSystem) -> None:
         found = visitor.get("/api/v1/ledger").json()
-        with contract_of(stage, CUSTODIAN) as contract:
+        with contract_of(system, CUSTODIAN) as contract:
             terms = contract.terms()
             assert found["address"] == contract.address
             assert found["commitment"] == "0x" + terms.commitment.hex()
@@ -300,8 +300,8 @@ class TestRefusals:
         shown = visitor.get("/api/v1/quote", params={"query": "over_60", "within": "1e-6"}).json()
         assert (shown["affordable"], shown["left"]) == (False, None)
 
-    def test_nothing_to_pay_the_fee_with(self, visitor: TestClient, stage: Stage) -> None:
-        with contract_of(stage, CUSTODIAN) as contract:
+    def test_nothing_to_pay_the_fee_with(self, visitor: TestClient, system: DemoSystem) -> None:
+        with contract_of(system, CUSTODIAN) as contract:
             contract.allow(NOBODY, Fraction(1))
         found = refusal(visitor, 409, query="over_60", within="0.01", analyst=NOBODY)
         assert found["type"] == "NoFunds"
@@ -346,7 +346,7 @@ class TestRefusals:
         assert reply.status_code in (400, 422)
         assert set(reply.json()["error"]) >= {"type", "message"}
 
-    def test_a_ledger_for_those_who_are_invited(self, stage: Stage, rpc: Rpc) -> None:
+    def test_a_ledger_for_those_who_are_invited(self, system: DemoSystem, rpc: Rpc) -> None:
         query, rows = Query.share("age > 60"), Population.replace(2000)
         budget = precision_for(8, "1e-4")
         terms = Terms(bytes(32), rows, budget, Fraction(8), Fraction(1, 10_000), requires_allowance=True)
@@ -354,7 +354,7 @@ class TestRefusals:
         contract.register(query, Fraction(1, 2000))
         contract.allow(SECOND_ANALYST.address, Fraction(1, 100))
         ledger = LedgerFile(contract.address, queries={"over_60": query}, contact="data@example.org")
-        with visiting_site(settings_of(stage, ledger=ledger)) as visitor:
+        with visiting_site(settings_of(system, ledger=ledger)) as visitor:
             found = refusal(visitor, 403, query="over_60", precision="0.1", analyst=SECOND_ANALYST.address)
             assert found["type"] == "AllowanceExceeded"
             assert (found["requested"], found["remaining"], found["missing"]) == (0.1, 0.01, 0.09)
@@ -381,23 +381,23 @@ class TestPausing:
         found = refusal(visitor, 403, "/api/v1/pause", paused=True, custodian=ANALYST.address)
         assert found["type"] == "NotAllowed"
 
-    def test_it_is_prepared_signed_and_seen(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+    def test_it_is_prepared_signed_and_seen(self, visitor: TestClient, rpc: Rpc, system: DemoSystem) -> None:
         try:
-            self._pause(visitor, rpc, stage, paused=True)
+            self._pause(visitor, rpc, system, paused=True)
             assert refusal(visitor, 409, query="over_60", within="0.01")["type"] == "LedgerPaused"
             assert ask(visitor, query="over_60", within="0.05")["answer"] is not None
             assert "stopped selling" in visitor.get("/budget").text
             assert "Go on selling" in visitor.get("/custodian").text
         finally:
-            self._pause(visitor, rpc, stage, paused=False)
+            self._pause(visitor, rpc, system, paused=False)
         assert ask(visitor, query="over_60", within="0.01")["transaction"] is not None
         assert "Stop selling" in visitor.get("/custodian").text
 
-    def _pause(self, visitor: TestClient, rpc: Rpc, stage: Stage, *, paused: bool) -> None:
+    def _pause(self, visitor: TestClient, rpc: Rpc, system: DemoSystem, *, paused: bool) -> None:
         prepared = visitor.post("/api/v1/pause", json={"paused": paused, "custodian": CUSTODIAN.address}).json()
         assert prepared["says"]
         name = sign_and_send(rpc, CUSTODIAN, prepared["transaction"])
-        caught_up(visitor, stage)
+        caught_up(visitor, system)
         again = visitor.post("/api/v1/pause", json={"paused": paused, "custodian": CUSTODIAN.address}).json()
         assert again["transaction"] is None  # it is so already
         assert visitor.get("/api/v1/ledger").json()["paused"] is paused
@@ -422,11 +422,11 @@ class TestGoverning:
             f"Only the custodian, {CUSTODIAN.address}, can do this, and not {ANALYST.address}. Nothing was changed."
         )
 
-    def test_an_analyst_is_invited(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+    def test_an_analyst_is_invited(self, visitor: TestClient, rpc: Rpc, system: DemoSystem) -> None:
         body = {"analyst": THIRD_ANALYST.address, "epsilon": "2", "delta": "1e-4", "custodian": CUSTODIAN.address}
-        reply = self._sign(visitor, rpc, stage, "allow", body)
+        reply = self._sign(visitor, rpc, system, "allow", body)
         assert f"{THIRD_ANALYST.address} may buy precision" in reply["says"][0]
-        with contract_of(stage, CUSTODIAN) as contract:
+        with contract_of(system, CUSTODIAN) as contract:
             assert contract.allowance(THIRD_ANALYST.address) == precision_for(2, "1e-4")
         found = {a["address"]: a for a in visitor.get("/api/v1/analysts").json()["analysts"]}
         assert Fraction(found[THIRD_ANALYST.address]["allowance_exact"]) == precision_for(2, "1e-4")
@@ -441,16 +441,16 @@ class TestGoverning:
         assert "is not an address" in wrong
         assert "Sign it" not in wrong
 
-    def test_custody_goes_there_and_back(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+    def test_custody_goes_there_and_back(self, visitor: TestClient, rpc: Rpc, system: DemoSystem) -> None:
         assert refusal(visitor, 403, "/api/v1/accept-custody")["type"] == "NotAllowed"
         here, there = CUSTODIAN.address, THIRD_ANALYST.address
-        self._sign(visitor, rpc, stage, "hand-over", {"heir": there, "custodian": here})
+        self._sign(visitor, rpc, system, "hand-over", {"heir": there, "custodian": here})
         assert visitor.get("/api/v1/ledger").json()["heir"] == there
         assert refusal(visitor, 403, "/api/v1/accept-custody", heir=here)["type"] == "NotAllowed"
-        self._sign(visitor, rpc, stage, "accept-custody", {"heir": there}, THIRD_ANALYST)
+        self._sign(visitor, rpc, system, "accept-custody", {"heir": there}, THIRD_ANALYST)
         assert visitor.get("/api/v1/ledger").json()["custodian"] == there
-        self._sign(visitor, rpc, stage, "hand-over", {"heir": here, "custodian": there}, THIRD_ANALYST)
-        self._sign(visitor, rpc, stage, "accept-custody", {"heir": here})
+        self._sign(visitor, rpc, system, "hand-over", {"heir": here, "custodian": there}, THIRD_ANALYST)
+        self._sign(visitor, rpc, system, "accept-custody", {"heir": here})
         assert visitor.get("/api/v1/ledger").json()["custodian"] == here
 
     def test_a_worker_without_money_is_warned_of(self, visitor: TestClient) -> None:
@@ -460,18 +460,18 @@ class TestGoverning:
         assert reply["transaction"] is not None
 
     def _sign(
-        self, visitor: TestClient, rpc: Rpc, stage: Stage, path: str, body: dict[str, Any], key: Key = CUSTODIAN
+        self, visitor: TestClient, rpc: Rpc, system: DemoSystem, path: str, body: dict[str, Any], key: Key = CUSTODIAN
     ) -> Any:
         reply = visitor.post(f"/api/v1/{path}", json=body).json()
         sign_and_send(rpc, key, reply["transaction"])
-        caught_up(visitor, stage)
+        caught_up(visitor, system)
         return reply
 
 
 class TestWhatBecameOfIt:
-    def test_refused_by_the_contract(self, visitor: TestClient, rpc: Rpc, stage: Stage, python: Client) -> None:
+    def test_refused_by_the_contract(self, visitor: TestClient, rpc: Rpc, system: DemoSystem, python: Client) -> None:
         query = python.find("over_60").identifier
-        with contract_of(stage, THIRD_ANALYST) as contract:
+        with contract_of(system, THIRD_ANALYST) as contract:
             data = abi.encode_call("ask", [Request(query, Fraction(100)).encode()])
             name = sign_and_send(rpc, THIRD_ANALYST, by_hand(contract, data))
         found = until_state(visitor, name, "refused")
@@ -481,7 +481,7 @@ class TestWhatBecameOfIt:
         page = visitor.get(f"/transactions/{name}").text
         assert "The contract refused it" in page
 
-    def test_without_gas(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+    def test_without_gas(self, visitor: TestClient, rpc: Rpc, system: DemoSystem) -> None:
         prepared = ask(visitor, query="over_60", within="0.02")["transaction"]
         name = sign_and_send(rpc, THIRD_ANALYST, prepared | {"gas": hex(30_000)})
         found = until_state(visitor, name, "refused")
@@ -509,7 +509,7 @@ class TestWhatBecameOfIt:
         reply = visitor.get(f"/api/v1/transactions/{block['transactions'][0]['hash']}")
         assert reply.status_code == 422
 
-    def test_dropped_and_displaced_are_told_apart(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+    def test_dropped_and_displaced_are_told_apart(self, visitor: TestClient, rpc: Rpc, system: DemoSystem) -> None:
         prepared = ask(visitor, query="over_60", within="0.02", analyst=THIRD_ANALYST.address)["transaction"]
         nonce = int(rpc.call("eth_getTransactionCount", THIRD_ANALYST.address, "latest"), 16)
         with no_blocks(rpc):
@@ -524,20 +524,20 @@ class TestWhatBecameOfIt:
         assert follow(visitor, displaced)["state"] == "displaced"
         assert "Another transaction took its place" in visitor.get(f"/transactions/{displaced}").text
 
-    def test_it_waits_for_the_worker(self, visitor: TestClient, rpc: Rpc, stage: Stage) -> None:
+    def test_it_waits_for_the_worker(self, visitor: TestClient, rpc: Rpc, system: DemoSystem) -> None:
         prepared = ask(visitor, query="mean_income", within="20000", analyst=ANALYST.address)["transaction"]
-        stage.stop_worker()
+        system.stop_worker()
         try:
             name = sign_and_send(rpc, ANALYST, prepared)
             assert until_state(visitor, name, "final")["answers"] == []
-            caught_up(visitor, stage)
+            caught_up(visitor, system)
             assert visitor.get("/api/v1/health").json()["waiting"] == 1
             assert visitor.get("/api/v1/best", params={"query": "mean_income"}).json() is None
             # Others need not pay for it again.
             quote = visitor.get("/api/v1/quote", params={"query": "mean_income", "within": "20000"}).json()
             assert quote["cost"] == 0
         finally:
-            stage.start_worker()
+            system.start_worker()
         assert len(until_state(visitor, name, "answered")["answers"]) == 1
 
 

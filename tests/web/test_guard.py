@@ -15,8 +15,8 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import Message
 
+from noiseledger.demo.system import DemoSystem, census_system, web_pages
 from noiseledger.errors import RpcFailed
-from noiseledger.experiments.stage import Stage, census_stage, web_pages
 from noiseledger.web.app import create_app
 from noiseledger.web.guard import HEADERS, MAX_BODY, MAX_HEADERS, MAX_PATH, MAX_QUERY, POLICY, Allowance, Guard
 from noiseledger.web.site import Site
@@ -118,8 +118,8 @@ class TestNames:
     def test_our_own_names_are_not(self, visitor: TestClient, host: str) -> None:
         assert visitor.get("/", headers={"Host": host}).status_code == 200
 
-    def test_a_name_that_was_given(self, stage: Stage) -> None:
-        with visiting_site(settings_of(stage, hosts=("ledger.example",))) as visitor:
+    def test_a_name_that_was_given(self, system: DemoSystem) -> None:
+        with visiting_site(settings_of(system, hosts=("ledger.example",))) as visitor:
             assert visitor.get("/", headers={"Host": "ledger.example"}).status_code == 200
             assert visitor.get("/", headers={"Host": "other.example"}).status_code == 421
 
@@ -277,8 +277,8 @@ class TestAllowance:
             allowance.take(f"another {number}", 1, now=0)
         assert allowance.take("ada", 1, now=0) is False
 
-    def test_whoever_asks_too_much_is_told_when_to_come_again(self, stage: Stage) -> None:
-        with visiting_site(settings_of(stage, rate=1)) as visitor:
+    def test_whoever_asks_too_much_is_told_when_to_come_again(self, system: DemoSystem) -> None:
+        with visiting_site(settings_of(system, rate=1)) as visitor:
             replies = [visitor.get("/api/v1/budget") for _ in range(30)]
             refused = [reply for reply in replies if reply.status_code == 429]
             assert refused
@@ -307,12 +307,12 @@ class TestTheRealServer:
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.2", port), timeout=5)
 
-    def test_nobody_can_pretend_to_be_many(self, stage: Stage) -> None:
-        with web_pages(stage, "--rate", "1") as url:
+    def test_nobody_can_pretend_to_be_many(self, system: DemoSystem) -> None:
+        with web_pages(system, "--rate", "1") as url:
             assert 429 in statuses_as_many(url)
 
-    def test_except_a_proxy_that_is_trusted(self, stage: Stage) -> None:
-        with web_pages(stage, "--rate", "1", "--proxy") as url:
+    def test_except_a_proxy_that_is_trusted(self, system: DemoSystem) -> None:
+        with web_pages(system, "--rate", "1", "--proxy") as url:
             assert set(statuses_as_many(url)) == {200}
 
 
@@ -346,8 +346,8 @@ class TestSecretsOfTheEndpoint:
         check_silent(gone.get(path))
         check_silent(gone.get(path, headers={"HX-Request": "true"}))
 
-    def test_the_words_of_a_node_are_not_repeated(self, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-        site = Site(settings_of(stage))
+    def test_the_words_of_a_node_are_not_repeated(self, system: DemoSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+        site = Site(settings_of(system))
         with visiting(create_app(site)) as visitor:
             monkeypatch.setattr(site.rpc, "batch", lambda calls: [RpcFailed("eth_x", HOSTILE, None) for _ in calls])
             for reply in (
@@ -361,11 +361,13 @@ class TestSecretsOfTheEndpoint:
             until(lambda: not visitor.get("/api/v1/health").json()["chain_ok"])
             check_silent(visitor.get("/"))
 
-    def test_of_what_nobody_foresaw_only_the_kind_is_shown(self, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_of_what_nobody_foresaw_only_the_kind_is_shown(
+        self, system: DemoSystem, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def fail(*_: object) -> None:
             raise ZeroDivisionError(HOSTILE)
 
-        site = Site(settings_of(stage))
+        site = Site(settings_of(system))
         with visiting(create_app(site)) as visitor:
             monkeypatch.setattr(site.follower, "follow", fail)
             for path in (f"/api/v1/transactions/{HASH}", f"/transactions/{HASH}"):
@@ -380,10 +382,10 @@ class TestSecretsOfTheEndpoint:
 @pytest.fixture(scope="module")
 def gone() -> Iterator[TestClient]:
     """A visitor of pages whose chain, behind a password, has just stopped."""
-    with census_stage() as stage:
-        endpoint = stage.url.replace("http://", f"http://user:{PASSWORD}@") + f"/?key={PASSWORD}"
-        with visiting_site(settings_of(stage, rpc=endpoint)) as visitor:
-            stage.chain.stop()
+    with census_system() as system:
+        endpoint = system.url.replace("http://", f"http://user:{PASSWORD}@") + f"/?key={PASSWORD}"
+        with visiting_site(settings_of(system, rpc=endpoint)) as visitor:
+            system.chain.stop()
             until(lambda: not visitor.get("/api/v1/health").json()["chain_ok"])
             yield visitor
 

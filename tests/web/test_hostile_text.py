@@ -25,9 +25,8 @@ import noiseledger as nl
 from noiseledger.chain import PrivacyLedgerContract, abi
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import sensitivity
+from noiseledger.demo.system import DemoSystem, demo_system
 from noiseledger.errors import InvalidInput
-from noiseledger.experiments.stage import Stage
-from noiseledger.experiments.stage import stage as set_on_stage
 from noiseledger.ledger.file import LedgerFile
 from web.markup import Page
 from web.system import (
@@ -105,23 +104,23 @@ def catalogue() -> str:
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoSystem]:
     folder = tmp_path_factory.mktemp("hostile")
     # Some have line breaks, which a CSV file may not have.
     towns = [TEXTS[age % len(TEXTS)] for age in range(100)]
     people = {"age": list(range(100)), "town": towns, COLUMN: [age % 11 for age in range(100)]}
     pq.write_table(pa.table(people), folder / "people.parquet")
     (folder / "people.toml").write_text(catalogue(), encoding="utf-8")
-    with set_on_stage(folder / "people.toml") as stage:
-        with nl.connect(stage.ledger_file, rpc=stage.url, key=ANALYST) as client:
+    with demo_system(folder / "people.toml") as system:
+        with nl.connect(system.ledger_file, rpc=system.url, key=ANALYST) as client:
             for offer in client.queries():
                 client.ask(offer.query, precision="0.05")
-        with contract_of(stage, CUSTODIAN) as contract:
+        with contract_of(system, CUSTODIAN) as contract:
             for definition in DEFINITIONS:
                 register(contract, definition)
             register(contract, WRONG_SENSITIVITY.canonical)
             register(contract, HALVES, WHOLE.dimension, sensitivity(WHOLE, contract.terms().population))
-        yield stage
+        yield system
 
 
 def register(
@@ -136,20 +135,20 @@ def register(
     assert contract.sender.wait(contract.sender.send(contract.address, data)).succeeded
 
 
-def names(stage: Stage) -> dict[str, Query]:
-    return dict(LedgerFile.read(stage.ledger_file).queries)
+def names(system: DemoSystem) -> dict[str, Query]:
+    return dict(LedgerFile.read(system.ledger_file).queries)
 
 
-def everything(visitor: TestClient, stage: Stage) -> list[str]:
+def everything(visitor: TestClient, system: DemoSystem) -> list[str]:
     """Return all addresses where something of the ledger is shown."""
     records = visitor.get("/api/v1/history").json()["records"]
     return [
         *PAGES,
         *PARTS,
         "/?way=privacy",
-        *[f"/queries/{query.identifier}" for query in names(stage).values()],
-        *[f"/?query={query.identifier}" for query in names(stage).values()],
-        *[f"/quote?query={query.identifier}&within=0.5" for query in names(stage).values()],
+        *[f"/queries/{query.identifier}" for query in names(system).values()],
+        *[f"/?query={query.identifier}" for query in names(system).values()],
+        *[f"/quote?query={query.identifier}&within=0.5" for query in names(system).values()],
         *[f"/transactions/{record['transaction']}" for record in records],
         f"/accounts/{ANALYST.address}",
         "/budget?page=1",
@@ -169,9 +168,9 @@ def check_text_only(html: str) -> Page:
     return page
 
 
-def test_every_page_shows_them_as_text(visitor: TestClient, stage: Stage) -> None:
+def test_every_page_shows_them_as_text(visitor: TestClient, system: DemoSystem) -> None:
     seen = ""
-    for path in everything(visitor, stage):
+    for path in everything(visitor, system):
         for headers in ({}, {"HX-Request": "true"}):
             reply = visitor.get(path, headers=headers)
             assert reply.status_code == 200, (path, reply.text)
@@ -181,22 +180,22 @@ def test_every_page_shows_them_as_text(visitor: TestClient, stage: Stage) -> Non
         assert "".join(text.split()) in "".join(seen.split()), text
 
 
-def test_a_page_has_no_other_elements_than_with_harmless_names(visitor: TestClient, stage: Stage) -> None:
+def test_a_page_has_no_other_elements_than_with_harmless_names(visitor: TestClient, system: DemoSystem) -> None:
     """What there is does not depend on what it is called."""
-    ledger = LedgerFile.read(stage.ledger_file)
+    ledger = LedgerFile.read(system.ledger_file)
     # As long as the hostile ones: charts cut what is long, and keep the whole of it in a title.
     harmless = {f"{number:x>{len(name)}}": query for number, (name, query) in enumerate(ledger.queries.items())}
     renamed = LedgerFile(ledger.address, ledger.chain_id, ledger.block, harmless, ledger.catalogue_sha256)
-    with visiting_site(settings_of(stage, ledger=renamed)) as other:
-        caught_up(other, stage)
+    with visiting_site(settings_of(system, ledger=renamed)) as other:
+        caught_up(other, system)
         for path in ("/", "/budget", "/custodian", "/?query=" + next(iter(harmless.values())).identifier):
             pages = [Page.read(some.get(path).text) for some in (visitor, other)]
             shapes = [[(element.tag, sorted(element.attributes)) for element in page.elements] for page in pages]
             assert shapes[0] == shapes[1], path
 
 
-def test_each_name_leads_to_its_page(visitor: TestClient, stage: Stage) -> None:
-    for name, query in names(stage).items():
+def test_each_name_leads_to_its_page(visitor: TestClient, system: DemoSystem) -> None:
+    for name, query in names(system).items():
         reply = visitor.get("/", params={"query": name})
         if len(name) > 400:
             continue
@@ -206,11 +205,11 @@ def test_each_name_leads_to_its_page(visitor: TestClient, stage: Stage) -> None:
         assert visitor.get("/api/v1/best", params={"query": name}).json()["identifier"] == query.identifier
 
 
-def test_the_api_has_them_as_they_are(visitor: TestClient, stage: Stage) -> None:
+def test_the_api_has_them_as_they_are(visitor: TestClient, system: DemoSystem) -> None:
     found = visitor.get("/api/v1/queries")
     assert found.headers["content-type"] == "application/json"
     assert {offer["name"]: offer["definition"] for offer in found.json()} == {
-        name: query.canonical for name, query in names(stage).items()
+        name: query.canonical for name, query in names(system).items()
     }
     labels = next(offer["groups"] for offer in found.json() if offer["name"] == FORMULA)
     assert sorted(labels) == sorted(TEXTS)
@@ -220,12 +219,12 @@ def test_the_api_has_them_as_they_are(visitor: TestClient, stage: Stage) -> None
         assert reply.headers["x-content-type-options"] == "nosniff"
 
 
-def test_what_is_no_query_is_named_and_left_out(visitor: TestClient, stage: Stage) -> None:
+def test_what_is_no_query_is_named_and_left_out(visitor: TestClient, system: DemoSystem) -> None:
     unreadable = visitor.get("/api/v1/ledger").json()["unreadable"]
     assert len(unreadable) == UNREADABLE
     assert "Unicode" in unreadable[sha256(HALVES.encode()).hexdigest()]
     assert "sensitivity" in unreadable[WRONG_SENSITIVITY.identifier]
-    assert len(visitor.get("/api/v1/queries").json()) == len(names(stage))
+    assert len(visitor.get("/api/v1/queries").json()) == len(names(system))
     assert f"{UNREADABLE} of the registered queries cannot be read" in visitor.get("/budget").text
 
 
@@ -264,8 +263,8 @@ def test_a_record_can_be_read_back(visitor: TestClient) -> None:
     assert [json.loads(row["values"]) for row in rows] == [record["values"] for record in records]
 
 
-def test_the_ledger_file_is_the_one_that_was_published(visitor: TestClient, stage: Stage) -> None:
-    assert visitor.get("/ledger.json").json() == json.loads(stage.ledger_file.read_text(encoding="utf-8"))
+def test_the_ledger_file_is_the_one_that_was_published(visitor: TestClient, system: DemoSystem) -> None:
+    assert visitor.get("/ledger.json").json() == json.loads(system.ledger_file.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:40])
@@ -288,14 +287,14 @@ def test_what_a_visitor_sends_comes_back_as_text(visitor: TestClient, text: str)
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:40])
-def test_the_file_may_call_itself_anything(stage: Stage, tmp_path: Path, text: str) -> None:
-    content = json.loads(stage.ledger_file.read_text(encoding="utf-8"))
+def test_the_file_may_call_itself_anything(system: DemoSystem, tmp_path: Path, text: str) -> None:
+    content = json.loads(system.ledger_file.read_text(encoding="utf-8"))
     # A name without a query on the chain as well.
     absent = text[:100] + "?"
     content["queries"][absent] = Query.mean(Column.of(SCRIPT, 0, 1)).canonical
     (tmp_path / "ledger.json").write_text(json.dumps(content | {"catalogue_sha256": text}), encoding="utf-8")
     ledger = LedgerFile.read(tmp_path / "ledger.json")
-    with visiting_site(settings_of(stage, ledger=ledger)) as visitor:
+    with visiting_site(settings_of(system, ledger=ledger)) as visitor:
         for path in (*PAGES, *PARTS):
             reply = visitor.get(path)
             assert reply.status_code == 200
@@ -318,8 +317,8 @@ def test_the_file_may_call_itself_anything(stage: Stage, tmp_path: Path, text: s
     ],
     ids=lambda text: text[:30],
 )
-def test_what_is_no_ledger_file_is_refused(stage: Stage, tmp_path: Path, content: str) -> None:
-    whole = json.loads(stage.ledger_file.read_text(encoding="utf-8"))
+def test_what_is_no_ledger_file_is_refused(system: DemoSystem, tmp_path: Path, content: str) -> None:
+    whole = json.loads(system.ledger_file.read_text(encoding="utf-8"))
     text = content.replace("QUERY", json.dumps(Query.share("age > 60").canonical))
     if text.endswith("}"):
         text = json.dumps(whole)[:-1] + ", " + text[1:]
@@ -361,27 +360,29 @@ class TestTheWorkersHealth:
         ],
         ids=lambda value: str(value)[:40],
     )
-    def test_is_believed_only_as_far_as_it_makes_sense(self, stage: Stage, report: str, ok: bool, said: str) -> None:
-        with reporting(report) as url, visiting_site(settings_of(stage, worker_health=url)) as visitor:
+    def test_is_believed_only_as_far_as_it_makes_sense(
+        self, system: DemoSystem, report: str, ok: bool, said: str
+    ) -> None:
+        with reporting(report) as url, visiting_site(settings_of(system, worker_health=url)) as visitor:
             found = visitor.get("/api/v1/health").json()
             assert found["worker_ok"] is ok
             assert said in found["worker"]
             page = check_text_only(visitor.get("/custodian").text)
             assert said in page.text
             # And whatever it was, the chain is still looked at.
-            with contract_of(stage, CUSTODIAN) as contract:
+            with contract_of(system, CUSTODIAN) as contract:
                 contract.rpc.call("evm_mine")
-            caught_up(visitor, stage)
+            caught_up(visitor, system)
 
-    def test_whoever_is_slow_is_not_waited_for(self, stage: Stage) -> None:
+    def test_whoever_is_slow_is_not_waited_for(self, system: DemoSystem) -> None:
         slow = reporting(json.dumps(WELL), drop_seconds=0.3)
-        with slow as url, visiting_site(settings_of(stage, worker_health=url)) as visitor:
+        with slow as url, visiting_site(settings_of(system, worker_health=url)) as visitor:
             assert visitor.get("/api/v1/health").json()["worker_ok"] is False
 
-    def test_nobody_there(self, stage: Stage) -> None:
-        with visiting_site(settings_of(stage, worker_health="http://127.0.0.1:9/health")) as visitor:
+    def test_nobody_there(self, system: DemoSystem) -> None:
+        with visiting_site(settings_of(system, worker_health="http://127.0.0.1:9/health")) as visitor:
             assert SILENT in visitor.get("/custodian").text
-        with visiting_site(settings_of(stage, worker_health=None)) as visitor:
+        with visiting_site(settings_of(system, worker_health=None)) as visitor:
             assert visitor.get("/api/v1/health").json()["worker_ok"] is None
 
 

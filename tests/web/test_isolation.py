@@ -22,7 +22,7 @@ from command import COMMAND, Runner, bare_environment
 from noiseledger.chain import node
 from noiseledger.client import Client
 from noiseledger.data.table import Table
-from noiseledger.experiments.stage import Stage, web_pages
+from noiseledger.demo.system import DemoSystem, web_pages
 from noiseledger.ledger.file import LedgerFile
 from web.system import ANALYST, API, CUSTODIAN, DOWNLOADS, PAGES, PARTS, until
 
@@ -75,14 +75,14 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def truths(stage: Stage) -> dict[str, tuple[Fraction, ...]]:
+def truths(system: DemoSystem) -> dict[str, tuple[Fraction, ...]]:
     """The true answers, which nobody may ever see."""
-    table, queries = Table.census_sample(), LedgerFile.read(stage.ledger_file).queries
+    table, queries = Table.census_sample(), LedgerFile.read(system.ledger_file).queries
     return {name: query.value(table.totals(query), table.rows) for name, query in queries.items()}
 
 
 @pytest.fixture(scope="module")
-def watched(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+def watched(system: DemoSystem, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     """The real server beside the whole system, started by somebody whose environment is full of secrets."""
     folder = tmp_path_factory.mktemp("spy")
     (folder / "sitecustomize.py").write_text(SPY)
@@ -93,12 +93,12 @@ def watched(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             patch.setenv("WEB_TEST_LOG", str(log))
             patch.setenv("NOISELEDGER_KEY", _KEY)
             patch.setenv("NOISELEDGER_PASSWORD", "open sesame")
-            url = stack.enter_context(web_pages(stage, "--rate", "100000"))
+            url = stack.enter_context(web_pages(system, "--rate", "100000"))
         yield Watched(url, log)
 
 
 @pytest.fixture(scope="module")
-def bodies(watched: Watched, stage: Stage, python: Client) -> dict[str, str]:
+def bodies(watched: Watched, system: DemoSystem, python: Client) -> dict[str, str]:
     """Everything that the server answers, on every route, while requests are asked and answered."""
     with httpx2.Client(base_url=watched.url, timeout=30) as visitor:
         found = {path: visitor.get(path).text for path in every_path(visitor)}
@@ -151,12 +151,12 @@ class TestWhatItTouches:
     def _after_all_routes(self, bodies: dict[str, str]) -> None:
         """Look at it only after it has answered everything."""
 
-    def test_no_file_of_the_custodian(self, watched: Watched, stage: Stage) -> None:
+    def test_no_file_of_the_custodian(self, watched: Watched, system: DemoSystem) -> None:
         opened = watched.opened
         # The watch works: it saw the public file, and our own templates.
         assert "ledger.json" in {path.name for path in opened}
         assert "ask.html" in {path.name for path in opened}
-        assert not [path for path in opened if path.is_relative_to(stage.folder.resolve())]
+        assert not [path for path in opened if path.is_relative_to(system.folder.resolve())]
         assert not [path for path in opened if path.name in ("acs12.csv", "acs12.toml", "journal.ledger", "secret")]
 
     def test_no_database(self, watched: Watched) -> None:
@@ -176,9 +176,9 @@ class TestWhatItTouches:
         children = Path(f"/proc/{watched.process}/task").glob("*/children")
         assert [file.read_text() for file in children if file.read_text()] == []
 
-    def test_no_connection_but_to_chain_and_health(self, watched: Watched, stage: Stage) -> None:
+    def test_no_connection_but_to_chain_and_health(self, watched: Watched, system: DemoSystem) -> None:
         places = {tuple(arguments[1]) for arguments in watched.arguments("socket.connect")}
-        expected = {("127.0.0.1", urlsplit(url).port) for url in (stage.url, stage.worker_health)}
+        expected = {("127.0.0.1", urlsplit(url).port) for url in (system.url, system.worker_health)}
         assert places == expected
 
     def test_nothing_is_written(self, watched: Watched) -> None:
@@ -192,9 +192,9 @@ class TestWhatItTouches:
         for secret in (*node.PLAY_KEYS, "open sesame"):
             assert secret.removeprefix("0x") not in environment
 
-    def test_the_kernel_says_the_same(self, watched: Watched, stage: Stage) -> None:
+    def test_the_kernel_says_the_same(self, watched: Watched, system: DemoSystem) -> None:
         """Also what a library would open behind Python's back."""
-        process, folder = Path(f"/proc/{watched.process}"), str(stage.folder.resolve())
+        process, folder = Path(f"/proc/{watched.process}"), str(system.folder.resolve())
         held = [str(file.readlink()) for file in (process / "fd").iterdir()]
         assert str(watched.log) in held
         assert not [name for name in held if folder in name or name.endswith((".ledger", ".csv", ".db"))]
@@ -202,9 +202,9 @@ class TestWhatItTouches:
         assert "python" in maps
         assert folder not in maps
 
-    def test_the_custodian_of_the_same_system_does_all_that(self, stage: Stage) -> None:
+    def test_the_custodian_of_the_same_system_does_all_that(self, system: DemoSystem) -> None:
         """So the watch would have seen it: the worker holds the journal open."""
-        held = [str(file.readlink()) for file in Path(f"/proc/{stage.worker.pid}/fd").iterdir()]
+        held = [str(file.readlink()) for file in Path(f"/proc/{system.worker.pid}/fd").iterdir()]
         assert [name for name in held if name.endswith("journal.ledger")]
 
 
@@ -227,10 +227,10 @@ class TestWhatItSays:
                 assert value != float(truth)
                 assert value != round(value, 6)
 
-    def test_never_a_secret(self, bodies: dict[str, str], stage: Stage) -> None:
-        custody = stage.ledger_file.parent
+    def test_never_a_secret(self, bodies: dict[str, str], system: DemoSystem) -> None:
+        custody = system.ledger_file.parent
         secrets = [*node.PLAY_KEYS, (custody / "journal.identity").read_text(), (custody / "secret").read_bytes().hex()]
-        secrets += [(custody / "secret").read_text(errors="replace"), str(stage.folder)]
+        secrets += [(custody / "secret").read_text(errors="replace"), str(system.folder)]
         for secret in secrets:
             bare = secret.strip().removeprefix("0x")
             assert len(bare) > 15
@@ -239,8 +239,8 @@ class TestWhatItSays:
 
 class TestWhatItIsGiven:
     @pytest.mark.parametrize("name", ["NOISELEDGER_KEY", "NOISELEDGER_PASSWORD"])
-    def test_a_key_is_refused(self, stage: Stage, tmp_path: Path, name: str) -> None:
-        command = [str(COMMAND), "web", str(stage.ledger_file), "--rpc", stage.url, "--port", "0"]
+    def test_a_key_is_refused(self, system: DemoSystem, tmp_path: Path, name: str) -> None:
+        command = [str(COMMAND), "web", str(system.ledger_file), "--rpc", system.url, "--port", "0"]
         bare = {key: value for key, value in os.environ.items() if not key.startswith("NOISELEDGER_")}
         environment = bare | {name: _KEY, "XDG_CONFIG_HOME": str(tmp_path)}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
@@ -251,13 +251,13 @@ class TestWhatItIsGiven:
         assert "Traceback" not in said
 
     def test_a_local_ledger_is_refused(
-        self, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, system: DemoSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """It is a journal: whoever serves it would hold it."""
-        journal = stage.ledger_file.with_name("journal.ledger")
+        journal = system.ledger_file.with_name("journal.ledger")
         assert journal.read_bytes().startswith(b"SQLite")
         bare_environment(monkeypatch, tmp_path)
-        done = Runner(monkeypatch, capsys)("web", journal, "--rpc", stage.url, "--port", "0")
+        done = Runner(monkeypatch, capsys)("web", journal, "--rpc", system.url, "--port", "0")
         assert done.code != 0
         assert "is a local ledger, and this needs one on a chain" in done.out + done.err
 

@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from noiseledger.chain import Rpc, abi, node
 from noiseledger.chain.keys import Key
+from noiseledger.demo.system import DemoSystem
 from noiseledger.errors import InvalidInput
-from noiseledger.experiments.stage import Stage
 from noiseledger.web.play import Play
 
 ASK = abi.encode_call("ask", [])
@@ -58,5 +58,5 @@ def test_no_other_chain_is_played_with(url: str, version: str) -> None:
         Play(cast(Rpc, _Node(url, version)), "0x" + "1" * 40)
 
 
-def test_a_site_that_was_not_told_to_offers_none(visitor: TestClient, stage: Stage) -> None:
+def test_a_site_that_was_not_told_to_offers_none(visitor: TestClient, system: DemoSystem) -> None:
     assert visitor.post("/play/account", json={}).status_code == 404

@@ -14,7 +14,7 @@ from schemathesis.engine.run import PhaseName
 from schemathesis.python.asgi import HOST
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from noiseledger.experiments.stage import Stage
+from noiseledger.demo.system import DemoSystem
 from web.system import settings_of, visiting_site
 
 EXAMPLES = 200
@@ -114,8 +114,8 @@ def without_lifespan(app: ASGIApp) -> ASGIApp:
 
 
 @pytest.fixture(scope="module")
-def findings(stage: Stage) -> Iterator[Findings]:
-    with visiting_site(settings_of(stage, hosts=(HOST,))) as visitor:
+def findings(system: DemoSystem) -> Iterator[Findings]:
+    with visiting_site(settings_of(system, hosts=(HOST,))) as visitor:
         config = SchemathesisConfig.from_dict(CONFIG)
         app = without_lifespan(visitor.app)
         schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", app, config=config)

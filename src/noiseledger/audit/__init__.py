@@ -1,7 +1,8 @@
-"""Check a ledger's whole life from the chain, trusting neither its custodian nor our own other code.
+"""Check a ledger's complete history from the chain, without trusting its custodian or the rest of this package.
 
-Nothing here uses the contract's wrapper, the ledgers or the worker: what they could get wrong together would go unseen. Shared
-are the way to a node, the mathematics of :mod:`noiseledger.core`, and the published bytecode that a ledger is compared with.
+Nothing here uses the contract wrapper, the ledgers or the worker, because a mistake that both sides share would go unnoticed.
+The audit shares only the connection to a node, the mathematics in :mod:`noiseledger.core`, and the published bytecode that it
+compares a ledger with.
 """
 
 from noiseledger.audit.auditor import audit

@@ -1,4 +1,4 @@
-"""Audit a ledger: its record from the first block on, its state, its code."""
+"""Audit a ledger: its code, its event record from the first block on, and its state."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Callable
 from typing import Protocol
 
 from noiseledger.audit import wire
-from noiseledger.audit.chain import Head, Heard, Moved, Place, Reader, connect
+from noiseledger.audit.chain import BlockReference, ChainReorganised, OnProgress, Reader, Target, connect
 from noiseledger.audit.replay import Replay
 from noiseledger.audit.report import Report
 from noiseledger.audit.state import check_code, check_state
 from noiseledger.errors import ChainUnreachable, RpcFailed
 
-#: How often an audit begins anew because the chain was reorganised under it.
+#: How often an audit is tried, if the chain is reorganised while it runs.
 _ATTEMPTS = 3
 
 
-class Witness(Protocol):
-    """Looks on while a ledger's life is lived again, and may know more than the chain does."""
+class Observer(Protocol):
+    """Receives the events that an audit replays. It may know more than the chain shows, such as the data."""
 
-    def take(self, log: wire.Log) -> None:
-        """Take in what happened next."""
+    def on_event(self, log: wire.Log) -> None:
+        """Process the next event."""
 
     def finish(self, report: Report) -> None:
-        """Report what was seen."""
+        """Add the results to the report."""
 
 
 def audit(
@@ -33,62 +33,69 @@ def audit(
     rpc: str,
     from_genesis: bool = False,
     block: str = "latest",
-    heard: Heard = lambda *_: None,
+    on_progress: OnProgress = lambda *_: None,
 ) -> Report:
-    """Check a ledger's whole life, and return what was found; nothing is believed but the chain's endpoint.
+    """Check a ledger's complete history and return a report. Only the chain's endpoint is trusted.
 
     Args:
         ledger: The custodian's ledger file, or the contract's address.
-        rpc: The chain's endpoint, or several that are separated by commas.
-        from_genesis: Read from the chain's first block on, instead of the block that the ledger file names.
-        block: Look at the ledger as of this block: "latest", "safe", "finalized", or, say, "latest-3".
-        heard: Called with the number of blocks that were read, and of all.
+        rpc: The URL of the chain's endpoint, or several URLs separated by commas.
+        from_genesis: Read from the first block of the chain instead of the block that the ledger file names.
+        block: Audit the ledger as of this block: "latest", "safe", "finalized", or a distance such as "latest-3".
+        on_progress: Called with the number of blocks read so far and the total number of blocks.
     """
-    return audit_with(None, ledger, rpc=rpc, from_genesis=from_genesis, block=block, heard=heard)
+    return audit_with_observer(None, ledger, rpc=rpc, from_genesis=from_genesis, block=block, on_progress=on_progress)
 
 
-def audit_with(
-    witness: Callable[[], Witness] | None,
+def audit_with_observer(
+    observer: Callable[[], Observer] | None,
     ledger: str | os.PathLike[str],
     *,
     rpc: str,
     from_genesis: bool,
     block: str,
-    heard: Heard,
+    on_progress: OnProgress,
 ) -> Report:
-    """Audit while a witness looks on: a new one for each attempt, since a reorganised chain is another story."""
-    place = Place.find(os.fspath(ledger))
-    with connect(place, rpc) as endpoint:
-        reader = Reader(endpoint, place.address)
+    """Audit with an observer. Each attempt gets a new one, because a reorganised chain has a different history."""
+    target = Target.resolve(os.fspath(ledger))
+    with connect(target, rpc) as endpoint:
+        reader = Reader(endpoint, target.address)
         for _ in range(_ATTEMPTS):
-            head = reader.head(block)
-            report = Report(place.address, endpoint.chain_id, head.number, head.hash)
-            report.first_block = 0 if from_genesis else place.first_block
+            head = reader.find_block(block)
+            report = Report(target.address, endpoint.chain_id, head.number, head.hash)
+            report.first_block = 0 if from_genesis else target.first_block
             try:
-                _check(report, reader, head, place, heard, witness() if witness else None)
-            except Moved:
+                _check(report, reader, head, target, on_progress, observer() if observer else None)
+            except ChainReorganised:
                 continue
             except RpcFailed:
-                # A node does not speak of blocks that it has dropped; that is no fault of the ledger.
-                if reader.is_still(head):
+                # A node refuses to answer about blocks that it has dropped. That is not the ledger's fault.
+                if reader.is_canonical(head):
                     raise
                 continue
-            # A chain that was reorganised meanwhile may have shown parts of two histories.
-            if reader.is_still(head):
+            # If the chain was reorganised during the audit, it may have shown parts of two histories.
+            if reader.is_canonical(head):
                 return report
         raise ChainUnreachable(
-            "The chain is reorganised faster than it can be audited: look at its finalized block, or at latest-3."
+            f"The chain was reorganised during {_ATTEMPTS} attempts to audit it: audit an older block (finalized or latest-3)."
         )
 
 
-def _check(report: Report, reader: Reader, head: Head, place: Place, heard: Heard, witness: Witness | None) -> None:
+def _check(
+    report: Report,
+    reader: Reader,
+    head: BlockReference,
+    target: Target,
+    on_progress: OnProgress,
+    observer: Observer | None,
+) -> None:
     check_code(report, reader, head)
-    replay = Replay(report, place.names)
-    for log in reader.logs(report.first_block, head, heard):
-        replay.take(log)
-        if witness is not None:
-            witness.take(log)
+    replay = Replay(report, target.names)
+    for log in reader.logs(report.first_block, head, on_progress):
+        replay.apply(log)
+        if observer is not None:
+            observer.on_event(log)
     replay.finish()
     check_state(report, reader, head, replay)
-    if witness is not None:
-        witness.finish(report)
+    if observer is not None:
+        observer.finish(report)

@@ -1,8 +1,8 @@
-"""What several ledgers promise together to somebody who is in all of their data.
+"""The privacy guarantee of several ledgers together, for a person who is in the data of all of them.
 
-Precisions add up, whoever asked and in whatever order, since each ledger's answers are Gaussian. Where one ledger counts a
-record added or removed and another a record replaced, the common language is replacement: to replace a record is to remove one
-and add one, which at most doubles a distance, so the precision of the first kind counts fourfold.
+Precisions add up, whoever asked and in whatever order, because all answers have Gaussian noise. If some ledgers protect adding
+or removing a record and others protect replacing one, the guarantee is stated for replacement. Replacing a record means
+removing one and adding another, which at most doubles a distance, so the precision of an add-or-remove ledger counts fourfold.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from noiseledger.audit.report import Report
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.errors import InvalidInput
 
-_DOUBLED = 4
+_TWICE_THE_DISTANCE = 4
 
 
 @dataclass(frozen=True)
-class Composed:
-    """The guarantee of several ledgers for people who are in all of them."""
+class Composition:
+    """The guarantee of several ledgers for people who are in the data of all of them."""
 
     neighbours: str
-    #: At which the epsilons are told: the largest of the ledgers' deltas.
+    #: The delta at which the epsilons are stated: the largest delta of the ledgers.
     delta: Fraction
     budget: Fraction
     spent: Fraction
 
     @property
     def epsilon(self) -> float:
-        """What all budgets together allow."""
+        """The epsilon of all budgets together."""
         return epsilon_for(self.budget, self.delta)
 
     @property
     def epsilon_spent(self) -> float:
-        """What was spent of them by now."""
+        """The epsilon of everything spent so far."""
         return epsilon_for(self.spent, self.delta)
 
 
-def compose(reports: Sequence[Report]) -> Composed:
-    """Return the guarantee of several audited ledgers together; refuse to count one of them twice."""
+def compose(reports: Sequence[Report]) -> Composition:
+    """Return the guarantee of several audited ledgers together; refuse a ledger that is given twice."""
     if len({(report.chain_id, report.address.lower()) for report in reports}) < len(reports):
-        raise InvalidInput("The same ledger was given twice: give each of them once.")
+        raise InvalidInput("The same ledger was given twice: give each ledger once.")
     kinds = {report.neighbours for report in reports}
     neighbours = kinds.pop() if len(kinds) == 1 else "replace"
-    weights = [_DOUBLED if report.neighbours != neighbours else 1 for report in reports]
+    weights = [_TWICE_THE_DISTANCE if report.neighbours != neighbours else 1 for report in reports]
     budget = sum((weight * report.budget for weight, report in zip(weights, reports, strict=True)), Fraction(0))
     spent = sum((weight * report.spent for weight, report in zip(weights, reports, strict=True)), Fraction(0))
-    return Composed(neighbours, max(report.delta for report in reports), budget, spent)
+    return Composition(neighbours, max(report.delta for report in reports), budget, spent)

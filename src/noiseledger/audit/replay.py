@@ -1,7 +1,7 @@
-"""Live a ledger's life again, event by event, and compare each with what the rules say.
+"""Replay a ledger's event record, and check each event against the rules.
 
-Why it can be trusted: prices and paths follow from three lines of arithmetic on whole numbers, written here once more; what is
-kept is a few numbers for each query and each analyst, however many requests there were.
+Why it can be trusted: prices and paths follow from three lines of integer arithmetic, which are implemented here independently.
+Memory holds a few numbers for each query and each analyst, however many requests there are.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from noiseledger.errors import NoiseledgerError
 
 #: Epsilon and delta are published in units of 10**-36, paths in units of 10**-18.
 PROMISE_UNITS = 10**36
-NOBODY = wire.address(0)
+ZERO_ADDRESS = wire.address(0)
 _NEW, _KNOWN, _EXTEND, _BRIDGE = 1, 2, 3, 4
-#: The contract counts no further.
-_MOST_PRECISION = 2**112 - 1
-#: Nor does it take a longer definition; one that an altered contract writes could nest so deep that reading it is the end.
-_LONGEST_DEFINITION = 24576
-#: As much of a role's name as is shown: an altered contract may write anything there.
-_SHOWN_ROLE = 20
-#: Conversions take milliseconds, and a record may hold very many different promises: so many of them are checked.
-_MOST_PROMISES = 1000
+#: The largest precision that the contract can record.
+_MAX_PRECISION = 2**112 - 1
+#: The contract accepts no longer definition. An altered contract could write one that is nested too deeply to parse.
+_MAX_DEFINITION = 24576
+#: How much of a role's name is shown: an altered contract can write anything there.
+_MAX_ROLE = 20
+#: How many different (epsilon, delta) are checked: a conversion takes milliseconds, and there may be very many of them.
+_MAX_PROMISES = 1000
 
 
 @dataclass
 class Path:
-    """How far a query is bought and revealed, and where its path ends."""
+    """The precision bought and revealed of a query, and the end of its path."""
 
     dimension: int
     ceiling: int
@@ -46,31 +46,34 @@ class Path:
 
 
 class Replay:
-    """Takes a ledger's events in order, and reports what is wrong."""
+    """Applies a ledger's events in order, and reports each violation of a rule."""
 
     def __init__(self, report: Report, names: Mapping[str, str] | None = None) -> None:
-        """Report here; ``names`` are those of the ledger file, by identifier, if there is one."""
+        """Write to a report; ``names`` are the query names in the ledger file, by identifier, if there is a file."""
         self.report = report
         self.terms: wire.Terms | None = None
         self.paths: dict[str, Path] = {}
-        self.custodian = self.worker = self.heir = NOBODY
+        self.custodian = self.worker = self.heir = ZERO_ADDRESS
         self.paused = False
         self.spent = 0
-        #: What analysts may still buy, of those who were ever allowed anything or bought something on invitation.
+        #: The remaining allowance of each analyst who was given one, or who bought something that requires one.
         self.allowances: dict[str, int] = {}
         self._names = names
         self._last = (-1, -1)
         self._promises: dict[tuple[int, int], int | None] = {}
-        self._odd_promises = 0
+        self._other_promises = 0
 
-    def take(self, log: wire.Log) -> None:
-        """Take in what happened next."""
+    def apply(self, log: wire.Log) -> None:
+        """Apply the next event."""
         self._check(
-            Rule.RECORD, (log.block, log.index) > self._last, "The record is out of order or has something twice.", log
+            Rule.RECORD,
+            (log.block, log.index) > self._last,
+            "The record is out of order, or an event appears twice.",
+            log,
         )
         self._last = (log.block, log.index)
         if not isinstance(log, wire.Published) and self.terms is None:
-            self._check(Rule.TERMS, False, "Something happened before the ledger was published.", log)
+            self._check(Rule.TERMS, False, "The ledger recorded an event before it was published.", log)
         match log:
             case wire.Published():
                 self._publish(log)
@@ -87,20 +90,23 @@ class Replay:
             case wire.Appointed():
                 self._appoint(log)
             case _:
-                self._check(Rule.RECORD, False, "The published contract never writes such an event.", log)
+                self._check(Rule.RECORD, False, "The published contract never writes this event.", log)
 
     def finish(self) -> None:
-        """Report what can be said at the end only."""
+        """Report what is known only after the last event."""
         self.report.spent = Fraction(self.spent, UNITS)
         if self.terms is None:
-            self.report.check(Rule.TERMS, False, "The ledger was never published: is the first block too late?")
+            sentence = (
+                "The record does not show that the ledger was published. If it starts too late, use --from-genesis."
+            )
+            self.report.check(Rule.TERMS, False, sentence)
         for identifier, name in (self._names or {}).items():
-            known = identifier in self.paths
-            self.report.check(Rule.CATALOGUE, known, f"The ledger file names {name!r}, which the ledger does not have.")
-        if self._odd_promises:
+            sentence = f"The ledger file names the query {name!r}, which is not registered on the ledger."
+            self.report.check(Rule.CATALOGUE, identifier in self.paths, sentence)
+        if self._other_promises:
             self.report.notes.append(
-                f"{self._odd_promises:,} requests are recorded with an (epsilon, delta) that is not that of their precision. "
-                "Analysts write it, and nothing depends on it."
+                f"{self._other_promises:,} requests are recorded with an (epsilon, delta) that does not match their precision. "
+                "Analysts choose this value freely, and nothing depends on it."
             )
 
     def _publish(self, log: wire.Published) -> None:
@@ -112,11 +118,11 @@ class Replay:
         report.epsilon, report.delta = Fraction(terms.epsilon, PROMISE_UNITS), Fraction(terms.delta, PROMISE_UNITS)
         report.neighbours = "replace" if terms.replaces else "add-remove"
         expected = _precision(report.epsilon, report.delta)
-        told = "cannot be converted" if expected is None else f"means a budget of {float(expected):.9g} or less"
+        means = "cannot be converted" if expected is None else f"means a budget of precision {float(expected):.9g}"
         self._check(
             Rule.CONVERSION,
             expected == report.budget,
-            f"Epsilon {float(report.epsilon):g} at delta {float(report.delta):g} {told}, and the budget is "
+            f"Epsilon {float(report.epsilon):g} at delta {float(report.delta):g} {means}, but the ledger has a budget of "
             f"{float(report.budget):.9g}.",
             log,
         )
@@ -130,7 +136,9 @@ class Replay:
         self._check(Rule.CATALOGUE, query is not None, "A query's definition is not in canonical form.", log)
         if self._names is not None:
             is_named = log.query in self._names
-            sentence = "The ledger has a query that its file does not name: the file is old, or the query is hidden."
+            sentence = (
+                "The ledger file does not name a registered query: the file is outdated, or the query was hidden."
+            )
             self._check(Rule.CATALOGUE, is_named, sentence, log)
         if query is not None:
             self._check_sensitivity(log, query)
@@ -138,33 +146,33 @@ class Replay:
             self.paths[log.query] = Path(log.dimension, log.ceiling, query)
 
     def _check_sensitivity(self, log: wire.Registered, query: Query) -> None:
-        sentence = f"The dimension of '{query}' is {query.dimension}, and {log.dimension} was registered."
+        sentence = f"The dimension of '{query}' is {query.dimension}, but {log.dimension} was registered."
         self._check(Rule.SENSITIVITY, log.dimension == query.dimension, sentence, log)
         if self.terms is None:
-            return  # that is said elsewhere, and nobody knows how many rows there are
+            return  # the number of rows is unknown, and the missing publication is reported separately
         expected = _sensitivity(query, self.terms)
-        told = "unknown" if expected is None else f"{float(expected):.9g}"
+        correct = "unknown" if expected is None else f"{float(expected):.9g}"
         given = "none" if log.sensitivity is None else f"{float(log.sensitivity):.9g}"
-        sentence = f"The sensitivity of '{query}' is {told}, and {given} was registered."
+        sentence = f"The sensitivity of '{query}' is {correct}, but {given} was registered."
         self._check(Rule.SENSITIVITY, expected is not None and expected == log.sensitivity, sentence, log)
 
     def _ask(self, log: wire.Asked) -> None:
         self.report.requests += 1
-        self._check(Rule.PAUSE, not self.paused, "A request was sold while selling was stopped.", log)
+        self._check(Rule.PAUSE, not self.paused, "A request was sold while the ledger was paused.", log)
         path = self.paths.get(log.query)
-        self._check(Rule.RECORD, path is not None, "A request for a query that is not registered.", log)
+        self._check(Rule.RECORD, path is not None, "A request was sold for a query that is not registered.", log)
         if path is None or self.terms is None:
             self.spent += log.cost
             return
         case, cost = _price(path.bought, log.precision, reuses=self.terms.reuses)
-        in_range = 0 < log.precision <= _MOST_PRECISION
-        told, is_case = _CASES.get(log.case, str(log.case)), _CASES[case]
+        in_range = 0 < log.precision <= _MAX_PRECISION
+        recorded, correct = _CASES.get(log.case, str(log.case)), _CASES[case]
         self._check(
             Rule.PRICE,
             in_range and (log.case, log.cost) == (case, cost),
-            "A request for precision {} after {} was recorded as case {} for {}; it is case {} for {}.",
+            "A request for precision {} after {} was recorded as case {} at cost {}; the rules give case {} at cost {}.",
             log,
-            *(log.precision, path.bought, told, log.cost, is_case, cost),
+            *(log.precision, path.bought, recorded, log.cost, correct, cost),
         )
         path.bought += log.cost
         self._charge(log, path, self.terms)
@@ -172,47 +180,50 @@ class Replay:
 
     def _charge(self, log: wire.Asked, path: Path, terms: wire.Terms) -> None:
         self.spent += log.cost
-        sentence = "What was spent, {}, is more than the budget of {}."
+        sentence = "The amount spent, {}, exceeds the budget of {}."
         self._check(Rule.BUDGET, self.spent <= terms.budget, sentence, log, self.spent, terms.budget)
         if path.ceiling:
-            sentence = "A query was bought up to {}, beyond its ceiling of {}."
+            sentence = "A query was bought up to precision {}, above its ceiling of {}."
             self._check(Rule.CEILING, path.bought <= path.ceiling, sentence, log, path.bought, path.ceiling)
-        if terms.invites:
+        if terms.requires_allowance:
             left = self.allowances.get(log.analyst, 0) - log.cost
-            sentence = "{} bought for {}, {} more than was allowed."
+            sentence = "{} bought a request at cost {}, which exceeds their allowance by {}."
             self._check(Rule.ALLOWANCE, left >= 0, sentence, log, log.analyst, log.cost, -left)
-            if log.cost:  # what is free is free for anyone, and anyone may come in any number
+            if log.cost:  # free requests need no allowance; remembering everyone who makes one could exhaust memory
                 self.allowances[log.analyst] = left
 
     def _check_promise(self, log: wire.Asked) -> None:
-        """Count requests whose recorded (epsilon, delta) is not that of their precision; no rule: analysts write it."""
+        """Count requests whose (epsilon, delta) does not match their precision. It is no violation: analysts choose it."""
         promise = (log.epsilon, log.delta)
         if promise == (0, 0):
             return
         if promise not in self._promises:
-            if len(self._promises) >= _MOST_PROMISES:
+            if len(self._promises) >= _MAX_PROMISES:
                 return
             found = _precision(Fraction(log.epsilon, PROMISE_UNITS), Fraction(log.delta, PROMISE_UNITS))
             self._promises[promise] = None if found is None else int(found * UNITS)
-        self._odd_promises += self._promises[promise] != log.precision
+        self._other_promises += self._promises[promise] != log.precision
 
     def _reveal(self, log: wire.Revealed) -> None:
         self.report.reveals += 1
         path = self.paths.get(log.query)
-        self._check(Rule.RECORD, path is not None, "An answer to a query that is not registered.", log)
+        self._check(Rule.RECORD, path is not None, "An answer was revealed for a query that is not registered.", log)
         if path is None:
             return
         if log.start < path.revealed:
-            sentence = "A stretch was revealed a second time: from {}, where the path was known up to {}."
+            sentence = (
+                "A stretch was revealed a second time: it starts at {}, but the path was already revealed up to {}."
+            )
         else:
-            sentence = "A path goes on at {}, and was left at {}."
+            sentence = "A stretch is missing: a reveal starts at {}, but the path was revealed only up to {}."
         self._check(Rule.REVEAL, log.start == path.revealed, sentence, log, log.start, path.revealed)
-        sentence = "A path was revealed from {} to {}, which is not forward."
+        sentence = "A path was revealed backwards, from {} to {}."
         self._check(Rule.REVEAL, log.start < log.end, sentence, log, log.start, log.end)
-        sentence = "A path was revealed up to {}, and bought up to {} only."
+        sentence = "A path was revealed up to {}, but bought only up to {}."
         self._check(Rule.REVEAL, log.end <= path.bought, sentence, log, log.end, path.bought)
         sizes = str(len(log.increments)), str(path.dimension)
-        self._check(Rule.REVEAL, sizes[0] == sizes[1], "{} numbers were revealed where the query has {}.", log, *sizes)
+        sentence = "The number of values revealed is {}, but the query has {}."
+        self._check(Rule.REVEAL, sizes[0] == sizes[1], sentence, log, *sizes)
         before = path.point or (0,) * len(log.increments)
         path.point = tuple(a + b for a, b in zip(before, log.increments, strict=False))
         path.revealed = log.end
@@ -223,17 +234,17 @@ class Replay:
         elif log.role == "worker":
             self.worker = log.who
         elif log.role == "custodian":
-            is_heir = log.who == self.heir != NOBODY
-            self._check(Rule.ROLES, is_heir, f"{log.who} became custodian, and it was not offered to them.", log)
-            self.custodian, self.heir = log.who, NOBODY
+            is_heir = log.who == self.heir != ZERO_ADDRESS
+            self._check(Rule.ROLES, is_heir, f"{log.who} became custodian without having been offered custody.", log)
+            self.custodian, self.heir = log.who, ZERO_ADDRESS
         else:
-            sentence = f"{log.who} got the role {log.role[:_SHOWN_ROLE]!r}, which there is not."
+            sentence = f"{log.who} was given the role {log.role[:_MAX_ROLE]!r}, which does not exist."
             self._check(Rule.ROLES, False, sentence, log)
 
-    def _check(self, rule: Rule, holds: bool, sentence: str, log: wire.Log, *gaps: int | str) -> bool:
-        """Note that a rule was checked; the gaps of a sentence, precisions and words, are filled in only where it is needed."""
-        if gaps and not holds:
-            sentence = sentence.format(*(gap if isinstance(gap, str) else _shown(gap) for gap in gaps))
+    def _check(self, rule: Rule, holds: bool, sentence: str, log: wire.Log, *fields: int | str) -> bool:
+        """Record that a rule was checked. The sentence's fields, precisions and words, are filled in only if it is broken."""
+        if fields and not holds:
+            sentence = sentence.format(*(value if isinstance(value, str) else _shown(value) for value in fields))
         return self.report.check(rule, holds, sentence, log.block, log.transaction)
 
 
@@ -241,7 +252,7 @@ _CASES = {_NEW: "1", _KNOWN: "2A", _EXTEND: "2B", _BRIDGE: "2C"}
 
 
 def _price(bought: int, precision: int, *, reuses: bool) -> tuple[int, int]:
-    """Return case and cost of a request."""
+    """Return the case and the cost of a request."""
     if not reuses:
         return _NEW, precision
     if precision <= bought:
@@ -264,7 +275,7 @@ _converted = lru_cache(maxsize=1024)(precision_for)
 
 
 def _parsed(definition: bytes) -> Query | None:
-    if len(definition) > _LONGEST_DEFINITION:
+    if len(definition) > _MAX_DEFINITION:
         return None
     try:
         return Query.parse(definition.decode())

@@ -1,4 +1,4 @@
-"""What an audit finds: a verdict, what was checked and what was not, and each thing that is wrong, with its transaction."""
+"""The result of an audit: a verdict, what was checked and what was not, and each problem, with its transaction."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from noiseledger.audit.scope import Gap, Scope
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.errors import NoiseledgerError
 
-#: So many findings are kept; all are counted.
+#: How many findings are kept; all of them are counted.
 KEPT_FINDINGS = 100
 
 
 class Rule(StrEnum):
-    """What must hold. Each is one line of the report."""
+    """A rule that every honest ledger satisfies. Each is one line of the report."""
 
     BYTECODE = "bytecode"
     TERMS = "terms"
@@ -33,39 +33,39 @@ class Rule(StrEnum):
     ROLES = "roles"
     RECORD = "record"
     STATE = "state"
-    # With the custodian's help only:
+    # Checked only with the custodian's data:
     COMMITMENT = "commitment"
     NOISE = "noise"
 
     @property
     def sentence(self) -> str:
-        """What it says."""
+        """The rule as a sentence."""
         return _SENTENCES[self]
 
 
 _SENTENCES = {
-    Rule.BYTECODE: "the code at the address is the published contract's, with the terms that it tells",
-    Rule.TERMS: "it was published once, before anything else, with the terms that it tells now",
-    Rule.CONVERSION: "the budget is the precision of the promised (epsilon, delta), rounded towards privacy",
-    Rule.CATALOGUE: "each query's identifier is the hash of its canonical definition, and the ledger file names it",
+    Rule.BYTECODE: "the code at the address is the published contract's code, with the terms the contract reports",
+    Rule.TERMS: "the ledger was published once, before any other event, with the terms it reports now",
+    Rule.CONVERSION: "the budget is the precision that corresponds to the promised (epsilon, delta), rounded towards privacy",
+    Rule.CATALOGUE: "each query's identifier is the hash of its canonical definition, and the ledger file names the query",
     Rule.SENSITIVITY: "each query's dimension and sensitivity follow from its definition and the number of rows",
-    Rule.PRICE: "each request has the case and the cost that follow from what was bought before",
-    Rule.BUDGET: "what was spent never passed the budget",
-    Rule.CEILING: "no query was bought beyond its ceiling",
-    Rule.ALLOWANCE: "no analyst bought more than was allowed, where an allowance is needed",
-    Rule.PAUSE: "nothing was sold while selling was stopped",
-    Rule.REVEAL: "each stretch of a path was revealed once, forward, and only as far as it was bought",
-    Rule.ROLES: "custody changed only to whom it was offered",
-    Rule.RECORD: "the record is whole: nothing unknown, nothing twice, nothing out of order",
-    Rule.STATE: "spending, paths, answers and roles that the contract tells are those that the record adds up to",
+    Rule.PRICE: "each request has the case and the cost that follow from the requests before it",
+    Rule.BUDGET: "the amount spent never exceeded the budget",
+    Rule.CEILING: "no query was bought above its ceiling",
+    Rule.ALLOWANCE: "no analyst exceeded their allowance, on ledgers that require one",
+    Rule.PAUSE: "nothing was sold while the ledger was paused",
+    Rule.REVEAL: "each stretch of a path was revealed once, in order, and only as far as it was bought",
+    Rule.ROLES: "custody passed only to the address it was offered to",
+    Rule.RECORD: "the record has no unknown, duplicate or out-of-order events",
+    Rule.STATE: "the spending, paths, answers and roles the contract reports follow from the event record",
     Rule.COMMITMENT: "the data and the secret open the published commitment",
-    Rule.NOISE: "no test tells the published increments from true answers with fresh Gaussian noise of the right size",
+    Rule.NOISE: "no test distinguishes the published numbers from true answers with fresh Gaussian noise of the right size",
 }
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong."""
+    """A problem: a rule that does not hold."""
 
     rule: Rule
     sentence: str
@@ -73,18 +73,18 @@ class Finding:
     transaction: str | None = None
 
     def __str__(self) -> str:
-        """Say what is wrong, and where."""
-        place = "" if self.block is None else f" (block {self.block}, transaction {self.transaction})"
-        return f"{self.rule}: {self.sentence}{place}"
+        """Return the rule, the problem, and its block and transaction."""
+        where = "" if self.block is None else f" (block {self.block}, transaction {self.transaction})"
+        return f"{self.rule}: {self.sentence.rstrip('.')}{where}."
 
 
 @dataclass
 class Report:
-    """The outcome of an audit."""
+    """The result of an audit."""
 
     address: str
     chain_id: int
-    #: The newest block that was looked at.
+    #: The newest block that was audited.
     block: int = 0
     block_hash: str = ""
     first_block: int = 0
@@ -96,59 +96,59 @@ class Report:
     queries: int = 0
     requests: int = 0
     reveals: int = 0
-    #: How often each rule was checked, and how often it was broken.
+    #: How often each rule was checked, and how often it did not hold.
     checked: Counter[Rule] = field(default_factory=Counter)
     broken: Counter[Rule] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
-    #: What is worth knowing, and is not wrong.
+    #: Remarks that are not problems.
     notes: list[str] = field(default_factory=list)
-    #: The probability of each statistical test's outcome, rounded up to a power of ten.
+    #: The p-value of each statistical test, rounded up to a power of ten.
     p_values: dict[str, float] = field(default_factory=dict)
-    #: How far the audit could look.
+    #: What the audit could check.
     scope: Scope = field(default_factory=Scope)
 
     @property
-    def is_well(self) -> bool:
-        """Say whether nothing is wrong."""
+    def passed(self) -> bool:
+        """Say whether no problem was found in what was checked."""
         return not self.broken
 
     @property
     def first(self) -> Finding | None:
-        """The first thing that is wrong: in the order of the chain, and what concerns no transaction before all."""
+        """The first problem, in the order of the chain; a problem with the contract's code comes before all others."""
         return self.findings[0] if self.findings else None
 
     @property
     def epsilon_spent(self) -> float:
-        """What was spent, as an epsilon at the budget's delta."""
+        """The amount spent, as an epsilon at the budget's delta."""
         try:
             return epsilon_for(min(self.spent, self.budget), self.delta) if self.delta else 0.0
         except NoiseledgerError:
-            return inf  # a delta that means nothing bounds nothing
+            return inf  # an invalid delta gives no guarantee
 
     @property
     def verdict(self) -> str:
-        """One sentence: what was checked, what was not, and what would be needed to check it."""
+        """One sentence: what was checked, what was not, and what would be required to check it."""
         unchecked = f"NOT CHECKED: {'; '.join(map(str, self.gaps))}."
-        if self.is_well:
-            return f"CHECKED and in order: {', and '.join(self.looked_at)}; {unchecked}"
-        wrong = sum(self.broken.values())
+        if self.passed:
+            return f"CHECKED, no problem found: {', and '.join(self.covered)}; {unchecked}"
+        count = sum(self.broken.values())
         first = str(self.first).rstrip(".")
-        return f"NOT WELL: {wrong:,} thing{'s are' if wrong > 1 else ' is'} wrong. First: {first}. {unchecked}"
+        return f"{count:,} PROBLEM{'S' * (count > 1)} FOUND. First problem: {first}. {unchecked}"
 
     @property
-    def looked_at(self) -> list[str]:
-        """What was checked, whether or not it was in order."""
+    def covered(self) -> list[str]:
+        """What was checked, whether or not a problem was found."""
         return self.scope.checked(self.requests, self.reveals)
 
     @property
     def gaps(self) -> list[Gap]:
-        """What was not checked, and what would be needed for that."""
+        """What was not checked, and what would be required to check it."""
         return self.scope.gaps()
 
     def check(
         self, rule: Rule, holds: bool, sentence: str, block: int | None = None, transaction: str | None = None
     ) -> bool:
-        """Note that a rule was checked; if it does not hold, what is wrong. Return whether it holds."""
+        """Record that a rule was checked and, if it does not hold, the problem. Return whether it holds."""
         self.checked[rule] += 1
         if not holds:
             self.broken[rule] += 1

@@ -1,7 +1,7 @@
-"""What an audit looked at, what it did not look at, and what would be needed to do so.
+"""What an audit checked, what it did not check, and what would be required to check it.
 
-A verdict without these says more than was seen: from the chain alone nobody can tell whether an answer is true, and no test of
-numbers can tell whether somebody else knows them.
+A verdict without these would claim too much. The chain alone does not show whether an answer is true, and no test of published
+numbers shows whether somebody else knows the noise.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ class Gap:
     """Something that was not checked."""
 
     what: str
-    #: What it would take to check it.
+    #: What would be required to check it.
     needed: str
 
     def __str__(self) -> str:
-        """Say both."""
-        return f"{self.what}, which needs {self.needed}"
+        """Return both in one phrase."""
+        return f"{self.what} (requires {self.needed})"
 
 
-class Opened(Enum):
-    """Whether the custodian's data was at hand."""
+class Opening(Enum):
+    """Whether the data and the secret opened the published commitment."""
 
     NOT_TRIED = "not tried"
     FAILED = "failed"
@@ -33,58 +33,57 @@ class Opened(Enum):
 
 @dataclass(frozen=True)
 class Scope:
-    """How far an audit could look."""
+    """What an audit could check."""
 
-    opened: Opened = Opened.NOT_TRIED
+    opened: Opening = Opening.NOT_TRIED
     increments: int = 0
     tests: int = 0
-    #: With fewer increments than this, only gross cheating shows.
+    #: With fewer increments than this, only the grossest cheating can be detected.
     enough: int = 0
-    #: Whether every comparison of the tests was made.
-    is_whole: bool = True
+    #: Whether the tests made every comparison.
+    is_complete: bool = True
 
     def checked(self, requests: int, reveals: int) -> list[str]:
-        """Return what was looked at, in words that hold also where it was wrong."""
+        """Return what was checked, in words that are also true if a problem was found."""
         found = [
             f"every price, balance and rule on the chain ({_many(requests, 'request')}, {_many(reveals, 'reveal')})"
         ]
-        if self.opened is not Opened.NOT_TRIED:
+        if self.opened is not Opening.NOT_TRIED:
             found.append("the data and the secret against the published commitment")
         if self.increments:
-            # Not how seldom they accuse the honest: that would be read as how seldom they spare the dishonest.
-            power = "which gross cheating fails and slight cheating passes"
-            found.append(f"the noise of {_many(self.increments, 'published number')}, by {self.tests} tests {power}")
+            # The false-alarm rate is left out: readers would take it for the rate at which dishonest workers escape.
+            power = "that detect gross cheating but miss slight cheating"
+            found.append(f"the noise of {_many(self.increments, 'published number')}, with {self.tests} tests {power}")
         return found
 
     def gaps(self) -> list[Gap]:
-        """Return what was not looked at."""
+        """Return what was not checked."""
         return [*(_NO_DATA[self.opened] if self.opened in _NO_DATA else self._noise_gaps()), _ENDPOINT]
 
     def _noise_gaps(self) -> list[Gap]:
         if not self.increments:
-            found = [Gap("whether the noise is real", "published answers, of which there are none yet")]
-        elif self.increments < self.enough:
-            found = [Gap("any but the grossest cheating with the noise: these numbers are too few", "more answers")]
+            found = [Gap("whether the noise is genuine", "published answers; there are none yet")]
         else:
-            found = [
-                Gap("cheating with the noise that is too rare or too slight to show in so few numbers", "more answers")
-            ]
-        if not self.is_whole:
-            found.append(Gap("pairs of queries and groups at every shift, since they are too many", "other tools"))
+            found = [Gap(_TOO_FEW if self.increments < self.enough else _TOO_SLIGHT, "more answers")]
+        if not self.is_complete:
+            found.append(Gap(_TOO_MANY, "other tools"))
         return [*found, *_NEVER]
 
 
-#: What no number that is published can tell.
+_TOO_FEW = "all but the grossest cheating with the noise, because so few numbers are published"
+_TOO_SLIGHT = "any cheating with the noise, if it is too rare or too slight to show in this many numbers"
+_TOO_MANY = "correlations of all queries and groups at every shift, because there are too many"
+#: What no published number can show.
 _NEVER = (
-    Gap("whether somebody can repeat the noise", "the worker's program and machine"),
-    Gap("whether the data was true when the ledger was published", "the people in it (noiseledger included)"),
+    Gap("whether somebody can reproduce the noise", "access to the worker's program and machine"),
+    Gap("whether the data was true when the ledger was published", "the people in the data: noiseledger included"),
 )
-_ANSWERS = "whether any answer is true and its noise is real"
+_ANSWERS = "whether any answer is true and its noise genuine"
 _NO_DATA = {
-    Opened.NOT_TRIED: [Gap(_ANSWERS, "the custodian's data and secret (noiseledger audit --catalogue)")],
-    Opened.FAILED: [Gap(_ANSWERS, "the data and the secret that the ledger was published with")],
+    Opening.NOT_TRIED: [Gap(_ANSWERS, "the custodian's data and secret: noiseledger audit --catalogue")],
+    Opening.FAILED: [Gap(_ANSWERS, "the data and the secret that the ledger was published with")],
 }
-_ENDPOINT = Gap("whether the endpoint shows the chain as it is", "a node of your own")
+_ENDPOINT = Gap("whether the endpoint shows the real chain", "your own node")
 
 
 def _many(count: int, what: str) -> str:

@@ -1,11 +1,11 @@
-"""Compare what a contract tells with what its record adds up to, and its code with the published one."""
+"""Compare a contract's state with the state that follows from its event record, and its code with the published code."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from noiseledger.audit import wire
-from noiseledger.audit.chain import Head, Reader
+from noiseledger.audit.chain import BlockReference, Reader
 from noiseledger.audit.replay import Path, Replay
 from noiseledger.audit.report import Report, Rule
 from noiseledger.contracts import artifact
@@ -14,47 +14,47 @@ _AT_ONCE = 200
 _TERMS_WORDS = 8
 
 
-def check_code(report: Report, reader: Reader, head: Head) -> None:
-    """Compare the code: the published one, and behind it the terms, which the compiler writes there."""
+def check_code(report: Report, reader: Reader, head: BlockReference) -> None:
+    """Compare the code with the published code, followed by the terms, which the compiler stores after it."""
     code = reader.code(head)
     published = bytes.fromhex(str(artifact()["bytecode_runtime"])[2:])
     is_ours = code[: len(published)] == published
-    report.check(Rule.BYTECODE, is_ours, "The code at the address is not that of the published contract.")
+    report.check(Rule.BYTECODE, is_ours, "The code at the address is not the published contract's code.")
     if is_ours:
         (terms,) = reader.read(head, wire.call("terms()"))
-        is_told = code[len(published) :].hex() == terms[2:]
-        report.check(Rule.BYTECODE, is_told, "The terms in the contract's code are not those that it tells.")
+        is_reported = code[len(published) :].hex() == terms[2:]
+        report.check(Rule.BYTECODE, is_reported, "The terms in the contract's code differ from the terms it reports.")
 
 
-def check_state(report: Report, reader: Reader, head: Head, replay: Replay) -> None:
-    """Compare everything that the contract tells with the record."""
+def check_state(report: Report, reader: Reader, head: BlockReference, replay: Replay) -> None:
+    """Compare everything the contract reports with the event record."""
     terms, spent, paused, *roles = reader.read(
         head, *(wire.call(f"{name}()") for name in ("terms", "spent", "paused", "custodian", "worker", "heir"))
     )
     report.check(
         Rule.TERMS,
         _read_terms(terms) == replay.terms,
-        "The terms that the contract tells are not those it was published with.",
+        "The terms the contract reports differ from the terms it was published with.",
     )
-    _compare(report, "what was spent", spent, [replay.spent])
-    _compare(report, "whether selling is stopped", paused, [int(replay.paused)])
+    _compare(report, "the amount spent", spent, [replay.spent])
+    _compare(report, "whether the ledger is paused", paused, [int(replay.paused)])
     for name, reply in zip(("custodian", "worker", "heir"), roles, strict=True):
-        _compare(report, f"who is {name}", reply, [int(getattr(replay, name), 16)])
+        _compare(report, f"who is the {name}", reply, [int(getattr(replay, name), 16)])
     for queries in _portions(list(replay.paths)):
         _check_paths(report, reader, head, replay, queries)
     for analysts in _portions(list(replay.allowances)):
         calls = [wire.call("allowance(address)", int(analyst, 16).to_bytes(wire.WORD)) for analyst in analysts]
         for analyst, reply in zip(analysts, reader.read(head, *calls), strict=True):
-            _compare(report, f"how much {analyst} may buy", reply, [replay.allowances[analyst]])
+            _compare(report, f"the allowance of {analyst}", reply, [replay.allowances[analyst]])
 
 
 def _portions(things: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Cut a list into parts that can be asked for at once."""
+    """Divide a list into portions that can be read at once."""
     return (things[first : first + _AT_ONCE] for first in range(0, len(things), _AT_ONCE))
 
 
 def _read_terms(reply: str) -> wire.Terms | None:
-    """Return the terms in a reply; None if it has none, or anything else."""
+    """Return the terms in a reply; None if the reply is anything else."""
     data = bytes.fromhex(reply[2:])
     try:
         return wire.Terms.read(data) if len(data) == _TERMS_WORDS * wire.WORD else None
@@ -62,27 +62,34 @@ def _read_terms(reply: str) -> wire.Terms | None:
         return None
 
 
-def _check_paths(report: Report, reader: Reader, head: Head, replay: Replay, queries: Sequence[str]) -> None:
+def _check_paths(report: Report, reader: Reader, head: BlockReference, replay: Replay, queries: Sequence[str]) -> None:
     words = [bytes.fromhex(query) for query in queries]
     calls = [wire.call(f"{name}(bytes32)", word) for name in ("meter", "ceiling", "point") for word in words]
     replies = reader.read(head, *calls)
     meters, ceilings, points = (replies[part * len(words) : (part + 1) * len(words)] for part in range(3))
     for query, meter, ceiling, point in zip(queries, meters, ceilings, points, strict=True):
         path = replay.paths[query]
-        _compare(report, f"how far query {query[:12]} is bought", meter, [path.dimension, path.bought, path.revealed])
+        _compare(
+            report,
+            f"the precision bought and revealed of query {query[:12]}",
+            meter,
+            [path.dimension, path.bought, path.revealed],
+        )
         _compare(report, f"the ceiling of query {query[:12]}", ceiling, [path.ceiling])
         is_same = _is_same(wire.signed_list(point), path)
-        sentence = f"The answer to query {query[:12]} that the contract tells is not the sum of what was revealed."
+        sentence = (
+            f"The answer to query {query[:12]} that the contract reports is not the sum of the revealed increments."
+        )
         report.check(Rule.STATE, is_same, sentence)
 
 
-def _is_same(told: tuple[int, ...] | None, path: Path) -> bool:
-    """Compare a path's end with what was told; a dimension may be registered that fits no memory."""
-    if path.point or told is None:
-        return told == path.point
-    return len(told) == path.dimension and not any(told)
+def _is_same(reported: tuple[int, ...] | None, path: Path) -> bool:
+    """Compare a path's end with the reported one; a registered dimension may be too large to allocate a list."""
+    if path.point or reported is None:
+        return reported == path.point
+    return len(reported) == path.dimension and not any(reported)
 
 
 def _compare(report: Report, what: str, reply: str, expected: list[int]) -> None:
-    sentence = f"The contract tells otherwise than its record {what}."
+    sentence = f"Contract state and event record disagree on {what}."
     report.check(Rule.STATE, wire.numbers(reply) == expected, sentence)

@@ -1,6 +1,6 @@
-"""The contract's logs, calls and code as bytes, read by hand from its published interface.
+"""The wire format: decode the contract's logs and replies, and encode calls, from its published interface.
 
-Written apart from :mod:`noiseledger.chain` on purpose: an audit that decoded with the same code would share its mistakes.
+This is deliberately separate from :mod:`noiseledger.chain`: an audit that decoded with the same code would share its mistakes.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from typing import Any, TypeAlias
 from eth_utils.crypto import keccak
 
 WORD = 32
-_SIGNED = 2**255
-_ADDRESSES = 2**160
+_SIGN_BIT = 2**255
+_ADDRESS_LIMIT = 2**160
 
 _TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256)"
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What is fixed for good, as raw numbers."""
+    """The terms of a ledger, which never change, as raw numbers."""
 
     commitment: bytes
     rows: int
     replaces: bool
     reuses: bool
-    invites: bool
+    requires_allowance: bool
     budget: int
     epsilon: int
     delta: int
 
     @classmethod
     def read(cls, data: bytes) -> Terms:
-        """Read eight words."""
-        flags = (_flag(data, place) for place in (2, 3, 4))
-        return cls(_word(data, 0), _number(data, 1), *flags, *(_number(data, place) for place in (5, 6, 7)))
+        """Decode eight words."""
+        flags = (_flag(data, index) for index in (2, 3, 4))
+        return cls(_word(data, 0), _number(data, 1), *flags, *(_number(data, index) for index in (5, 6, 7)))
 
 
 @dataclass(frozen=True)
 class Log:
-    """One thing that happened, and where."""
+    """An event, and its position on the chain."""
 
     block: int
     index: int
@@ -51,7 +51,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Published(Log):
-    """The beginning."""
+    """The ledger was published."""
 
     terms: Terms
     custodian: str
@@ -60,7 +60,7 @@ class Published(Log):
 
 @dataclass(frozen=True)
 class Registered(Log):
-    """A query was added."""
+    """A query was registered."""
 
     query: str
     dimension: int
@@ -71,7 +71,7 @@ class Registered(Log):
 
 @dataclass(frozen=True)
 class Asked(Log):
-    """A request was sold."""
+    """An analyst bought a request."""
 
     query: str
     analyst: str
@@ -84,7 +84,7 @@ class Asked(Log):
 
 @dataclass(frozen=True)
 class Revealed(Log):
-    """A path was extended."""
+    """The worker revealed a stretch of a path."""
 
     query: str
     start: int
@@ -94,7 +94,7 @@ class Revealed(Log):
 
 @dataclass(frozen=True)
 class Allowed(Log):
-    """An allowance was set."""
+    """An analyst's allowance was set."""
 
     analyst: str
     allowance: int
@@ -102,14 +102,14 @@ class Allowed(Log):
 
 @dataclass(frozen=True)
 class Paused(Log):
-    """Selling was stopped or went on."""
+    """The ledger was paused or resumed."""
 
     paused: bool
 
 
 @dataclass(frozen=True)
 class Appointed(Log):
-    """A role was given."""
+    """A role was assigned."""
 
     role: str
     who: str
@@ -117,36 +117,36 @@ class Appointed(Log):
 
 @dataclass(frozen=True)
 class Unknown(Log):
-    """Something that the published contract never says."""
+    """An event that the published contract never writes."""
 
 
 def read_log(log: dict[str, Any]) -> Log:
-    """Read one log; what cannot be read is unknown."""
-    where = int(log["blockNumber"], 16), int(log["logIndex"], 16), str(log["transactionHash"])
+    """Decode a log; one that cannot be decoded is ``Unknown``."""
+    position = int(log["blockNumber"], 16), int(log["logIndex"], 16), str(log["transactionHash"])
     topics = [bytes.fromhex(topic[2:]) for topic in log["topics"]]
-    reader, fields = _READERS.get(topics[0] if topics else b"", (None, 0))
-    # With other topics it is another event under the same name, and others may read it otherwise.
-    if reader is None or len(topics) != 1 + fields:
-        return Unknown(*where)
+    decoder, fields = _DECODERS.get(topics[0] if topics else b"", (None, 0))
+    # With a different number of topics it is another event of the same name, which other readers may decode differently.
+    if decoder is None or len(topics) != 1 + fields:
+        return Unknown(*position)
     try:
-        return reader(where, topics, bytes.fromhex(log["data"][2:]))
+        return decoder(position, topics, bytes.fromhex(log["data"][2:]))
     except (IndexError, ValueError):
-        return Unknown(*where)
+        return Unknown(*position)
 
 
 def call(signature: str, *words: bytes) -> str:
-    """Return the data of a call with arguments of one word each."""
+    """Encode a call whose arguments are one word each."""
     return "0x" + (keccak(text=signature)[:4] + b"".join(words)).hex()
 
 
 def numbers(reply: str) -> list[int]:
-    """Return a reply as whole numbers; what is behind the last whole word is left out."""
+    """Decode a reply as integers; bytes after the last complete word are ignored."""
     data = bytes.fromhex(reply[2:])
-    return [_number(data, place) for place in range(len(data) // WORD)]
+    return [_number(data, index) for index in range(len(data) // WORD)]
 
 
 def signed_list(reply: str) -> tuple[int, ...] | None:
-    """Return a reply that is one list of signed numbers; None if it is something else."""
+    """Decode a reply that is one list of signed integers; return None if it is anything else."""
     try:
         return _signed_list(bytes.fromhex(reply[2:]), 0)
     except (IndexError, ValueError):
@@ -154,48 +154,48 @@ def signed_list(reply: str) -> tuple[int, ...] | None:
 
 
 def address(number: int) -> str:
-    """Return an address in small letters."""
+    """Return an address in lower case."""
     return f"0x{number:040x}"
 
 
-_Where: TypeAlias = tuple[int, int, str]
+_Position: TypeAlias = tuple[int, int, str]
 
 
-def _published(where: _Where, topics: list[bytes], data: bytes) -> Log:
-    return Published(*where, Terms.read(data), _address(data, 8), _address(data, 9))
+def _published(position: _Position, topics: list[bytes], data: bytes) -> Log:
+    return Published(*position, Terms.read(data), _address(data, 8), _address(data, 9))
 
 
-def _registered(where: _Where, topics: list[bytes], data: bytes) -> Log:
-    dimension, numerator, denominator, ceiling = (_number(data, place) for place in range(4))
+def _registered(position: _Position, topics: list[bytes], data: bytes) -> Log:
+    dimension, numerator, denominator, ceiling = (_number(data, index) for index in range(4))
     sensitivity = Fraction(numerator, denominator) if denominator else None
-    return Registered(*where, topics[1].hex(), dimension, sensitivity, ceiling, _bytes(data, 4))
+    return Registered(*position, topics[1].hex(), dimension, sensitivity, ceiling, _bytes(data, 4))
 
 
-def _asked(where: _Where, topics: list[bytes], data: bytes) -> Log:
-    return Asked(*where, topics[1].hex(), _address(topics[2], 0), *(_number(data, place) for place in range(5)))
+def _asked(position: _Position, topics: list[bytes], data: bytes) -> Log:
+    return Asked(*position, topics[1].hex(), _address(topics[2], 0), *(_number(data, index) for index in range(5)))
 
 
-def _revealed(where: _Where, topics: list[bytes], data: bytes) -> Log:
-    return Revealed(*where, topics[1].hex(), _number(data, 0), _number(data, 1), _signed_list(data, 2))
+def _revealed(position: _Position, topics: list[bytes], data: bytes) -> Log:
+    return Revealed(*position, topics[1].hex(), _number(data, 0), _number(data, 1), _signed_list(data, 2))
 
 
-def _allowed(where: _Where, topics: list[bytes], data: bytes) -> Log:
-    return Allowed(*where, _address(topics[1], 0), _number(data, 0))
+def _allowed(position: _Position, topics: list[bytes], data: bytes) -> Log:
+    return Allowed(*position, _address(topics[1], 0), _number(data, 0))
 
 
-def _paused(where: _Where, topics: list[bytes], data: bytes) -> Log:
-    return Paused(*where, _flag(data, 0))
+def _paused(position: _Position, topics: list[bytes], data: bytes) -> Log:
+    return Paused(*position, _flag(data, 0))
 
 
-def _appointed(where: _Where, topics: list[bytes], data: bytes) -> Log:
-    return Appointed(*where, _bytes(data, 0).decode("ascii", "replace"), _address(data, 1))
+def _appointed(position: _Position, topics: list[bytes], data: bytes) -> Log:
+    return Appointed(*position, _bytes(data, 0).decode("ascii", "replace"), _address(data, 1))
 
 
-_Reader: TypeAlias = Callable[[_Where, list[bytes], bytes], Log]
-#: How each event is read, and how many of its fields are topics.
-_READERS: dict[bytes, tuple[_Reader, int]] = {
-    keccak(text=signature): (reader, fields)
-    for signature, reader, fields in (
+_Decoder: TypeAlias = Callable[[_Position, list[bytes], bytes], Log]
+#: The decoder of each event, and how many of the event's fields are indexed.
+_DECODERS: dict[bytes, tuple[_Decoder, int]] = {
+    keccak(text=signature): (decoder, fields)
+    for signature, decoder, fields in (
         (f"Published({_TERMS},address,address)", _published, 0),
         ("Registered(bytes32,uint256,uint256,uint256,uint256,string)", _registered, 1),
         ("Asked(bytes32,address,uint256,uint256,uint256,uint256,uint256)", _asked, 2),
@@ -207,42 +207,42 @@ _READERS: dict[bytes, tuple[_Reader, int]] = {
 }
 
 
-def _word(data: bytes, place: int) -> bytes:
-    word = data[place * WORD : (place + 1) * WORD]
+def _word(data: bytes, index: int) -> bytes:
+    word = data[index * WORD : (index + 1) * WORD]
     if len(word) < WORD:
-        raise IndexError(place)
+        raise IndexError(index)
     return word
 
 
-def _number(data: bytes, place: int) -> int:
-    return int.from_bytes(_word(data, place))
+def _number(data: bytes, index: int) -> int:
+    return int.from_bytes(_word(data, index))
 
 
-def _flag(data: bytes, place: int) -> bool:
-    number = _number(data, place)
+def _flag(data: bytes, index: int) -> bool:
+    number = _number(data, index)
     if number > 1:
         raise ValueError(number)
     return bool(number)
 
 
-def _address(data: bytes, place: int) -> str:
-    number = _number(data, place)
-    if number >= _ADDRESSES:
+def _address(data: bytes, index: int) -> str:
+    number = _number(data, index)
+    if number >= _ADDRESS_LIMIT:
         raise ValueError(number)
     return address(number)
 
 
-def _target(data: bytes, place: int) -> int:
-    """Return which word another one points to; what points between two words points nowhere."""
-    start = _number(data, place)
+def _target(data: bytes, index: int) -> int:
+    """Return the index of the word that an offset points to; refuse an offset that is not a multiple of a word."""
+    start = _number(data, index)
     if start % WORD:
         raise ValueError(start)
     return start // WORD
 
 
-def _bytes(data: bytes, place: int) -> bytes:
-    """Return what stands where a word points to: a length, and so many bytes."""
-    start = _target(data, place)
+def _bytes(data: bytes, index: int) -> bytes:
+    """Decode the bytes that an offset points to: a length, followed by the bytes."""
+    start = _target(data, index)
     length = _number(data, start)
     found = data[(start + 1) * WORD :][:length]
     if len(found) < length:
@@ -250,13 +250,13 @@ def _bytes(data: bytes, place: int) -> bytes:
     return found
 
 
-def _signed_list(data: bytes, place: int) -> tuple[int, ...]:
-    start = _target(data, place)
+def _signed_list(data: bytes, index: int) -> tuple[int, ...]:
+    start = _target(data, index)
     length = _number(data, start)
     found = (_number(data, start + 1 + item) for item in range(length))
-    return tuple(value - 2 * _SIGNED if value >= _SIGNED else value for value in found)
+    return tuple(value - 2 * _SIGN_BIT if value >= _SIGN_BIT else value for value in found)
 
 
 def identifier(definition: str) -> str:
-    """Return the identifier of a definition."""
+    """Return the identifier of a query's definition."""
     return sha256(definition.encode()).hexdigest()

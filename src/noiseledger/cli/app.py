@@ -21,7 +21,6 @@ from noiseledger.cli import (
     demo,
     doctor,
     example,
-    experiment,
     hand_over,
     history,
     included,
@@ -54,7 +53,6 @@ app = typer.Typer(
 app.command("privacy")(privacy.privacy)
 app.command("example")(example.example)
 app.command("demo")(demo.demo)
-app.command("experiment")(experiment.experiment)
 app.command("chain")(chain.chain)
 app.add_typer(network.network, name="network")
 app.command("init")(init.init)
@@ -101,12 +99,12 @@ def _options(
 _Usage: Any = typer.BadParameter.__base__
 
 
-def main() -> None:
+def main(commands: typer.Typer = app) -> None:
     """Run a command; a mistake becomes one sentence and an exit code (see ``exits``), never a traceback."""
     as_json = "--json" in sys.argv
     try:
         # Typer draws its own mistakes for people; for machines they are shown like all others.
-        sys.exit(app(standalone_mode=not as_json) or 0)
+        sys.exit(commands(standalone_mode=not as_json) or 0)
     except NoiseledgerError as error:
         print_error(error, as_json=as_json)
         sys.exit(exit_code(error))

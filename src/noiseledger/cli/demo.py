@@ -7,23 +7,23 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from noiseledger.cli.elsewhere import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.cli.output import JsonOption, console, print_json, print_table
+from noiseledger.cli.payer import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.core.numbers import readable
 from noiseledger.core.request import Accuracy
 
 if TYPE_CHECKING:
     from noiseledger.chain import Key
-    from noiseledger.experiments.play import Play, Turn
-    from noiseledger.experiments.stage import Stage
+    from noiseledger.demo.scenario import AnsweredRequest, ScenarioResult
+    from noiseledger.demo.system import DemoSystem
 
 
 def demo(
-    leave: Annotated[bool, typer.Option("--exit", help="Stop at the end, also on a terminal.")] = False,
+    leave: Annotated[bool, typer.Option("--exit", help="Stop at the end, even on a terminal.")] = False,
     port: Annotated[int, typer.Option(help="Port of the local chain; 0 takes a free one.")] = 0,
     web_port: Annotated[int, typer.Option(help="Port of the web pages; 0 takes a free one.", min=0, max=65535)] = 0,
     rpc: RpcOption = None,
@@ -31,9 +31,9 @@ def demo(
     head: HeadOption = "latest",
     json: JsonOption = False,
 ) -> None:
-    """Start a chain, publish the census sample, let a worker answer three analysts; what they pay, get and save."""
-    from noiseledger.experiments.play import play as let_them_ask  # noqa: PLC0415 - takes a second
-    from noiseledger.experiments.stage import web_pages  # noqa: PLC0415 - likewise
+    """Run the whole system with a census sample: a chain, a worker, web pages, and three analysts who ask."""
+    from noiseledger.demo.scenario import run_scenario  # noqa: PLC0415 - takes a second
+    from noiseledger.demo.system import web_pages  # noqa: PLC0415 - likewise
 
     payer = open_payer(rpc, key)
     stays = sys.stdin.isatty() and sys.stdout.isatty() and not (leave or json)
@@ -43,84 +43,88 @@ def demo(
     if not json:
         begin = "Starting a chain, publishing" if rpc is None else "Publishing"
         console.print(f"{begin} the census sample, starting the worker and the web pages ...")
-    with _stage(port, rpc, payer, head) as stage, web_pages(stage, *_play_money(stage), port=web_port) as site:
-        play = let_them_ask(stage, site)
+    with _start(port, rpc, payer, head) as system, web_pages(system, *_web_options(system), port=web_port) as site:
+        result = run_scenario(system, site)
         if json:
-            print_json(_describe(play))
+            print_json(result.describe())
             return
-        _show(play)
+        _show(result)
         if stays:
-            _say_how_to_go_on(stage, site)
+            _show_next_steps(system, site)
             while not done.wait(0.5):
-                stage.check()
+                system.check()
         else:
-            console.print("Go on: `.venv/bin/noiseledger demo` on a terminal stays up, to try things by hand.")
+            console.print(
+                "Run `.venv/bin/noiseledger demo` on a terminal to keep the system running and try it yourself."
+            )
 
 
 @contextmanager
-def _stage(port: int, rpc: str | None, payer: Key | None, head: str) -> Iterator[Stage]:
+def _start(port: int, rpc: str | None, payer: Key | None, head: str) -> Iterator[DemoSystem]:
+    """Start the system on a new development node, or on the given chain."""
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - takes a second
-    from noiseledger.experiments.play import ANALYSTS  # noqa: PLC0415 - likewise
-    from noiseledger.experiments.stage import Place, census, census_stage, on_stage  # noqa: PLC0415 - likewise
+    from noiseledger.demo.accounts import ChainAccounts  # noqa: PLC0415 - likewise
+    from noiseledger.demo.scenario import ANALYSTS  # noqa: PLC0415 - likewise
+    from noiseledger.demo.system import census_catalogue, census_system, demo_system_on  # noqa: PLC0415 - likewise
 
     if rpc is None or payer is None:
-        with census_stage(port) as stage:
-            yield stage
+        with census_system(port) as system:
+            yield system
         return
-    place = Place.paid_by(rpc, payer, read_head(head), analysts=len(ANALYSTS))
-    with census() as catalogue, on_stage(catalogue, place) as stage:
-        yield stage
+    accounts = ChainAccounts.funded_by(rpc, payer, read_head(head), analysts=len(ANALYSTS))
+    with census_catalogue() as catalogue, demo_system_on(catalogue, accounts) as system:
+        yield system
 
 
-def _play_money(stage: Stage) -> tuple[str, ...]:
-    """Return the option for throw-away accounts, which only our own chain has."""
-    return ("--play",) if stage.place.chain else ()
+def _web_options(system: DemoSystem) -> tuple[str, ...]:
+    """Return the option that offers throw-away accounts, which only a development node has."""
+    return ("--play",) if system.accounts.chain else ()
 
 
 def _stop(done: threading.Event) -> None:
-    """Stop: at once while playing, else when the terminal is waited for."""
+    """Stop at once; later signals are ignored while everything is stopped."""
     if done.is_set():
         return
     done.set()
     raise SystemExit(0)
 
 
-def _show(play: Play) -> None:
-    from noiseledger.experiments.play import TOO_MUCH  # noqa: PLC0415 - takes a second
+def _show(result: ScenarioResult) -> None:
+    from noiseledger.demo.scenario import TOO_MUCH  # noqa: PLC0415 - takes a second
 
     console.print(
-        "\n2,000 respondents of the 2012 American Community Survey, behind a budget of noise.\n", style="bold"
+        "\n2,000 respondents of the 2012 American Community Survey, protected by a privacy budget.\n", style="bold"
     )
-    console.print(f"Before: {play.before}\n")
-    names = [f"{name} (precision {float(share):.4g})" for name, share in play.invited.items()]
+    console.print(f"Before: {result.before}\n")
+    names = [f"{name} (precision {float(share):.4g})" for name, share in result.invited.items()]
     console.print(f"The ledger is by invitation. Its custodian invites {', '.join(names)}: `noiseledger allow`.")
-    console.print(f"A stranger is refused. {play.stranger}\n")
+    console.print(f"A stranger is refused. {result.stranger}\n")
     columns = ("analyst", "query", "asks for", ">gets ± 95%", "case", ">pays", ">naive")
-    title = "Three analysts ask (delta 1e-5); what was answered before is not paid for again"
-    print_table(title, columns, [_row(turn) for turn in play.turns])
+    title = "Three analysts ask (delta 1e-5); earlier answers are reused and not paid for again"
+    print_table(title, columns, [_row(request) for request in result.requests])
     who, name, accuracy = TOO_MUCH
-    console.print(f"\nRefused: {who} asks for {name} {_words(accuracy)}. {play.refusal}\n")
-    console.print(f"After:  {play.after}")
+    console.print(f"\nRefused: {who} asks for {name} {_words(accuracy)}. {result.refusal}\n")
+    console.print(f"After:  {result.after}")
     console.print(
-        f"Naive:  the same requests would have spent {float(play.naive.spent):.6g} (epsilon "
-        f"{play.naive.epsilon_spent:.4g}); reuse saved {float(1 - play.after.spent / play.naive.spent):.0%} of it."
+        f"Naive:  without reuse, the same requests would have spent {float(result.naive.spent):.6g} (epsilon "
+        f"{result.naive.epsilon_spent:.4g}); reuse saved {float(1 - result.after.spent / result.naive.spent):.0%} of it."
     )
-    console.print(f"Web:    the pages, which only read the chain, say that {float(play.web_spent):.6g} was spent.\n")
+    console.print(f"Web:    the web pages, which only read the chain, show {float(result.web_spent):.6g} spent.\n")
 
 
-def _row(turn: Turn) -> tuple[str, ...]:
-    answer = turn.answer
+def _row(request: AnsweredRequest) -> tuple[str, ...]:
+    answer = request.answer
     values = ", ".join(readable(value, 5) for value in answer.values)
     paid = f"{float(answer.cost):.4f}" if answer.cost else "free"
     error = readable(answer.half_width(), 3)
     return (
-        turn.analyst,
-        turn.name,
-        _words(turn.accuracy),
+        request.analyst,
+        request.name,
+        _words(request.accuracy),
         f"{values} ± {error}",
         answer.case,
         paid,
-        f"{float(turn.naive):.4f}",
+        f"{float(request.naive_cost):.4f}",
     )
 
 
@@ -128,16 +132,16 @@ def _words(accuracy: Accuracy) -> str:
     return ", ".join(f"{name} {value}" for name, value in accuracy.items() if name != "delta")
 
 
-def _say_how_to_go_on(stage: Stage, site: str) -> None:
-    ours = stage.place.chain is not None
+def _show_next_steps(system: DemoSystem, site: str) -> None:
+    ours = system.accounts.chain is not None
     account = "a throw-away account" if ours else "a wallet"
     console.print(f"Everything is still running. In a browser, with {account}:\n", style="bold")
     console.print(f"  {site}/            ask          {site}/budget      what everyone can see\n", soft_wrap=True)
     console.print(f"Or in another terminal, with {'play money' if ours else 'your key'}:\n", style="bold")
-    console.print(f"  export NOISELEDGER_LEDGER={stage.ledger_file}", soft_wrap=True)
-    # What everybody knows may be shown; on another chain, keys are worth something.
-    key = f" NOISELEDGER_KEY={stage.place.analyst}" if ours else ""
-    console.print(f"  export NOISELEDGER_RPC={stage.url}{key}", soft_wrap=True)
+    console.print(f"  export NOISELEDGER_LEDGER={system.ledger_file}", soft_wrap=True)
+    # The keys of a development node are public. Keys on another chain control real money and are never shown.
+    key = f" NOISELEDGER_KEY={system.accounts.analyst}" if ours else ""
+    console.print(f"  export NOISELEDGER_RPC={system.url}{key}", soft_wrap=True)
     for command in (
         "queries",
         "quote over_60 --within 0.02",
@@ -148,31 +152,4 @@ def _say_how_to_go_on(stage: Stage, site: str) -> None:
         "watch",
     ):
         console.print(f"  .venv/bin/noiseledger {command}")
-    console.print("\nCtrl-C stops everything and removes it.")
-
-
-def _describe(play: Play) -> dict[str, Any]:
-    answers = [
-        {
-            "analyst": turn.analyst,
-            "query": turn.name,
-            "values": list(turn.answer.values),
-            "half_width_95": turn.answer.half_width(),
-            "case": turn.answer.case.value,
-            "cost": float(turn.answer.cost),
-            "naive_cost": float(turn.naive),
-            "transaction": turn.answer.transaction,
-        }
-        for turn in play.turns
-    ]
-    promise = {"epsilon": float(play.before.epsilon), "delta": float(play.before.delta)}
-    return {
-        "invited": {name: float(share) for name, share in play.invited.items()},
-        "stranger_refused": type(play.stranger).__name__,
-        "budget": promise | {"precision": float(play.before.total)},
-        "answers": answers,
-        "refused": {name: float(getattr(play.refusal, name)) for name in ("requested", "remaining", "missing")},
-        "spent": float(play.after.spent),
-        "naive_spent": float(play.naive.spent),
-        "web_spent": float(play.web_spent),
-    }
+    console.print("\nCtrl-C stops everything and deletes its files.")

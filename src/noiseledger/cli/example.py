@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from noiseledger.cli.output import JsonOption, console, print_json, print_table
-from noiseledger.experiments.worked_example import Step, naive_precision, run_example, total_precision
+from noiseledger.demo.worked_example import Step, naive_precision, run_example, total_precision
 
 
 def example(json: JsonOption = False) -> None:
-    """Replay the paper's worked example on a made-up dataset."""
+    """Run the paper's worked example on invented data."""
     steps = run_example()
     total, naive = total_precision(steps), naive_precision(steps)
     queries = [_describe(step) for step in steps]

@@ -1,4 +1,4 @@
-"""``noiseledger included PROOF [LEDGER]``: is the record in a proof part of the data that a ledger was published for?"""
+"""``noiseledger included PROOF [LEDGER]``: check whether the record in a proof is part of a ledger's data."""
 
 from __future__ import annotations
 
@@ -14,27 +14,26 @@ from noiseledger.data.record import cells_of
 
 
 def included(
-    proof: Annotated[Path, typer.Argument(help="The proof that the custodian handed out.", metavar="PROOF")],
+    proof: Annotated[Path, typer.Argument(help="The proof that the custodian gave you.", metavar="PROOF")],
     ledger: LedgerArgument = None,
     rpc: RpcOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Check that your record is part of the data behind a ledger. Nobody learns that you asked."""
+    """Check that your record is part of the data behind a ledger. Neither the record nor the proof is sent anywhere."""
     from noiseledger.audit.inclusion import Inclusion, is_included  # noqa: PLC0415 - takes a second
 
     inclusion = Inclusion.read(proof)
-    place = find_ledger(ledger)
-    found = is_included(inclusion, place, rpc=find_rpc(rpc))
+    found = is_included(inclusion, find_ledger(ledger), rpc=find_rpc(rpc))
     if json:
         print_json({"included": found, "record": inclusion.proof.record})
     elif found:
-        console.print("Included: this record is one of those that the ledger was published for.")
+        console.print("INCLUDED: this record is part of the data that the ledger was published for.")
         for name, (_, value) in cells_of(inclusion.proof.record).items():
             console.print(f"  {plain(name)}: {plain(value)}", soft_wrap=True)
     else:
         console.print(
-            "NOT INCLUDED: the proof does not lead to what this ledger has published. It is for another ledger, or the "
-            "record in it was changed, or the data is not what the ledger was published for: ask the custodian."
+            "NOT INCLUDED: the proof does not match the commitment that this ledger published. Either the proof is for another "
+            "ledger, or it was altered, or the custodian's data is not what the ledger was published for. Ask the custodian."
         )
     if not found:
         raise typer.Exit(DECLINED)

@@ -1,4 +1,4 @@
-"""``noiseledger prove ROW CATALOGUE``: what one person needs to find their record under the published commitment."""
+"""``noiseledger prove ROW CATALOGUE``: write the proof with which one person can check that their record is in the data."""
 
 from __future__ import annotations
 
@@ -25,22 +25,24 @@ if TYPE_CHECKING:
 
 
 def prove(
-    row: Annotated[str, typer.Argument(help="The number of the record, from 1, or the record as a JSON object.")],
+    row: Annotated[
+        str, typer.Argument(help="The number of the record, counted from 1, or the record as a JSON object.")
+    ],
     catalogue: Annotated[Path, typer.Argument(help="The catalogue, a TOML file.", metavar="CATALOGUE")],
     out: Annotated[
-        Path | None, typer.Option(help="Write the proof here; default: proof-PLACE.json, a random name.")
+        Path | None, typer.Option(help="Write the proof to this file. Default: a random name, proof-PLACE.json.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Write the proof that a record is in the data, for the person whose record it is, and nobody else."""
+    """Write the proof that a record is in the data. Give it only to the person whose record it is."""
     found = _inclusion(row, catalogue)
     if json:
         print_json(found.dump())
         return
-    # Not the number of the record: it is at most that of all records, which nobody outside may learn anything of.
+    # The record's number is not used: it would show that there are at least as many records, and their number may be private.
     file = out or Path(f"proof-{found.dump()['place']}.json")
     _write(file, json_text.dumps(found.dump(), indent=1) + "\n")
-    print(f"Written to {file}. It holds one person's record: hand it to them, and to nobody else.")
+    print(f"Wrote {file}. It contains one person's record: give it to that person and to nobody else.")
 
 
 def _inclusion(row: str, catalogue: Path) -> Inclusion:
@@ -53,7 +55,7 @@ def _inclusion(row: str, catalogue: Path) -> Inclusion:
     try:
         identity = custody.identity_file.read_text(encoding="ascii").strip()
     except OSError:
-        raise InvalidInput(f"{catalogue} has no ledger yet, so there is nothing to be included in.") from None
+        raise InvalidInput(f"{catalogue} has no ledger yet: publish it first, with noiseledger publish.") from None
     secret = read_secret(custody.secret_file)
     with closing(read.open()) as source:
         tree = Commitment(source.records(), secret)
@@ -61,12 +63,12 @@ def _inclusion(row: str, catalogue: Path) -> Inclusion:
 
 
 def _proof(tree: Commitment, source: Source, row: str, reading: Reading) -> Proof:
-    """Return the proof of a record; of several equal ones each has its own, by their order."""
+    """Return the proof of a record; equal records have different proofs, in their order in the data."""
     if not re.fullmatch("[0-9]{1,18}", row):
         return tree.proof(reading.record(_record(row)))
     number = int(row)
     if not 1 <= number <= source.rows:
-        raise DataMismatch(f"There is no record {row}: the data has {source.rows:,}, counted from 1.")
+        raise DataMismatch(f"There is no record {row}: the data has {source.rows:,} records, counted from 1.")
     wanted = next(islice(source.records(), number - 1, None))
     text = record_text(wanted)
     equal = sum(record_text(record) == text for record in islice(source.records(), number - 1))
@@ -80,15 +82,17 @@ def _record(text: str) -> dict[str, object]:
         record = None
     if not isinstance(record, dict):
         raise InvalidInput(
-            f"{text!r} is neither the number of a record nor a JSON object such as " + "'{\"age\": 61}'."
+            f"{text!r} is not a record: expected its number, or a JSON object such as " + "'{\"age\": 61}'."
         )
     return record
 
 
 def _write(file: Path, text: str) -> None:
-    """Write for the owner's eyes only."""
+    """Write a file that only its owner can read."""
     try:
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
             stream.write(text)
     except OSError as error:
-        raise InvalidInput(f"The proof cannot be written to {file}: {error.strerror}; choose another --out.") from None
+        raise InvalidInput(
+            f"The proof cannot be written to {file}: {error.strerror}. Choose another file with --out."
+        ) from None

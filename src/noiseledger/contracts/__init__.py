@@ -1,7 +1,4 @@
-"""The contracts: each with its source, and the compiled artifact that carries the hash of that source.
-
-PrivacyLedger is the system's; QueryMatch is a model of the paper's, which experiments measure and nobody publishes with.
-"""
+"""The contract PrivacyLedger: its source, and the compiled artifact, which holds the hash of that source."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from typing import Any
 
 
 @cache
-def artifact(name: str = "PrivacyLedger") -> dict[str, Any]:
-    """Return a compiled contract: ``abi``, ``bytecode``, ``bytecode_runtime``, ``compiler``, ``source_sha256``."""
-    text = (resources.files("noiseledger.contracts") / f"{name}.json").read_text(encoding="utf-8")
+def artifact() -> dict[str, Any]:
+    """Return the compiled contract: ``abi``, ``bytecode``, ``bytecode_runtime``, ``compiler``, ``source_sha256``."""
+    text = (resources.files("noiseledger.contracts") / "PrivacyLedger.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded

@@ -136,7 +136,5 @@ def _psutil() -> Any:
     try:
         import psutil  # noqa: PLC0415 - only where there is no /proc
     except ImportError:
-        raise ChainError(
-            "A network on this kind of machine needs psutil: pip install 'noiseledger[experiments]'."
-        ) from None
+        raise ChainError("A network on this kind of machine needs psutil: pip install psutil.") from None
     return psutil

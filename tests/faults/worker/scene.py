@@ -32,6 +32,7 @@ GWEI = 10**9
 #: How many random schedules are played; `make faults` wants many, and everything else thorough too.
 SEED = os.environ.get("NOISELEDGER_FAULT_SEED")
 SCHEDULES = int(os.environ.get("NOISELEDGER_FAULT_SCHEDULES", "1" if SEED else "25"))
+CHOSEN = bool(SEED) or "NOISELEDGER_FAULT_SCHEDULES" in os.environ
 THOROUGH = SCHEDULES >= 500
 #: Enough for a worker on a slow machine; nothing waits so long unless it fails.
 PATIENCE_SECONDS = 40.0
@@ -236,6 +237,11 @@ class Scene:
         while self.alive and time.monotonic() < give_up:
             time.sleep(0.01)
         self.kill_all()
+
+    def look_on(self, exchanges: int = 20) -> None:
+        """Wait until the workers have exchanged so much with the node, or none of them lives: they had time to go wrong."""
+        enough = self.wire.exchanges + exchanges
+        assert self.until(lambda: self.wire.exchanges >= enough or not self.alive), "the workers do nothing"
 
     def until(self, what: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> bool:
         """Wait until something is true; say whether it came to be."""

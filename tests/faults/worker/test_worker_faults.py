@@ -19,9 +19,6 @@ from faults.worker.schedule import NONSENSE
 from faults.worker.wire import Fault
 from noiseledger.chain import Key, Request
 
-#: A worker that looks every 0.05 seconds has looked several times by then.
-A_WHILE = 0.6
-
 
 def answered(scene: Scene) -> None:
     assert scene.until(scene.all_answered), "\n".join(worker.text() for worker in scene.workers)
@@ -107,10 +104,10 @@ def test_a_worker_whose_key_is_changed_sends_nothing_more(scene: Scene) -> None:
     scene.buy(0, "1/4")
     answered(scene)
     assert scene.order(CUSTODIAN, "change_worker", Key.from_hex(ANALYST).address)
-    time.sleep(A_WHILE)
+    scene.look_on()
     before = len(scene.wire.sent)
     scene.buy(0, "1/2")
-    time.sleep(A_WHILE)
+    scene.look_on()
     assert len(scene.wire.sent) == before
     scene.check()
 
@@ -126,7 +123,7 @@ def test_a_wire_that_fails_for_a_while(fault: Fault, scene: Scene) -> None:
     scene.wire.fault = fault
     scene.buy(0, "1/2")
     scene.buy(1, "1/2")
-    time.sleep(2 * A_WHILE)
+    scene.look_on(40)
     if fault in (Fault.CUT_SEND, Fault.LOST_SEND, Fault.REFUSED_SEND):
         assert not scene.all_answered()
         assert max(stretch.end for stretch in scene.released()) == Fraction(1, 2)  # it left all the same
@@ -139,7 +136,7 @@ def test_a_wire_that_fails_from_the_beginning(scene: Scene) -> None:
     scene.wire.fault = Fault.GONE
     scene.buy(0, "1/2")
     scene.start()
-    time.sleep(A_WHILE)
+    scene.look_on()
     assert scene.wire.sent == []
     scene.check()
 
@@ -150,7 +147,7 @@ def test_a_node_that_is_stopped_for_a_while(scene: Scene) -> None:
     answered(scene)
     scene.buy(1, "1/4")
     scene.stop_node()
-    time.sleep(A_WHILE)
+    scene.look_on()
     scene.start_node(scene.state)
     scene.buy(0, "1/2")
     check_with_the_same_worker(scene)
@@ -165,7 +162,7 @@ def test_a_transaction_that_waits_for_its_block(scene: Scene) -> None:
     assert scene.order(ANALYST, "ask", [Request(scene.queries[0].identifier, Fraction(1, 2)).encode()])
     scene.mine()
     assert scene.until(lambda: bool(scene.wire.sent))
-    time.sleep(2 * A_WHILE)
+    scene.look_on(40)
     assert not scene.all_answered()
     scene.mining(True)
     scene.mine()
@@ -183,7 +180,7 @@ def test_a_transaction_that_offered_too_little(gwei: int, scene: Scene) -> None:
     scene.base_fee(gwei)
     scene.mine()
     assert not scene.all_answered()
-    time.sleep(A_WHILE)
+    scene.look_on()
     scene.mining(True)
     for _ in range(60):  # each block without transactions asks for an eighth less
         scene.mine()
@@ -237,7 +234,7 @@ def test_nothing_is_answered_before_it_is_final(scene: Scene) -> None:
     scene.start(head="finalized")
     scene.buy(0, "1/2")
     scene.mine(FINAL_BLOCKS - 10)
-    time.sleep(A_WHILE)
+    scene.look_on()
     assert scene.wire.sent == []
     scene.mine(10)
     check_with_the_same_worker(scene)
@@ -261,7 +258,7 @@ def test_a_chain_started_from_nothing_is_refused(scene: Scene) -> None:
     answered(scene)
     scene.forget_everything()
     before = len(scene.wire.sent)
-    time.sleep(A_WHILE)
+    scene.look_on()
     assert len(scene.wire.sent) == before
     assert scene.refused()
     scene.check_promise()
@@ -346,7 +343,7 @@ def test_a_full_disk(share: int, scene: Scene) -> None:
     worker.limit_disk(size * share // 10)
     for number in range(1, 5):
         scene.buy(number % 4, Fraction(number, 8))
-        time.sleep(A_WHILE / 4)
+        scene.look_on(5)
     scene.check_promise()
     if share < 10:
         assert not scene.all_answered()

@@ -114,13 +114,16 @@ class Documents:
             yield {name: self._reading.read(name, _plain(document.get(name))) for name in names}
 
     def _documents(self, names: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Yield the documents; just these fields of them, where all can be named to the server."""
-        wanted = dict.fromkeys(names, 1)
-        projection = (
-            {"_id": 0, **wanted} if wanted and all(map(_is_path, wanted)) else {"_id": 0} if wanted else {"_id": 1}
-        )
-        with _translated(), self._collection.find({}, projection) as found:
+        """Yield the documents, with at least these fields of them."""
+        with _translated(), self._collection.find({}, _projection(list(names))) as found:
             yield from found
+
+
+def _projection(names: Sequence[str]) -> dict[str, int]:
+    """Return which fields to ask the server for: just these where all can be named to it, else all."""
+    if not names:
+        return {"_id": 1}
+    return {"_id": 0, **dict.fromkeys(names, 1)} if all(map(_is_path, names)) else {"_id": 0}
 
 
 def _is_path(name: str) -> bool:

@@ -1,0 +1,29 @@
+"""Experiment ``ablations``: the same work with a part of the system, without it, or with a replacement."""
+
+from __future__ import annotations
+
+from evaluation.ablations import batching, conversions, ratio, real_ledgers, reuse
+from evaluation.context import ExperimentContext
+from evaluation.outcome import Outcome
+
+_PARTS = (conversions, real_ledgers, ratio, reuse, batching)
+_METHOD = (
+    "Conversions: the paper's requests under the paper's budget, by the exact, the classic and the zCDP conversion, with "
+    "reuse and without. Reuse: the same requests with and without it, for 1 to 10,000 query types and for Zipf exponents 0 "
+    "to 2. Both add up what ledgers charge; one list of requests is put to real ledgers as well, which must agree to the last "
+    "digit. Batching: requests that must all be paid, on a real chain with a real worker, at once and one at a time."
+)
+
+
+def run(context: ExperimentContext) -> Outcome:
+    """Run all ablations."""
+    parts = [part.run(context) for part in _PARTS]
+    return Outcome(
+        "ablations",
+        "What each part is worth",
+        _METHOD,
+        [sentence for part in parts for sentence in part.sentences],
+        {part.name: dict(part.numbers) for part in parts},
+        [figure for part in parts for figure in part.figures],
+        [table for part in parts for table in part.tables],
+    )

@@ -1,0 +1,1 @@
+"""Processor time per request, of all processes involved."""

@@ -1,0 +1,202 @@
+"""A complete system on this machine: a chain, a published ledger, a worker beside the data, and the web pages.
+
+For the demo, tests and experiments. All files are in a temporary folder, and all processes are stopped at the end. By default
+the chain is a development node, where keys are public and money is worthless; on another chain, somebody has to pay.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain.keys import KEY_VARIABLE
+from noiseledger.core.access import Access
+from noiseledger.core.privacy import whole_units
+from noiseledger.custodian import Custodian, Custody
+from noiseledger.custodian.publish import publish
+from noiseledger.data.catalogue import read_catalogue
+from noiseledger.demo.accounts import ChainAccounts
+from noiseledger.errors import InvalidInput, NoiseledgerError
+from noiseledger.ledger.file import LedgerFile
+from noiseledger.web.settings import SECRETS
+
+#: Seconds between the worker's reads of the chain.
+POLL_SECONDS = 0.1
+#: How many lines of the worker's log an error shows.
+_LAST_LINES = 5
+#: How long a process may take to stop before it is killed.
+_STOP_SECONDS = 10
+
+
+class DemoSystem:
+    """A published ledger on a chain, and its running worker."""
+
+    def __init__(self, catalogue: Path, ledger_file: Path, accounts: ChainAccounts, health_port: int) -> None:
+        """Start the worker of a published ledger. Use ``demo_system`` or ``demo_system_on``, which also stop it."""
+        self.accounts = accounts
+        self.url = accounts.url
+        self.folder = catalogue.parent
+        self.ledger_file = ledger_file
+        #: Seconds between the worker's reads of the chain; a change takes effect at the worker's next start.
+        self.poll_seconds = POLL_SECONDS
+        self._catalogue = catalogue
+        self._health_port = health_port
+        self._log = self.folder / "worker.log"
+        self.worker = self._start_worker()
+
+    @property
+    def chain(self) -> node.LocalChain:
+        """The development node, which the caller may stop."""
+        if self.accounts.chain is None:
+            raise InvalidInput("This system runs on another chain and has no development node.")
+        return self.accounts.chain
+
+    @property
+    def worker_health(self) -> str:
+        """The address of the worker's health report."""
+        return f"http://127.0.0.1:{self._health_port}/health"
+
+    def check(self) -> None:
+        """Raise an error if the worker has stopped."""
+        if self.worker.poll() is not None:
+            lines = self._log.read_text(errors="replace").strip().splitlines()
+            raise NoiseledgerError("The worker has stopped: " + " ".join(lines[-_LAST_LINES:] or ["its log is empty"]))
+
+    def stop_worker(self) -> None:
+        """Stop the worker, as the custodian would."""
+        _stop(self.worker)
+
+    def start_worker(self) -> None:
+        """Start the worker again."""
+        self.worker = self._start_worker()
+
+    def _start_worker(self) -> subprocess.Popen[bytes]:
+        """Run ``noiseledger work`` in its own process."""
+        command = [sys.executable, "-m", "noiseledger", "work", str(self._catalogue), "--rpc", self.url]
+        command += [
+            "--head",
+            self.accounts.head,
+            "--seconds",
+            str(self.poll_seconds),
+            "--metrics",
+            str(self._health_port),
+        ]
+        environment = os.environ | {KEY_VARIABLE: self.accounts.worker}
+        with self._log.open("ab") as stream:
+            return subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)  # noqa: S603 - fixed words
+
+
+@contextmanager
+def census_catalogue(access: Access = Access.INVITATION) -> Iterator[Path]:
+    """Copy the census sample into a temporary folder; yield the path of its catalogue."""
+    with tempfile.TemporaryDirectory(prefix="noiseledger-") as folder:
+        for name in ("acs12.csv", "acs12.toml"):
+            with resources.as_file(resources.files("noiseledger.data") / name) as shipped:
+                shutil.copy(shipped, folder)
+        catalogue = Path(folder) / "acs12.toml"
+        text = catalogue.read_text(encoding="utf-8")
+        catalogue.write_text(text.replace(f'"{Access.INVITATION}"', f'"{access}"'), encoding="utf-8")
+        yield catalogue
+
+
+@contextmanager
+def census_system(
+    port: int = 0, block_seconds: float | None = None, access: Access = Access.INVITATION
+) -> Iterator[DemoSystem]:
+    """Start a system for the census sample on a new development node, as a context manager."""
+    with census_catalogue(access) as catalogue, demo_system(catalogue, port, block_seconds) as system:
+        yield system
+
+
+@contextmanager
+def demo_system(catalogue_file: Path, port: int = 0, block_seconds: float | None = None) -> Iterator[DemoSystem]:
+    """Start a development node, publish a catalogue on it and start its worker; stop everything at the end."""
+    with (
+        node.running(port, block_seconds=block_seconds) as chain,
+        demo_system_on(catalogue_file, ChainAccounts.of_development_node(chain)) as system,
+    ):
+        yield system
+
+
+@contextmanager
+def demo_system_on(catalogue_file: Path, accounts: ChainAccounts) -> Iterator[DemoSystem]:
+    """Publish a catalogue on a running chain, and start its worker; stop the worker at the end.
+
+    If the ledger is by invitation, the analysts are invited.
+    """
+    catalogue = read_catalogue(catalogue_file)
+    custody = Custody.of(catalogue)
+    with Rpc(accounts.url) as rpc:
+        worker = Key.from_hex(accounts.worker).address
+        contract = publish(catalogue, custody.pin(catalogue), Sender(rpc, accounts.custodian), worker)
+        if catalogue.access is Access.INVITATION:
+            invite(contract, LedgerFile.read(custody.ledger_file).block, accounts.analysts)
+    with node.kept_port() as health_port:
+        system = DemoSystem(catalogue_file, custody.ledger_file, accounts, health_port)
+        try:
+            yield system
+        finally:
+            system.stop_worker()
+
+
+def invite(contract: PrivacyLedgerContract, first_block: int, analysts: Sequence[str]) -> None:
+    """Allow the analysts with these private keys to buy equal shares of the budget."""
+    custodian = Custodian(contract, first_block)
+    share = whole_units(contract.terms().budget / len(analysts))
+    for key in analysts:
+        custodian.allow(Key.from_hex(key).address, precision=share)
+
+
+@contextmanager
+def web_pages(system: DemoSystem, *options: str, port: int = 0) -> Iterator[str]:
+    """Serve the web pages of a system in a process of their own, as a context manager; yield their address.
+
+    The process gets only what it needs: a copy of the public ledger file, and an environment without keys.
+    """
+    with tempfile.TemporaryDirectory(prefix="noiseledger-web-") as folder:
+        ledger = shutil.copy(system.ledger_file, folder)
+        command = [sys.executable, "-m", "noiseledger", "web", str(ledger), "--rpc", system.url, "--port", str(port)]
+        command += [
+            "--head",
+            system.accounts.head,
+            "--worker",
+            system.worker_health,
+            "--wallet-rpc",
+            system.url,
+            *options,
+        ]
+        environment = {name: value for name, value in os.environ.items() if name not in SECRETS}
+        log = Path(folder) / "web.log"
+        with log.open("wb") as errors:
+            process = subprocess.Popen(  # noqa: S603 - fixed words
+                command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True
+            )
+        try:
+            line = process.stdout.readline() if process.stdout else ""
+            found = re.search(r"http://\S+", line)
+            if found is None:
+                raise NoiseledgerError(f"The web pages did not start: {log.read_text(errors='replace').strip()}")
+            yield found[0].rstrip("/")
+        finally:
+            _stop(process)
+            if process.stdout:
+                process.stdout.close()
+
+
+def _stop(process: subprocess.Popen[Any]) -> None:
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

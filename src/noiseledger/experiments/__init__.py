@@ -1,1 +1,0 @@
-"""The paper's examples and experiments, run on the real system."""

@@ -1,1 +1,0 @@
-"""Processor time per request, of all processes that take part."""

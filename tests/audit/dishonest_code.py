@@ -1,0 +1,167 @@
+"""Ledgers whose record or code is not that of the published contract."""
+
+from __future__ import annotations
+
+from audit.altered_contract import SOURCE, added, bytecode
+from audit.dishonest import dishonest
+from audit.dishonest_answers import CARELESS
+from audit.ledger_under_test import OTHER, OVER_30, OVER_60, TOWNS, LedgerUnderTest
+from audit.malformed_events import unreadable_logs
+from noiseledger.audit import Rule
+
+_NEWS = ("event Allowed:\n", "event News:\n    text: String[9]\n\nevent Allowed:\n")
+_SPEAK = added('@external\ndef speak():\n    log News(text="all well")\n\n')
+
+
+@dishonest(Rule.RECORD, "never writes this event", changes=[_NEWS, *_SPEAK])
+def writes_another_event(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    return ledger.send(OTHER, "speak()")
+
+
+_GARBLED = """@external
+def garble(topics: DynArray[bytes32, 4], data: Bytes[1024]):
+    if len(topics) == 1:
+        raw_log([topics[0]], data)
+    else:
+        raw_log([topics[0], topics[1]], data)
+
+"""
+
+
+@dishonest(Rule.RECORD, "never writes this event", changes=added(_GARBLED))
+def writes_events_that_cannot_be_read(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    sent = [ledger.send(OTHER, "garble(bytes32[],bytes)", topics, data) for topics, data in unreadable_logs()]
+    return sent[0]
+
+
+@dishonest(
+    Rule.RECORD,
+    "sold for a query that is not registered",
+    changes=[('    assert meter != 0, "ledger: unknown query"\n', "")],
+)
+def sells_what_is_not_registered(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    return ledger.ask((OVER_30, "1/4"))
+
+
+@dishonest(
+    Rule.RECORD,
+    "revealed for a query that is not registered",
+    changes=[('    assert meter != 0, "ledger: unknown query"\n', ""), *CARELESS],
+)
+def answers_what_is_not_registered(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    return ledger.reveal(OVER_30, 0, "1/4", [])
+
+
+@dishonest(
+    Rule.BYTECODE,
+    "is not the published contract's code",
+    changes=[("MAX_BATCH: constant(uint256) = 100", "MAX_BATCH: constant(uint256) = 101")],
+)
+def behaves_well_with_other_code(ledger: LedgerUnderTest) -> str:
+    """It may behave differently later."""
+    ledger.run()
+    return ""
+
+
+@dishonest(Rule.BYTECODE, "is not the published contract's code")
+def stands_behind_a_proxy(ledger: LedgerUnderTest) -> str:
+    """It delegates every call to the real contract's code, but could delegate to other code at any time."""
+    ledger.publish()
+    ledger.publish(code=bytecode(proxy(ledger.address)))
+    ledger.run()
+    return ""
+
+
+@dishonest(Rule.BYTECODE, "The terms in the contract's code differ from the terms it reports")
+def has_more_code_behind_the_terms(ledger: LedgerUnderTest) -> str:
+    """Only the constructor is altered: it stores another number there."""
+    ledger.publish(
+        [
+            ("TERMS: immutable(Terms)\n", "TERMS: immutable(Terms)\nMORE: immutable(uint256)\n"),
+            ("    TERMS = terms\n", "    TERMS = terms\n    MORE = 7\n"),
+        ]
+    )
+    ledger.run()
+    return ""
+
+
+_NEVER = "    assert msg.sender == self\n"
+
+
+@dishonest(
+    Rule.TERMS,
+    "The terms the contract reports",
+    Rule.STATE,
+    changes=[
+        ("    return TERMS\n", f"{_NEVER}    return TERMS\n"),
+        ("    return self._till & MAX_PRECISION\n", f"{_NEVER}    return 0\n"),
+        ("    return self._till < SELLING\n", f"{_NEVER}    return True\n"),
+        ("    word: uint256 = self._meters[query]\n", f"{_NEVER}    word: uint256 = self._meters[query]\n"),
+        ("    values: DynArray[int256, ", f"{_NEVER}    values: DynArray[int256, "),
+    ],
+)
+def does_not_reply(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ""
+
+
+_METER = """def meter(query: bytes32) -> (uint256, uint256, uint256):
+    \"\"\"
+    @param query Which query
+    @return Its dimension, 0 for an unknown query
+    @return The precision bought
+    @return The precision revealed
+    \"\"\"
+    word: uint256 = self._meters[query]
+    return word >> 224, word & MAX_PRECISION, (word >> 112) & MAX_PRECISION
+"""
+_POINT = """def point(query: bytes32) -> DynArray[int256, MAX_COORDINATES]:
+    \"\"\"
+    @notice Read the furthest point of a path: divided by the precision revealed, the best answer known.
+    @param query Which query
+    @return One number for each coordinate
+    \"\"\"
+    values: DynArray[int256, MAX_COORDINATES] = []
+    for j: uint256 in range(self._known(query) >> 224, bound=MAX_COORDINATES):
+        values.append(self._points[query][j])
+    return values
+"""
+
+
+@dishonest(
+    Rule.TERMS,
+    "The terms the contract reports",
+    Rule.STATE,
+    changes=[
+        ("def terms() -> Terms:", "def terms() -> uint256:"),
+        ("    return TERMS\n", "    return max_value(uint256)\n"),
+        ("def spent() -> uint256:", "def spent() -> String[100]:"),
+        ("    return self._till & MAX_PRECISION\n", '    return "a lot"\n'),
+        (_METER, "def meter(query: bytes32) -> uint256:\n    return 0\n"),
+        # The list would start, and end, far beyond the end of the data.
+        (
+            _POINT,
+            "def point(query: bytes32) -> (uint256, uint256):\n    return max_value(uint256), max_value(uint256)\n",
+        ),
+    ],
+)
+def replies_with_garbage(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ""
+
+
+def proxy(implementation: str) -> str:
+    """Return the source of a contract that starts like the real one, and delegates every call to another contract."""
+    start, end = SOURCE.index("@external\ndef register("), len(SOURCE)
+    fallback = f"""@external
+@raw_return
+def __default__() -> Bytes[65536]:
+    return raw_call({implementation}, msg.data, max_outsize=65536, is_delegate_call=True)
+"""
+    return SOURCE[:start] + fallback + SOURCE[end:]

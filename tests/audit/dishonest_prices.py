@@ -1,0 +1,268 @@
+"""Ledgers that misreport costs, or spend more than they may."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from audit.altered_contract import added
+from audit.dishonest import dishonest, units
+from audit.ledger_under_test import CUSTODIAN, OVER_60, TOWNS, LedgerUnderTest
+from noiseledger.audit import Rule
+from noiseledger.core.privacy import UNITS, classic_precision_for
+
+_LOGGED_COST, _CHARGED = "            cost=cost,\n", "            total += cost\n"
+_SOLD = "return CASE_2B if TERMS.reuses and bought > 0 else CASE_1, goal - bought"
+_FREE = "return CASE_2A if precision == bought else CASE_2C, 0"
+_PRICE = "if TERMS.reuses and precision <= bought:"
+
+
+@dishonest(
+    Rule.PRICE,
+    "the rules give case 1 at cost 0.25",
+    Rule.STATE,
+    changes=[(_LOGGED_COST, "            cost=cost // 2,\n")],
+)
+def records_less_than_it_charges(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    return ledger.ask((OVER_60, "1/4"))
+
+
+@dishonest(Rule.STATE, "the amount spent", changes=[(_CHARGED, "            total += cost // 2\n")])
+def charges_less_than_it_records(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    return ""
+
+
+@dishonest(
+    Rule.PRICE,
+    "the rules give case 2B at cost 0.25",
+    Rule.REVEAL,
+    Rule.STATE,
+    changes=[
+        (_CHARGED, "            total += 0 if case == CASE_2B else cost\n"),
+        (_LOGGED_COST, "            cost=0 if case == CASE_2B else cost,\n"),
+    ],
+)
+def extends_a_path_for_free(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    asked = ledger.ask((OVER_60, "1/2"))
+    ledger.reveal(OVER_60, 0, "1/2")
+    return asked
+
+
+@dishonest(Rule.PRICE, "recorded as case 1", changes=[(_SOLD, "return CASE_1, goal - bought")])
+def records_another_case(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ledger.ask((OVER_60, "1/2"))
+
+
+@dishonest(
+    Rule.PRICE, "recorded as case 7", changes=[("CASE_2B: constant(uint256) = 3", "CASE_2B: constant(uint256) = 7")]
+)
+def records_a_case_that_does_not_exist(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ledger.ask((OVER_60, "1/2"))
+
+
+@dishonest(
+    Rule.PRICE,
+    "the rules give case 1 at cost 0.123456789",
+    changes=[(_SOLD, _SOLD.replace("goal - bought", f"(goal - bought) // {UNITS // 10**4} * {UNITS // 10**4}"))],
+)
+def truncates_costs(ledger: LedgerUnderTest) -> str:
+    """Truncates the cost to four decimals."""
+    ledger.register(OVER_60, TOWNS)
+    return ledger.ask((OVER_60, "0.123456789"))
+
+
+@dishonest(
+    Rule.PRICE,
+    "recorded as case 2A at cost 0.25; the rules give case 2A at cost 0",
+    changes=[(_FREE, "return CASE_2A if precision == bought else CASE_2C, precision if precision == bought else 0")],
+)
+def charges_again_for_what_is_known(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ledger.ask((OVER_60, "1/4"))
+
+
+_REUSES = [
+    (_PRICE, "if precision <= bought:"),
+    ("if TERMS.reuses else bought + precision", "if True else bought + precision"),
+    (_SOLD, "return CASE_2B if bought > 0 else CASE_1, goal - bought"),
+]
+
+
+@dishonest(Rule.PRICE, "the rules give case 1 at cost 0.5", Rule.BYTECODE)
+def reuses_although_its_terms_say_it_does_not(ledger: LedgerUnderTest) -> str:
+    ledger.with_terms(reuses=False)
+    ledger.publish(_REUSES)
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ledger.ask((OVER_60, "1/2"))
+
+
+@dishonest(
+    Rule.PRICE,
+    "recorded as case 1 at cost 0.5; the rules give case 2B at cost 0.25",
+    changes=[
+        (_PRICE, "if False and precision <= bought:"),
+        ("precision if TERMS.reuses else bought + precision", "bought + precision"),
+        (_SOLD, "return CASE_1, goal - bought"),
+    ],
+)
+def charges_in_full_although_its_terms_say_it_reuses(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ledger.ask((OVER_60, "1/2"))
+
+
+@dishonest(
+    Rule.PRICE,
+    "the rules give case 1 at cost 0.125",
+    changes=[("            precision=request.precision,", "            precision=request.precision // 2,")],
+)
+def records_half_the_precision(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    return ledger.ask((OVER_60, "1/4"))
+
+
+@dishonest(
+    Rule.PRICE,
+    "precision 0 after 0.25",
+    changes=[("assert 0 < precision and precision <= MAX_PRECISION", "assert precision <= MAX_PRECISION")],
+)
+def sells_a_precision_of_zero(ledger: LedgerUnderTest) -> str:
+    """No answer has precision 0, so nobody can have asked for it."""
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, "1/4"))
+    return ledger.ask((OVER_60, 0))
+
+
+_ASKED = """        log Asked(
+            query=request.query,
+            analyst=msg.sender,
+            precision=request.precision,
+            epsilon=request.epsilon,
+            delta=request.delta,
+            case=case,
+            cost=cost,
+        )
+"""
+
+
+@dishonest(Rule.PRICE, "the rules give case 2A at cost 0", Rule.STATE, changes=[(_ASKED, _ASKED + _ASKED)])
+def records_requests_twice(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    return ledger.ask((OVER_60, "1/4"))
+
+
+_REMAINING = "    remaining: uint256 = TERMS.budget - (self._till & MAX_PRECISION)\n    if cost > remaining:\n"
+_BEYOND = "    remaining: uint256 = MAX_PRECISION\n    if cost > remaining:\n"
+
+
+@dishonest(Rule.BUDGET, "The amount spent, 4", changes=[(_REMAINING, _BEYOND)])
+def spends_beyond_the_budget(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, 3))
+    return ledger.ask((TOWNS, 1))
+
+
+_EXTRA = ("_till: uint256\n", "_till: uint256\n_extra: uint256\n")
+_RAISE = added(
+    "@external\ndef raise_budget(extra: uint256):\n    self._only(self.custodian)\n    self._extra = extra\n\n"
+)
+
+
+@dishonest(
+    Rule.BUDGET,
+    "exceeds the budget of 3.39",
+    changes=[_EXTRA, *_RAISE, (_REMAINING, _REMAINING.replace("TERMS.budget", "TERMS.budget + self._extra"))],
+)
+def raises_the_budget_by_a_hidden_function(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.ask((OVER_60, 3))
+    ledger.send(CUSTODIAN, "raise_budget(uint256)", units("10"))
+    return ledger.ask((TOWNS, 10))
+
+
+_OTHER_TERMS = """    told: Terms = TERMS
+    told.budget += self._extra
+    return told
+"""
+
+
+@dishonest(
+    Rule.TERMS,
+    "The terms the contract reports",
+    changes=[_EXTRA, *_RAISE, ("    return TERMS\n", _OTHER_TERMS)],
+)
+def raises_the_budget_that_it_reports(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    ledger.send(CUSTODIAN, "raise_budget(uint256)", units("10"))
+    return ""
+
+
+@dishonest(Rule.CONVERSION, "but the ledger has a budget of 4")
+def budget_is_more_than_promised(ledger: LedgerUnderTest) -> str:
+    ledger.with_terms(budget=Fraction(4))
+    ledger.publish()
+    ledger.run()
+    return ledger.published
+
+
+@dishonest(Rule.CONVERSION, "means a budget of precision 3.39062975, but the ledger has a budget of 3.392172")
+def budget_by_the_classic_formula(ledger: LedgerUnderTest) -> str:
+    """The paper's own numbers and formula, which guarantees slightly less than it promises."""
+    ledger.with_terms(budget=classic_precision_for(8, "1e-4"))
+    ledger.publish()
+    ledger.run()
+    return ledger.published
+
+
+@dishonest(Rule.CONVERSION, "cannot be converted")
+def promise_with_an_invalid_delta(ledger: LedgerUnderTest) -> str:
+    ledger.with_terms(delta=Fraction(2))
+    ledger.publish()
+    ledger.run()
+    return ledger.published
+
+
+_REFUND = """@external
+def refund(amount: uint256):
+    self._only(self.custodian)
+    self._till -= amount
+
+"""
+
+
+@dishonest(Rule.STATE, "the amount spent", changes=added(_REFUND))
+def refunds(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    ledger.send(CUSTODIAN, "refund(uint256)", units("1/2"))
+    return ""
+
+
+@dishonest(Rule.STATE, "the amount spent", changes=[("    return self._till & MAX_PRECISION\n", "    return 0\n")])
+def reports_that_nothing_was_spent(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    return ""
+
+
+_GIFT = """@external
+def give(query: bytes32, cost: uint256):
+    self._only(self.custodian)
+    self._meters[query] += cost
+    self._charge(cost)
+
+"""
+
+
+@dishonest(Rule.STATE, "the amount spent", changes=added(_GIFT))
+def sells_without_a_record(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    ledger.send(CUSTODIAN, "give(bytes32,uint256)", bytes.fromhex(OVER_60.identifier), units("1"))
+    return ""

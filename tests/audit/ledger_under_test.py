@@ -1,0 +1,121 @@
+"""A ledger on a real chain that is to be audited, with all keys that may write to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from audit.altered_contract import Changes, altered, bytecode, call, deploy
+from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, Sender, Terms, abi, node
+from noiseledger.chain.sender import Receipt
+from noiseledger.core.noise import rounded_gaussians
+from noiseledger.core.path import PATH_UNITS
+from noiseledger.core.privacy import precision_for
+from noiseledger.core.query import Query
+from noiseledger.core.sensitivity import Population, sensitivity
+
+CUSTODIAN, WORKER, ANALYST, OTHER = (Key.from_hex(key) for key in (*node.PLAY_KEYS, node.PLAY_ANALYSTS[1]))
+PROMISE = Fraction(8), Fraction(1, 10_000)
+TERMS = Terms(bytes(range(32)), Population.replace(2000), precision_for(*PROMISE), *PROMISE, requires_allowance=False)
+OVER_60, TOWNS, OVER_30 = (
+    Query.share("age > 60"),
+    Query.counts_by("town", ["Jena", "Ulm"]),
+    Query.share("age > 30"),
+)
+#: The queries by their names in the ledger file.
+NAMES = {"over_60": OVER_60, "towns": TOWNS}
+
+
+Amount: TypeAlias = Fraction | int | str
+
+
+class LedgerUnderTest:
+    """A ledger that a custodian published, with the published contract or an altered one."""
+
+    def __init__(self, rpc: Rpc, folder: Path, terms: Terms = TERMS) -> None:
+        self.rpc = rpc
+        self.folder = folder
+        self.terms = terms
+        self.named = {name: query.canonical for name, query in NAMES.items()}
+        self.first_block = 0
+        self.address = ""
+        #: The transaction that published the ledger.
+        self.published = ""
+
+    def publish(self, changes: Changes = (), code: str | None = None) -> None:
+        """Publish the contract, optionally altered or given as code."""
+        found, receipt = deploy(code or bytecode(altered(changes)), self.sender(), self.terms, WORKER.address)
+        self.address, self.first_block, self.published = found.address, receipt.block, receipt.transaction
+
+    def sender(self, key: Key = CUSTODIAN) -> Sender:
+        return Sender(self.rpc, key)
+
+    def as_(self, key: Key) -> PrivacyLedgerContract:
+        return PrivacyLedgerContract(self.rpc, self.address, Sender(self.rpc, key))
+
+    @property
+    def ledger_file(self) -> Path:
+        """Write the ledger file as the custodian would, and return its path."""
+        content = {"address": self.address, "chain_id": self.rpc.chain_id, "block": self.first_block}
+        file = self.folder / "ledger.json"
+        file.write_text(json.dumps({**content, "queries": self.named}))
+        return file
+
+    # Each of these methods returns the transaction.
+
+    def send(self, key: Key, signature: str, *arguments: Any) -> str:
+        """Call any function, including one that only an altered contract has."""
+        return self._sent(key, call(signature, *arguments))
+
+    def _sent(self, key: Key, data: str) -> str:
+        sender = self.sender(key)
+        receipt: Receipt = sender.wait(sender.send(self.address, data))
+        assert receipt.succeeded
+        return receipt.transaction
+
+    def register(self, *queries: Query, ceiling: Amount = 0, key: Key = CUSTODIAN) -> str:
+        """Register queries; return the last transaction."""
+        transaction = ""
+        for query in queries:
+            found = sensitivity(query, self.terms.population)
+            transaction = self.as_(key).register(query, found, Fraction(ceiling)).transaction
+        return transaction
+
+    def register_as(self, definition: str, dimension: int, fraction: tuple[int, int], ceiling: int = 0) -> str:
+        """Register any definition, even an invalid one."""
+        return self._sent(CUSTODIAN, abi.encode_call("register", definition, dimension, *fraction, ceiling))
+
+    def ask(self, *wishes: tuple[Query, Amount], key: Key = ANALYST) -> str:
+        """Buy requests in one transaction."""
+        requests = [Request(query.identifier, Fraction(precision)) for query, precision in wishes]
+        return self.as_(key).ask(requests).transaction
+
+    def reveal(self, query: Query, start: Amount, end: Amount, increments: Sequence[int] | None = None) -> str:
+        """Reveal a stretch, with noise around 0 by default."""
+        low, high = Fraction(start), Fraction(end)
+        drawn = tuple(noise(query.dimension, abs(high - low) or Fraction(1)) if increments is None else increments)
+        return self.as_(WORKER).reveal([Reveal(query.identifier, low, high, drawn)]).transaction
+
+    def run(self) -> None:
+        """Use the ledger in the usual ways: all four cases, answers, and a query with groups."""
+        self.register(*NAMES.values())
+        self.ask((OVER_60, "1/4"), (TOWNS, "1/8"))
+        self.reveal(OVER_60, 0, "1/4")
+        self.ask((OVER_60, "1/2"), (OVER_60, "1/2"), (OVER_60, "1/8"), key=OTHER)
+        self.reveal(OVER_60, "1/4", "1/2")
+        self.reveal(TOWNS, 0, "1/8")
+
+    def with_terms(self, **changed: Any) -> None:
+        """Change the terms before publishing."""
+        self.terms = replace(self.terms, **changed)
+
+
+def noise(dimension: int, precision: Fraction, truth: Iterable[Fraction] = ()) -> list[int]:
+    """Return an increment that an honest worker could draw."""
+    drift = precision * PATH_UNITS
+    means = [drift * value for value in truth] or [Fraction(0)] * dimension
+    return rounded_gaussians(means, drift * PATH_UNITS)

@@ -1,0 +1,100 @@
+"""Plain English stays: phrases that readers stumbled over do not come back.
+
+``RETIRED`` is the one list. A phrase on it is unambiguous: nobody needs it to say something else. Words that were replaced by a
+term of the glossary are listed there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+#: Lists retired words on purpose.
+GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
+DOCUMENTS = sorted({ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")} - {GLOSSARY})
+SOURCES = sorted(file for kind in ("py", "html", "js", "vy") for file in (ROOT / "src").rglob(f"*.{kind}"))
+#: In documents, quotes of programs: they change with the programs.
+QUOTED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A phrase that must not come back, with what to write instead, and whether the source is free of it as well."""
+
+    text: str
+    instead: str
+    gone_from_source: bool = False
+
+    def __str__(self) -> str:
+        """Name the test's case."""
+        return self.text
+
+    def lines(self, text: str) -> list[int]:
+        """Return the numbers of the lines where it begins, whatever its case and wherever its lines are broken."""
+        pattern = r"\b" + r"\s+".join(re.escape(word) for word in self.text.split())
+        return [text.count("\n", 0, match.start()) + 1 for match in re.finditer(pattern, text, re.IGNORECASE)]
+
+
+RETIRED = [
+    Phrase(
+        "a back to go behind", "say what is hidden: 'helps only if the best answer is hidden'", gone_from_source=True
+    ),
+    Phrase("tells otherwise", "'X and Y disagree on Z'", gone_from_source=True),
+    Phrase("in so many words", "'explicitly'", gone_from_source=True),
+    Phrase("error of ours", "'internal error'", gone_from_source=True),
+    Phrase("within a hair", "'extremely close to'", gone_from_source=True),
+    Phrase("lose its way", "say what the program does: 'gets stuck'", gone_from_source=True),
+    Phrase("in the wrong hands", "'compromised'", gone_from_source=True),
+    Phrase("what it may have said", "'answers that may have been sent'", gone_from_source=True),
+    Phrase("look what is left", "'check what remains'", gone_from_source=True),
+    Phrase("cannot bear", "'exceeds the budget'", gone_from_source=True),
+    Phrase("budget bears", "'the budget can afford'"),
+    Phrase("for the length of a block", "'as a context manager'"),
+    Phrase("so close to the truth", "'largest acceptable error'"),
+    Phrase("so far from the truth", "'largest acceptable error'"),
+    Phrase("takes the place of", "'replaces'"),
+    Phrase("took the place of", "'replaced'"),
+    Phrase("here is no terminal", "'there is no terminal'"),
+    Phrase("neither a yes", "'no confirmation'"),
+    Phrase("what is free needs", "'free answers need'"),
+    Phrase("in all its languages", "'in all notations'"),
+    Phrase("fixed for ever", "'permanent'"),
+    Phrase("play money", "'coins without value'"),
+    Phrase("made-up", "'synthetic'"),
+    Phrase("wish", "'accuracy', or 'want' as a verb"),
+    Phrase("tells how it is", "'reports its health'"),
+    Phrase("greet each other", "'reconnect'"),
+    Phrase("knows nothing of", "'does not depend on'"),
+    Phrase("on a stage of", "'with their own chain'"),
+    Phrase("by turns", "'take turns'"),
+]
+
+
+@pytest.mark.parametrize("phrase", RETIRED, ids=str)
+def test_no_document_uses_it(phrase: Phrase) -> None:
+    assert _places(phrase, {file: _prose(file.read_text()) for file in DOCUMENTS}) == [], f"write {phrase.instead}"
+
+
+@pytest.mark.parametrize("phrase", [phrase for phrase in RETIRED if phrase.gone_from_source], ids=str)
+def test_no_source_uses_it(phrase: Phrase) -> None:
+    assert _places(phrase, {file: file.read_text() for file in SOURCES}) == [], f"write {phrase.instead}"
+
+
+def test_a_phrase_is_found_across_lines_and_outside_of_quotes_only() -> None:
+    text = "One.\nThis Tells\n  otherwise.\n```\nIt tells otherwise.\n```\nretells otherwise\n"
+    assert Phrase("tells otherwise", "").lines(_prose(text)) == [2]
+    assert len(DOCUMENTS) > 20
+    assert len(SOURCES) > 100
+
+
+def _places(phrase: Phrase, texts: dict[Path, str]) -> list[str]:
+    return [f"{file.relative_to(ROOT)}:{line}" for file, text in texts.items() for line in phrase.lines(text)]
+
+
+def _prose(text: str) -> str:
+    """Return a document without the programs' own words, with its lines where they were."""
+    return QUOTED.sub(lambda quote: "\n" * quote[0].count("\n"), text)
