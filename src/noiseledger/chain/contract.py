@@ -22,6 +22,7 @@ from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
 from noiseledger.chain.values import CASES, Event, Holding, Meter, Request, Reveal, Terms, from_units, to_units
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
+from noiseledger.core.request import Request as Resolved
 from noiseledger.errors import (
     AllowanceExceeded,
     BudgetExceeded,
@@ -95,11 +96,11 @@ class PrivacyLedgerContract:
         """Buy precision, all requests or none."""
         return self._transact("ask", [request.encode() for request in requests])
 
-    def ask_batches(self, batches: Sequence[Sequence[Request]]) -> list[Receipt]:
+    def ask_batches(self, batches: Sequence[Sequence[Resolved]]) -> list[Receipt]:
         """Buy in several transactions at once, each of them all or nothing; raises what the first refusal says."""
         if self._sender is None:
             raise _unsigned("ask")
-        datas = [abi.encode_call("ask", [request.encode() for request in batch]) for batch in batches]
+        datas = [encode_ask(batch) for batch in batches]
         with self._typed_errors():
             receipts = self._sender.wait_many(self._sender.send_many(self.address, datas))
         for data, receipt in zip(datas, receipts, strict=True):
@@ -371,6 +372,11 @@ def checksummed(address: str) -> str:
         return str(to_checksum_address(address))
     except ValueError:
         raise InvalidInput(f"{address!r} is not an address: expected 0x and 40 hexadecimal digits.") from None
+
+
+def encode_ask(requests: Sequence[Resolved]) -> str:
+    """Return the data of the transaction that buys what is asked for."""
+    return abi.encode_call("ask", [Request.of(request).encode() for request in requests])
 
 
 def encode_reveals(reveals: Sequence[Reveal]) -> tuple[Any, ...]:

@@ -129,4 +129,5 @@ class ChainLedger(Ledger):
         self.contract.rpc.close()
 
     def records(self, after: int = 0) -> Iterator[Record]:
-        return Mirror(self.contract, self._reader.first_block, head="latest").look().records(after)
+        mirror = self._reader.again(lambda: Mirror(self.contract, self._reader.first_block, head="latest"))
+        return self._reader.again(mirror.look).records(after)

@@ -13,7 +13,6 @@ from fractions import Fraction
 from noiseledger.chain.block import BlockRef
 from noiseledger.chain.contract import MAX_BATCH, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Receipt, Watch
-from noiseledger.chain.values import Request as ContractRequest
 from noiseledger.core.answer import Answer
 from noiseledger.core.path import Point, Reveal, find_price
 from noiseledger.core.query import Query
@@ -61,7 +60,7 @@ class Buyer:
         if not parts:
             return []
         try:
-            receipts = self._contract.ask_batches([[ContractRequest.of(item) for item in part] for part in parts])
+            receipts = self._contract.ask_batches(parts)
         except AllowanceExceeded as refused:
             who = self._contract.sender.address, checksummed(self._contract.custodian()), self._contact
             raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None

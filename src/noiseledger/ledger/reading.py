@@ -72,14 +72,17 @@ class ChainReader:
         return self.at_newest(lambda block: self.read_at(block, wanted, names))
 
     def at_newest(self, read: Callable[[BlockRef], _T]) -> _T:
-        """Return what is read at the newest block; anew if a node does not know it: nodes and chains change their mind."""
+        """Return what is read at the newest block; anew if a node does not know it."""
+        return self.again(lambda: read(self.contract.newest()))
+
+    def again(self, read: Callable[[], _T]) -> _T:
+        """Return what is read; a few times anew if a node refuses: nodes and chains change their mind."""
         pause = _FIRST_PAUSE_SECONDS
         for attempt in range(1, _ATTEMPTS + 1):
-            block = self.contract.newest()
             try:
-                return read(block)
+                return read()
             except RpcFailed:
-                # Whether the block is there now tells nothing of the node that was asked then, so it is simply tried again.
+                # Whether a block is there now tells nothing of the node that was asked then, so it is simply tried again.
                 if attempt == _ATTEMPTS:
                     raise
             except Behind:

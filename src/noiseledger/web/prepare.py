@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from noiseledger.chain import abi
-from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, typed
-from noiseledger.chain.values import Request
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, encode_ask, typed
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded, LedgerPaused, NoFunds, RpcFailed
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.interface import Quote
@@ -43,7 +42,7 @@ def prepare_ask(
     if snapshot.facts.paused:
         raise LedgerPaused("The custodian has stopped selling for now; what is known already is still free.")
     try:
-        return _tried(contract, abi.encode_call("ask", [Request.of(quote.request).encode()]), analyst)
+        return _tried(contract, encode_ask([quote.request]), analyst)
     except AllowanceExceeded as refused:
         who = checksummed(analyst or ""), snapshot.facts.custodian, contact
         raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None
