@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # chain, a worker or a browser. Files are handed out in the order of collection: tests/conftest.py puts the longest first.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-deep test-times test-network network check bench mutants mutants-contract mutants-python faults membership audit-power evaluation screenshots setup lock format clean
+.PHONY: demo test test-deep test-times test-network network weight check bench mutants mutants-contract mutants-python faults membership audit-power evaluation screenshots setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
@@ -50,6 +50,9 @@ membership: setup ## attack the whole system, and weakened copies of it: the eps
 
 audit-power: setup ## simulate dishonest workers, and write into the audit's guide how many numbers catch each half of the time
 	@$(BIN)/python -m benchmarks.audit_power
+
+weight: setup ## measure how large an installation is for each role, and the processor time of free commands
+	@$(BIN)/python scripts/weight.py
 
 network: setup ## measure three validators next to a development node: waiting, throughput, idle processor time
 	@$(BIN)/python scripts/measure_network.py

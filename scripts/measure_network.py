@@ -29,7 +29,7 @@ from noiseledger.chain import Key, node  # noqa: E402
 from noiseledger.client import Ask, Client, connect  # noqa: E402
 from noiseledger.demo.accounts import ChainAccounts  # noqa: E402
 from noiseledger.demo.system import demo_system_on  # noqa: E402
-from noiseledger.network.layout import Wishes  # noqa: E402
+from noiseledger.network.layout import NetworkOptions  # noqa: E402
 from noiseledger.network.network import Network  # noqa: E402
 
 BLOCK_SECONDS = 1
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nl-")))
         chain = stack.enter_context(node.running(block_seconds=BLOCK_SECONDS))
         network = Network.up(
-            folder / "net", Wishes(3, BLOCK_SECONDS, port=0), lambda text: print(text, file=sys.stderr)
+            folder / "net", NetworkOptions(3, BLOCK_SECONDS, port=0), lambda text: print(text, file=sys.stderr)
         )
         stack.callback(network.down)
         anvil = psutil.Process(chain.process.pid)

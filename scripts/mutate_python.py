@@ -98,6 +98,7 @@ PARTS = (
     ),
     Part(("data/fingerprint.py", "data/pinned.py"), unit("pinned", "bound_ledger", "table")),
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
+    Part(("data/small.py",), unit("location", "extras")),
     Part(("data/reading.py",), (*unit("reading", "table", "record_text"), *engines("files"))),
     Part(("data/delimited.py", "data/formats.py"), (_REFUSED, *engines("files"))),
     Part(

@@ -98,7 +98,7 @@ def _trouble(browser: Browser, system: DemoSystem, site: str) -> None:
     desk.connect()
     system.stop_worker()
     desk.ask()
-    expect(desk.page.locator("#progress")).to_contain_text("The worker does not answer")
+    expect(desk.page.locator("#progress")).to_contain_text("The worker does not respond")
     _shoot(desk.page, "worker-stopped", "desk-light")
     _shoot(desk.open("/custodian"), "custodian-worker-stopped", "desk-light")
     system.start_worker()

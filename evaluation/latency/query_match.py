@@ -16,13 +16,12 @@ from functools import cache
 from math import sqrt
 from pathlib import Path
 
-from eth_abi.abi import encode
-from eth_utils.crypto import keccak
-
 from evaluation.latency.crowd import Crossing, Crowd, Signed
 from evaluation.workload import QUERIES, PaperRequest
 from noiseledger.chain import Key, Rpc
+from noiseledger.chain.abi_types import encode
 from noiseledger.chain.contract import checksummed
+from noiseledger.chain.keccak import keccak
 from noiseledger.chain.sender import create_address
 
 #: The default block size of Ganache.
@@ -32,7 +31,7 @@ GAS_LIMIT = 6_721_975
 DEARER_SINCE = 5 * 2_100 + 2 * 1_300 - 2_100
 #: The contract has integers only, so the paper's numbers are scaled by this.
 _UNITS = 10**18
-_QUERY = keccak(text="query(uint256,uint256,uint256,uint256)")[:4]
+_QUERY = keccak(b"query(uint256,uint256,uint256,uint256)")[:4]
 
 
 class QueryMatch:

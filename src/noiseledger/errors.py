@@ -3,50 +3,52 @@
 ::
 
     NoiseledgerError
-    ├── InvalidInput (ValueError)       something given is not what was expected
+    ├── InvalidInput (ValueError)       an input is not what was expected
     │   ├── InvalidFilter               a filter that cannot be read or is outside the safe subset
     │   └── SensitivityUnknown          no bound on how far one person can move the answer
+    ├── MissingExtra (ImportError)      a package that is installed only on request
     ├── BudgetExceeded                  the request costs more than is left
     ├── UnknownQuery                    the ledger has no such query
-    ├── DataUnavailable                 a paid answer needs the data, and it is not here
-    ├── DataMismatch                    the data is not what the ledger was made for
-    ├── LedgerError                     the ledger itself
-    │   ├── LedgerExists                would overwrite one
-    │   ├── LedgerNotFound              nothing there, or not a ledger
-    │   ├── LedgerBusy                  another process holds it for too long
-    │   ├── LedgerFull                  no space left on the disk
-    │   ├── JournalLost                 published with a journal that is not there
-    │   ├── QueryClosed                 a lost journal may have answered it already
-    │   ├── LedgerPaused                its custodian has stopped selling
+    ├── DataUnavailable                 a paid answer needs the data, which cannot be read
+    ├── DataMismatch                    the data is not the data that the ledger was created for
+    ├── LedgerError                     a problem with the ledger itself
+    │   ├── LedgerExists                a ledger is there already and is not overwritten
+    │   ├── LedgerNotFound              there is no file, or it is not a ledger
+    │   ├── LedgerBusy                  another process has locked the ledger for too long
+    │   ├── LedgerFull                  no space is left on the disk
+    │   ├── JournalLost                 the journal that the ledger was published with is missing
+    │   ├── QueryClosed                 a lost journal may have answered this query already
+    │   ├── LedgerPaused                the custodian has paused sales
     │   └── LedgerRefused               the contract refused for another reason, which is given
-    ├── AnswerPending                   bought, and not yet revealed
-    ├── RequestRefused                  the web application does not take this request
-    ├── NotAllowed                      this key may not do that
-    │   └── AllowanceExceeded           the analyst may not buy so much
-    └── ChainError                      the chain, or the way to it
-        ├── ChainUnreachable            no answer
-        ├── ChainMismatch               another chain than expected
+    ├── AnswerPending                   bought, but not yet revealed
+    ├── RequestRefused                  the web application does not accept this request
+    ├── NotAllowed                      this key is not allowed to do that
+    │   └── AllowanceExceeded           the request costs more than the analyst's allowance
+    └── ChainError                      the chain, or the connection to it
+        ├── ChainUnreachable            no reply
+        ├── ChainMismatch               a different chain than expected
         ├── NoFunds                     the account cannot pay for the transaction
-        ├── FeeTooHigh                  the chain asks for more than the bound on fees
-        ├── TransactionPending          sent, and not yet in a block
-        ├── TransactionDisplaced        sent, and another one took its place
-        └── RpcFailed                   the node answered with an error
+        ├── FeeTooHigh                  the chain charges more than the maximum fee
+        ├── TransactionPending          sent, but not yet in a block
+        ├── TransactionDisplaced        sent, and replaced by another transaction
+        └── RpcFailed                   the node replied with an error
 
-Each message is one sentence or two: what was wrong, what was expected, what to do. No message ever contains a true
+Each message has one or two sentences: what was wrong, what was expected, what to do. No message ever contains a true
 answer, a secret, or noise that was not released.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 
 class NoiseledgerError(Exception):
-    """The root of all errors raised on purpose."""
+    """The base class of all errors raised on purpose."""
 
 
 class InvalidInput(NoiseledgerError, ValueError):
-    """Something given is not what was expected."""
+    """An input is not what was expected."""
 
 
 class InvalidFilter(InvalidInput):
@@ -54,14 +56,32 @@ class InvalidFilter(InvalidInput):
 
 
 class SensitivityUnknown(InvalidInput):
-    """One person could move the answer by an unknown amount, so no noise would be enough."""
+    """One person could change the answer by an unknown amount, so no amount of noise would be enough."""
+
+
+class MissingExtra(NoiseledgerError, ImportError):
+    """Something needs packages that are installed only on request."""
+
+    def __init__(self, what: str, extra: str, modules: Sequence[str]) -> None:
+        """Name what needs them (the beginning of a sentence), the extra that brings them, and what is not there."""
+        self.what = what
+        self.extra = extra
+        self.modules = tuple(modules)
+        super().__init__(
+            f"{what} {', '.join(modules)} must be installed: pip install 'noiseledger[{extra}]'",
+            name=modules[0] if modules else None,
+        )
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, tuple[str, ...]]]:
+        """Survive the way between processes."""
+        return type(self), (self.what, self.extra, self.modules)
 
 
 class BudgetExceeded(NoiseledgerError):
     """The request costs more precision than is left; nothing was changed."""
 
     def __init__(self, requested: Fraction, remaining: Fraction) -> None:
-        """Keep the amounts, all in units of precision."""
+        """Store the amounts, all of them precisions."""
         self.requested = requested
         self.remaining = remaining
         self.missing = requested - remaining
@@ -71,7 +91,7 @@ class BudgetExceeded(NoiseledgerError):
         )
 
     def __reduce__(self) -> tuple[type[BudgetExceeded], tuple[Fraction, Fraction]]:
-        """Survive the way between processes, with all amounts."""
+        """Support pickling: another process gets all amounts."""
         return type(self), (self.requested, self.remaining)
 
 
@@ -80,27 +100,27 @@ class UnknownQuery(NoiseledgerError):
 
 
 class DataUnavailable(NoiseledgerError):
-    """A paid answer needs the data, and it is not here."""
+    """A paid answer needs the data, which cannot be read."""
 
 
 class DataMismatch(NoiseledgerError):
-    """The data is not what the ledger was made for."""
+    """The data is not the data that the ledger was created for."""
 
 
 class LedgerError(NoiseledgerError):
-    """Something is wrong with the ledger itself."""
+    """A problem with the ledger itself."""
 
 
 class LedgerExists(LedgerError):
-    """A ledger is there already and will not be overwritten."""
+    """A ledger is there already and is not overwritten."""
 
 
 class LedgerNotFound(LedgerError):
-    """There is nothing there, or it is not a ledger."""
+    """There is no file, or it is not a ledger."""
 
 
 class LedgerBusy(LedgerError):
-    """Another process holds the ledger for too long."""
+    """Another process has locked the ledger for too long."""
 
 
 class LedgerFull(LedgerError):
@@ -108,15 +128,15 @@ class LedgerFull(LedgerError):
 
 
 class JournalLost(LedgerError):
-    """A ledger was published with a journal that is not there; a new one could contradict it."""
+    """The journal that the ledger was published with is missing; a new one could contradict it."""
 
 
 class QueryClosed(LedgerError):
-    """The lost journal may have answered this query already, and a second answer would cost privacy that is not paid."""
+    """The lost journal may have answered this query already; a second answer would cost privacy that nobody pays for."""
 
 
 class LedgerPaused(LedgerError):
-    """The ledger's custodian has stopped selling for now."""
+    """The ledger's custodian has paused sales."""
 
 
 class LedgerRefused(LedgerError):
@@ -124,33 +144,33 @@ class LedgerRefused(LedgerError):
 
 
 class AnswerPending(NoiseledgerError):
-    """The answer is bought, and the custodian's worker has not revealed it yet."""
+    """The answer is bought, but the custodian's worker has not revealed it yet."""
 
 
 class RequestRefused(NoiseledgerError):
-    """The web application does not take this request: too many, too large, from another site, or for nothing it has."""
+    """The web application does not accept this request: too many, too large, from another site, or not found."""
 
     def __init__(self, message: str, status: int) -> None:
-        """Keep the HTTP status that says the same."""
+        """Store the message and the HTTP status that goes with it."""
         self.status = status
         super().__init__(message)
 
     def __reduce__(self) -> tuple[type[RequestRefused], tuple[str, int]]:
-        """Survive the way between processes."""
+        """Support pickling."""
         return type(self), (str(self), self.status)
 
 
 class NotAllowed(NoiseledgerError):
-    """This key may not do that."""
+    """This key is not allowed to do that."""
 
 
 class AllowanceExceeded(NotAllowed):
-    """The ledger is by invitation, and the analyst may not buy so much; nothing was changed."""
+    """The ledger is by invitation, and the request costs more than the analyst's allowance; nothing was changed."""
 
     def __init__(
         self, requested: Fraction, remaining: Fraction, analyst: str = "", custodian: str = "", contact: str = ""
     ) -> None:
-        """Keep the amounts, all in units of precision; and, where they are known, who asks and whom to ask."""
+        """Store the amounts, all of them precisions, and, if known, the analyst and how to reach the custodian."""
         self.requested = requested
         self.remaining = remaining
         self.missing = requested - remaining
@@ -165,20 +185,20 @@ class AllowanceExceeded(NotAllowed):
         )
 
     def __reduce__(self) -> tuple[type[AllowanceExceeded], tuple[Fraction, Fraction, str, str, str]]:
-        """Survive the way between processes, with all amounts."""
+        """Support pickling: another process gets all amounts."""
         return type(self), (self.requested, self.remaining, self.analyst, self.custodian, self.contact)
 
 
 class ChainError(NoiseledgerError):
-    """The chain, or the way to it."""
+    """A problem with the chain, or with the connection to it."""
 
 
 class ChainUnreachable(ChainError):
-    """No answer from the chain."""
+    """The chain's node did not reply."""
 
 
 class ChainMismatch(ChainError):
-    """Another chain than expected, or nothing of ours at the address."""
+    """A different chain than expected, or no contract of ours at the address."""
 
 
 class NoFunds(ChainError):
@@ -186,53 +206,53 @@ class NoFunds(ChainError):
 
 
 class FeeTooHigh(ChainError):
-    """The chain asks for more than the bound on fees."""
+    """The chain charges more than the maximum fee."""
 
 
 class TransactionPending(ChainError):
-    """The transaction was sent and is not yet in a block; it may still get there."""
+    """The transaction was sent but is not yet in a block; it may still be mined."""
 
     def __init__(self, transaction: str, seconds: float, at_bound: bool = False) -> None:
-        """Keep the hash, to look again later, and whether only the bound on fees keeps it from being replaced."""
+        """Store the hash, to look it up later, and whether only the maximum fee prevents a replacement."""
         self.transaction = transaction
         self.seconds = seconds
         self.at_bound = at_bound
-        hint = " Its fee is as high as your bound allows: wait, or raise the bound." if at_bound else ""
+        hint = " Its fee has reached your maximum: wait, or raise the maximum." if at_bound else ""
         super().__init__(
-            f"The transaction {transaction} was sent, but is in no block after {seconds:g} seconds; it may still get "
-            f"there. Nothing is lost: the same request again finds it.{hint}"
+            f"The transaction {transaction} was sent, but is not in a block after {seconds:g} seconds; it may still be "
+            f"mined. Nothing is lost: repeat the same request, which finds it.{hint}"
         )
 
     def __reduce__(self) -> tuple[type[TransactionPending], tuple[str, float, bool]]:
-        """Survive the way between processes."""
+        """Support pickling."""
         return type(self), (self.transaction, self.seconds, self.at_bound)
 
 
 class TransactionDisplaced(ChainError):
-    """The transaction was sent, and another one of the same key took its place for good."""
+    """The transaction was sent, and another one from the same key has replaced it for good."""
 
     def __init__(self, transaction: str) -> None:
-        """Keep the hash."""
+        """Store the hash."""
         self.transaction = transaction
         super().__init__(
-            f"Another transaction of the same key took the place of {transaction}, which will not happen. Look what is "
-            "left to do, and send that; do not use one key in two programs at once."
+            f"The transaction {transaction} was replaced by another one from the same key, and will not be mined. Check "
+            "what remains to be done, then send that; do not use one key in two programs at once."
         )
 
     def __reduce__(self) -> tuple[type[TransactionDisplaced], tuple[str]]:
-        """Survive the way between processes."""
+        """Support pickling."""
         return type(self), (self.transaction,)
 
 
 class RpcFailed(ChainError):
-    """The node answered a call with an error."""
+    """The node replied to a call with an error."""
 
     def __init__(self, method: str, reason: str, data: str | None) -> None:
-        """Keep the revert data, if there was any."""
+        """Store the reason and the revert data, if there was any."""
         self.reason = reason
         self.data = data
         super().__init__(f"The node refused {method}: {reason}.")
 
     def __reduce__(self) -> tuple[type[RpcFailed], tuple[str, str, str | None]]:
-        """Survive the way between processes."""
+        """Support pickling."""
         return type(self), ("", self.reason, self.data)

@@ -44,7 +44,7 @@ class Desk:
     def want(self, query: str, within: object) -> None:
         """Fill in the form, and wait for its price."""
         self.choose(query)
-        field = self.page.get_by_label("At most so far from the truth", exact=True)
+        field = self.page.get_by_label("Largest acceptable error", exact=True)
         with self.page.expect_response(lambda reply: "/quote?" in reply.url and f"within={within}&" in reply.url):
             field.fill(str(within))
 
@@ -65,7 +65,7 @@ class Desk:
 
     def ask(self) -> None:
         """Press the button that pays."""
-        self.page.get_by_role("button", name=re.compile("^Ask, and pay")).click()
+        self.page.get_by_role("button", name=re.compile("^Ask and pay")).click()
 
     @property
     def quote(self) -> str:

@@ -39,18 +39,18 @@ def test_all_four_cases_from_connecting_to_an_answer(ada: Desk, system: DemoSyst
     # The same again and anything less accurate is free, and needs no wallet.
     ada.open()
     ada.want("over_60", 0.01)
-    ada.expect_quote("2A: just this accuracy is already known")
-    ada.expect_quote("Your answer, for free")
+    ada.expect_quote("2A: an answer of exactly this accuracy is public")
+    ada.expect_quote("Your free answer")
     assert ada.price == 0
     assert read_answer(ada.page.locator("#quote .answer .big").inner_text()) == (value, width)
     ada.want("over_60", 0.03)
-    ada.expect_quote("2C: more than this is already known")
+    ada.expect_quote("2C: a more accurate answer is public")
     assert ada.price == 0
     assert len(ada.wallet.sent) == 1
 
     # More accuracy costs the difference.
     ada.want("over_60", 0.005)
-    ada.expect_quote("2B: less than this is already known")
+    ada.expect_quote("2B: a less accurate answer is public")
     assert abs(ada.price - 3 * first_price) < first_price / 100
     ada.ask()
     _, finer = ada.expect_answer()
@@ -73,7 +73,7 @@ def test_epsilon_and_delta_instead_of_an_error_bar(ada: Desk) -> None:
     ada.connect()
     ada.choose("white")
     ada.page.get_by_label("(ε, δ)").check()
-    ada.page.get_by_label("Epsilon of this answer alone", exact=True).fill("0.5")
+    ada.page.get_by_label("Epsilon of this answer by itself", exact=True).fill("0.5")
     ada.page.get_by_label("Delta").fill("1e-5")
     ada.expect_quote("1: nobody")
     ada.expect_quote("0.02022 precision")
@@ -85,16 +85,16 @@ def test_another_query_begins_with_an_error_bar_of_its_own(ada: Desk) -> None:
     ada.want("mean_income", 10000)
     ada.choose("white")
     # A share is between 0 and 1, an income is not.
-    assert 0 < float(ada.page.get_by_label("At most so far from the truth", exact=True).input_value()) < 1
+    assert 0 < float(ada.page.get_by_label("Largest acceptable error", exact=True).input_value()) < 1
 
 
 def test_the_slider_moves_the_price(ada: Desk) -> None:
     ada.want("mean_income", 10000)
-    dear = ada.page.get_by_label("At most so far from the truth, slider")
+    dear = ada.page.get_by_label("Largest acceptable error, slider")
     before = ada.price
     with ada.page.expect_response(lambda reply: "/quote?" in reply.url):
         dear.fill("100")
-    expect(ada.page.get_by_label("At most so far from the truth", exact=True)).not_to_have_value("10000")
+    expect(ada.page.get_by_label("Largest acceptable error", exact=True)).not_to_have_value("10000")
     assert ada.price > before
 
 
@@ -104,7 +104,7 @@ def test_without_a_wallet_what_is_free_works(context: BrowserContext, system: De
     reader = Desk(context, site)
     reader.open()
     reader.want("citizens", 0.05)
-    reader.expect_quote("Your answer, for free")
+    reader.expect_quote("Your free answer")
     value, width = read_answer(reader.page.locator("#quote .answer .big").inner_text())
     assert abs(value - known.value) < 1e-5
     assert width == 0.02
@@ -176,10 +176,10 @@ def test_the_keyboard_is_enough(ada: Desk) -> None:
     page.get_by_label("Query", exact=True).focus()
     with ada.new_query():
         page.keyboard.type("white")
-    page.get_by_label("At most so far from the truth", exact=True).focus()
+    page.get_by_label("Largest acceptable error", exact=True).focus()
     page.keyboard.press("Control+a")
     with page.expect_response(lambda reply: "within=0.003" in reply.url):
         page.keyboard.type("0.003")
-    page.get_by_role("button", name="Ask, and pay").focus()
+    page.get_by_role("button", name="Ask and pay").focus()
     page.keyboard.press("Enter")
     ada.expect_answer()

@@ -55,12 +55,12 @@ def test_a_stranger_is_told_whom_to_ask_and_asks_once_invited(
     page = custodian.page
     expect(page.locator("#role")).to_have_text("Your wallet has the custodian's key.")
     page.get_by_label("Analyst's address").fill(DORA.address)
-    page.get_by_label("ε of all that they buy from now on").fill("2")
+    page.get_by_label("ε of everything they may buy from now on").fill("2")
     page.locator("#show-allow").click()
     expect(page.locator("#change-allow")).to_contain_text(f"{DORA.address} may buy precision")
     expect(page.locator("#change-allow")).to_contain_text("of the budget")
     assert contract.allowance(DORA.address) == 0  # it is only said
-    page.get_by_role("button", name="Sign it with your wallet").click()
+    page.get_by_role("button", name="Sign with your wallet").click()
     expect(page.locator("#live")).to_contain_text(DORA.address)
     assert contract.allowance(DORA.address) == precision_for(2, "1e-4")
     assert not custodian.complaints
@@ -74,11 +74,11 @@ def test_a_stranger_is_told_whom_to_ask_and_asks_once_invited(
 def test_selling_is_stopped_and_goes_on(custodian: Desk, contract: PrivacyLedgerContract) -> None:
     custodian.connect()
     page = custodian.page
-    page.get_by_role("button", name="Stop selling").click()
-    expect(page.get_by_role("button", name="Go on selling")).to_be_visible()
+    page.get_by_role("button", name="Pause sales").click()
+    expect(page.get_by_role("button", name="Resume sales")).to_be_visible()
     assert contract.paused()
-    page.get_by_role("button", name="Go on selling").click()
-    expect(page.get_by_role("button", name="Stop selling")).to_be_visible()
+    page.get_by_role("button", name="Resume sales").click()
+    expect(page.get_by_role("button", name="Pause sales")).to_be_visible()
     assert not contract.paused()
     assert not custodian.complaints
 
@@ -91,7 +91,7 @@ def test_the_wrong_account_is_told_so_and_signs_nothing(dora: Desk, contract: Pr
     page.get_by_label("New worker's address").fill(DORA.address)
     page.locator("#show-rotate-worker").click()
     expect(page.locator("#change-rotate-worker")).to_contain_text(f"only {DORA.address} may reveal answers")
-    page.get_by_role("button", name="Sign it with your wallet").click()
+    page.get_by_role("button", name="Sign with your wallet").click()
     dora.expect_message(f"Only the custodian, {CUSTODIAN.address}, can do this, and not {DORA.address}.")
     assert dora.wallet is not None
     assert "eth_sendTransaction" not in dora.wallet.asked
@@ -104,12 +104,12 @@ def test_what_is_typed_stays_while_the_page_brings_itself_up_to_date(
     custodian.connect()
     page = custodian.page
     page.get_by_label("New custodian's address").fill(ADA.address)
-    page.get_by_role("button", name="Stop selling").click()
-    expect(page.get_by_role("button", name="Go on selling")).to_be_visible()
-    page.get_by_role("button", name="Go on selling").click()
-    expect(page.get_by_role("button", name="Stop selling")).to_be_visible()
+    page.get_by_role("button", name="Pause sales").click()
+    expect(page.get_by_role("button", name="Resume sales")).to_be_visible()
+    page.get_by_role("button", name="Resume sales").click()
+    expect(page.get_by_role("button", name="Pause sales")).to_be_visible()
     expect(page.get_by_label("New custodian's address")).to_have_value(ADA.address)
     page.locator("#show-hand-over").click()
-    page.get_by_role("button", name="Sign it with your wallet").click()
+    page.get_by_role("button", name="Sign with your wallet").click()
     expect(page.locator("#live")).to_contain_text("Custody is offered to")
     assert contract.heir().lower() == ADA.address.lower()

@@ -94,20 +94,20 @@ def test_the_custodian_stops_selling_and_goes_on(
     custodian: Desk, browser: Browser, system: DemoSystem, site: str
 ) -> None:
     page = custodian.page
-    expect(page.locator("#live")).to_contain_text("The worker is well")
+    expect(page.locator("#live")).to_contain_text("The worker is healthy")
     custodian.connect()
-    page.get_by_role("button", name="Stop selling").click()
-    expect(page.get_by_role("button", name="Go on selling")).to_be_visible()
+    page.get_by_role("button", name="Pause sales").click()
+    expect(page.get_by_role("button", name="Resume sales")).to_be_visible()
     context = browser.new_context()
     ada = Desk(context, site, Wallet(ADA, system.url).install(context))
     ada.open()
     ada.want("mean_income", 8000)
-    ada.expect_quote("The custodian has stopped selling for now")
-    expect(ada.page.get_by_role("button", name="Ask, and pay")).to_have_count(0)
-    page.get_by_role("button", name="Go on selling").click()
-    expect(page.get_by_role("button", name="Stop selling")).to_be_visible()
+    ada.expect_quote("The custodian has paused sales")
+    expect(ada.page.get_by_role("button", name="Ask and pay")).to_have_count(0)
+    page.get_by_role("button", name="Resume sales").click()
+    expect(page.get_by_role("button", name="Pause sales")).to_be_visible()
     ada.want("mean_income", 8001)
-    expect(ada.page.get_by_role("button", name="Ask, and pay")).to_be_visible()
+    expect(ada.page.get_by_role("button", name="Ask and pay")).to_be_visible()
     assert not custodian.complaints
     context.close()
 
@@ -116,7 +116,7 @@ def test_nobody_else_can_stop_selling(context: BrowserContext, system: DemoSyste
     ada = Desk(context, site, Wallet(ADA, system.url).install(context))
     ada.open("/custodian")
     ada.connect()
-    ada.page.get_by_role("button", name="Stop selling").click()
+    ada.page.get_by_role("button", name="Pause sales").click()
     ada.expect_message(f"Only the custodian, {CUSTODIAN.address}, can do this, and not {ADA.address}.")
     assert ada.wallet is not None
     assert "eth_sendTransaction" not in ada.wallet.asked
@@ -125,18 +125,18 @@ def test_nobody_else_can_stop_selling(context: BrowserContext, system: DemoSyste
 def test_the_custodian_sees_what_waits(custodian: Desk, system: DemoSystem) -> None:
     system.stop_worker()
     try:
-        expect(custodian.page.locator("#live")).to_contain_text("The worker does not answer")
+        expect(custodian.page.locator("#live")).to_contain_text("The worker does not respond")
         with (
             connect(system.ledger_file, rpc=system.url, key=ADA, answer_seconds=0) as client,
             pytest.raises(AnswerPending),
         ):
             client.ask("white", within="0.01")
         expect(custodian.page.get_by_role("row", name="white").first).to_contain_text("0x")
-        expect(custodian.page.locator("#live")).to_contain_text("Bought, and not answered yet")
+        expect(custodian.page.locator("#live")).to_contain_text("Bought, but not yet answered")
     finally:
         system.start_worker()
-    expect(custodian.page.locator("#live")).to_contain_text("The worker is well")
-    expect(custodian.page.locator("#live")).not_to_contain_text("Bought, and not answered yet")
+    expect(custodian.page.locator("#live")).to_contain_text("The worker is healthy")
+    expect(custodian.page.locator("#live")).not_to_contain_text("Bought, but not yet answered")
 
 
 def test_a_chain_that_does_not_answer_is_said(reader: Desk, system: DemoSystem) -> None:
@@ -144,11 +144,11 @@ def test_a_chain_that_does_not_answer_is_said(reader: Desk, system: DemoSystem) 
     # Frozen, not stopped: its state is wanted by the tests that follow.
     system.chain.process.send_signal(signal.SIGSTOP)
     try:
-        expect(page.get_by_text("The chain does not answer.")).to_be_visible()
-        expect(page.locator("#main")).to_contain_text("What you see is the state at block")
+        expect(page.get_by_text("The chain does not reply.")).to_be_visible()
+        expect(page.locator("#main")).to_contain_text("This page shows the state at block")
     finally:
         system.chain.process.send_signal(signal.SIGCONT)
-    expect(page.get_by_text("The chain does not answer.")).to_have_count(0)
+    expect(page.get_by_text("The chain does not reply.")).to_have_count(0)
 
 
 def test_no_request_goes_to_another_host_and_no_policy_is_broken(reader: Desk, asked: str) -> None:
@@ -233,9 +233,9 @@ def test_without_scripts_the_price_is_shown_all_the_same(browser: Browser, site:
     page = context.new_page()
     page.goto(site)
     page.get_by_label("Query", exact=True).select_option("over_60")
-    page.get_by_label("At most so far from the truth", exact=True).fill("0.02")
+    page.get_by_label("Largest acceptable error", exact=True).fill("0.02")
     page.get_by_role("button", name="Show the price").click()
-    expect(page.locator("#quote")).to_contain_text("Your answer, for free")
+    expect(page.locator("#quote")).to_contain_text("Your free answer")
     context.close()
 
 

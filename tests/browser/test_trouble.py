@@ -48,10 +48,10 @@ def _budget(system: DemoSystem) -> Budget:
 def test_too_much_is_refused_before_anybody_pays(ada: Desk, system: DemoSystem) -> None:
     before = _budget(system)
     ada.want("over_60", 0.0001)
-    ada.expect_quote("Too much.")
+    ada.expect_quote("Not enough budget.")
     ada.expect_quote("is missing")
-    ada.expect_quote("Ask for a larger error")
-    expect(ada.page.get_by_role("button", name="Ask, and pay")).to_have_count(0)
+    ada.expect_quote("Allow a larger error")
+    expect(ada.page.get_by_role("button", name="Ask and pay")).to_have_count(0)
     assert _budget(system) == before
 
 
@@ -68,7 +68,7 @@ def test_somebody_was_quicker_and_the_contract_refuses(ada: Desk, system: DemoSy
     finally:
         rpc.call("evm_mine")
         rpc.call("evm_setAutomine", True)
-    expect(ada.page.locator("#progress")).to_contain_text("The contract refused it.")
+    expect(ada.page.locator("#progress")).to_contain_text("The contract refused the request.")
     expect(ada.page.locator("#progress")).to_contain_text("is missing")
     expect(ada.page.locator("#progress")).to_contain_text("Nothing was spent")
 
@@ -84,7 +84,7 @@ def test_whoever_declines_in_the_wallet_has_lost_nothing(ada: Desk, system: Demo
     ada.wallet.reject_next()
     ada.ask()
     ada.expect_message("You declined in your wallet. Nothing was sent or spent")
-    expect(ada.page.get_by_role("button", name="Ask, and pay")).to_be_enabled()
+    expect(ada.page.get_by_role("button", name="Ask and pay")).to_be_enabled()
     assert _budget(system) == before
     ada.ask()
     ada.expect_step("answered")
@@ -134,11 +134,11 @@ def test_a_wallet_that_does_not_know_the_chain_learns_it(ada: Desk) -> None:
 def test_fields_that_come_late_come_all_the_same_and_nothing_typed_is_lost(ada: Desk) -> None:
     late: list[Route] = []
     ada.page.route("**/accuracy?*", lambda route: late.append(route))  # noqa: PLW0108 - Playwright takes no built-in
-    number = ada.page.get_by_label("At most so far from the truth", exact=True)
+    number = ada.page.get_by_label("Largest acceptable error", exact=True)
     with ada.new_query():
         ada.page.get_by_label("Query", exact=True).select_option("ages")
         expect(number).to_be_disabled()
-        expect(ada.page.get_by_role("button", name="Ask, and pay")).to_be_disabled()
+        expect(ada.page.get_by_role("button", name="Ask and pay")).to_be_disabled()
         # Longer than the page waits before it asks for a price: that question once stopped this one.
         ada.page.wait_for_timeout(500)
         late.pop().continue_()
@@ -188,12 +188,12 @@ def test_a_worker_that_is_stopped_and_started(ada: Desk, system: DemoSystem) -> 
         ada.ask()
         ada.expect_step("mined")
         progress = ada.page.locator("#progress")
-        expect(progress).to_contain_text("The worker does not answer")
+        expect(progress).to_contain_text("The worker does not respond")
         expect(progress).to_contain_text("Nothing is lost")
     finally:
         system.start_worker()
     ada.expect_step("answered")
-    expect(ada.page.locator("#progress")).not_to_contain_text("The worker does not answer")
+    expect(ada.page.locator("#progress")).not_to_contain_text("The worker does not respond")
 
 
 def test_a_transaction_that_never_arrived(ada: Desk, system: DemoSystem) -> None:
@@ -207,7 +207,7 @@ def test_a_transaction_that_never_arrived(ada: Desk, system: DemoSystem) -> None
     expect(progress).to_contain_text("our node has not seen it yet")
     (name,) = ada.wallet.swallowed
     ada.open(f"/transactions/{name}?sent={time.time() - 3600}")
-    expect(progress).to_contain_text("The chain does not know this transaction.")
+    expect(progress).to_contain_text("The transaction was not found on the chain.")
     expect(progress).to_contain_text("Nothing was spent")
     assert _budget(system) == before
 
@@ -219,7 +219,7 @@ def test_a_transaction_that_was_dropped_or_displaced(ada: Desk, rpc: Rpc, paused
     ada.ask()
     ada.expect_step("sent")
     rpc.call("anvil_dropTransaction", ada.wallet.sent[-1])
-    expect(ada.page.locator("#progress")).to_contain_text("The chain does not know this transaction.")
+    expect(ada.page.locator("#progress")).to_contain_text("The transaction was not found on the chain.")
     ada.open()
     ada.want("ages", 24)
     ada.ask()
@@ -229,7 +229,7 @@ def test_a_transaction_that_was_dropped_or_displaced(ada: Desk, rpc: Rpc, paused
     nonce = hex(int(rpc.call("eth_getTransactionCount", sender, "latest"), 16))
     rpc.call("eth_sendTransaction", {"from": sender, "to": sender, "nonce": nonce, "gas": hex(21_000), **HIGH_FEE})
     rpc.call("evm_mine")
-    expect(ada.page.locator("#progress")).to_contain_text("Another transaction took its place.")
+    expect(ada.page.locator("#progress")).to_contain_text("Another transaction replaced this one.")
 
 
 def test_the_wallets_account_changes_and_goes(ada: Desk) -> None:
@@ -264,7 +264,7 @@ def test_the_site_goes_away_and_comes_back(context: BrowserContext, system: Demo
     with web_pages(system) as site:
         reader.site = site
         reader.open("/budget")
-    reader.expect_message("The site does not answer; this page tries again by itself.")
+    reader.expect_message("The site does not respond; this page tries again automatically.")
     with web_pages(system, port=int(site.rpartition(":")[2])):
         expect(reader.page.locator("#message")).to_be_empty()
 

@@ -166,9 +166,9 @@ def test_a_place_that_is_not_there_or_not_one_place_is_refused(tmp_path: Path) -
     with pytest.raises(DataUnavailable, match="no such file"):
         open_spark(tmp_path / "absent.csv", "csv", Reading())
     pattern = write_csv(Dataset({"n": "whole"}, [[1]]), tmp_path / "people*.csv")
-    with pytest.raises(DataUnavailable, match="for a pattern: rename it"):
+    with pytest.raises(DataUnavailable, match="as a pattern: rename it"):
         open_spark(pattern, "csv", Reading())
-    with pytest.raises(DataUnavailable, match="database file: leave out engine"):
+    with pytest.raises(DataUnavailable, match="database file, which Spark cannot read: remove engine"):
         open_spark(pattern, "sqlite", Reading())
 
 

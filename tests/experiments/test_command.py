@@ -80,8 +80,8 @@ def test_json_for_machines(run: Runner, tmp_path: Path) -> None:
         (("costs",), "did you mean cost?"),
         (("42",), "expected cost, error"),
         (("cost", "--ledger", "cloud"), "expected local, chain"),
-        (("cost", "--key", "key.json"), "give its --rpc"),
-        (("cost", "--head", "newest"), "no block to go by"),
+        (("cost", "--key", "key.json"), "--key works only together with --rpc"),
+        (("cost", "--head", "newest"), "not a valid block name"),
         (("cost", "--rpc", "http://127.0.0.1:9"), "no key to pay with"),
     ],
 )

@@ -74,7 +74,7 @@ def test_without_psutil_it_is_said_what_to_install(tmp_path: Path, monkeypatch: 
 
 def test_a_process_that_fails_says_why() -> None:
     with (
-        pytest.raises(NoiseledgerError, match=r"ended: .*nowhere"),
+        pytest.raises(NoiseledgerError, match=r"stopped: .*nowhere"),
         lab.asker({"way": "direct", "catalogue": "nowhere.toml", "requests": 1, "seed": 1}) as child,
     ):
         child.hear()

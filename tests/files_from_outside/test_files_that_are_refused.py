@@ -27,47 +27,47 @@ TABLE = "\n".join(STATISTICS_OFFICE.splitlines()[3:7]) + "\n"
 REFUSED: dict[str, tuple[bytes, str]] = {
     "preamble.csv": (
         STATISTICS_OFFICE.replace(";;;", "").encode(),
-        ", line 1 does not belong to the table, which seems to begin in line 4: remove the lines above it",
+        ", line 1 does not belong to the table, which seems to start in line 4: remove the lines above it",
     ),
     "footer.csv": (
         (TABLE + "(C)opyright 2024\n").encode(),
-        ", line 5: expected 4 fields, as in the first line, and found 1. Remove it",
+        ", line 5: expected 4 fields, as in the first line, but found 1. Remove the line",
     ),
     "blank-line-first.csv": (("\n" + TABLE).encode(), ", line 1 is blank: expected the names of the columns."),
     "r-write-table.txt": (
         b'"age"\t"town"\n"1"\t61\t"Ulm"\n"2"\t34\t"Bonn"\n',
-        ", line 1 has 2 names for 3 columns, as R's write.table leaves out the first: add a name",
+        ", line 1 has 2 names for 3 columns, because R's write.table leaves out the first: add a name",
     ),
     "excel-sep.csv": (
         b"sep=;\r\nage;town\r\n61;Ulm\r\n34;Bonn\r\n",
-        ", line 1 tells Excel the delimiter, and would be taken for the names of the columns: remove it.",
+        ", line 1 tells Excel the delimiter, but would be read as the names of the columns: remove it.",
     ),
     "delimiter-after-names.csv": (
         b"age,town,\n61,Ulm\n34,Bonn\n",
-        ", line 1 ends with a delimiter and the records do not: remove it.",
+        ", line 1 ends with a delimiter, but the records do not: remove it.",
     ),
     "same-name.csv": (
         b"age,town,Age\n61,Ulm,2\n",
-        ", line 1: the columns 1 and 3 have the same name, whatever the letters' case: rename",
+        ", line 1: the columns 1 and 3 have the same name (case is ignored): rename",
     ),
     "too-many-fields.csv": (
         b"age,town\n61,Ulm\n34,Ulm, Donau\n5,Bonn\n",
-        ", line 3: expected 2 fields, as in the first line, and found 3.",
+        ", line 3: expected 2 fields, as in the first line, but found 3.",
     ),
     "line-break-in-a-field.csv": (b'age,note\n61,"a\nb"\n34,c\n', ", line 2: a quote is not closed in this line"),
-    "names-only.csv": (b"age,town\n", " has no record below line 1"),
+    "names-only.csv": (b"age,town\n", " has no records after line 1"),
     "empty.csv": (b"", " is empty: expected a first line with the names of the columns."),
     "one-blank-line.csv": (b"\n", ", line 1 is blank"),
-    "old-macintosh.csv": (b"age,town\r61,Ulm\r", ", line 1: lines end with a carriage return alone"),
+    "old-macintosh.csv": (b"age,town\r61,Ulm\r", ", line 1: lines end with a carriage return only"),
     "nul.csv": (b"age,town\n61,U\0lm\n", ", line 2, has a NUL byte"),
     "utf-16-without-mark.csv": (
         "age,town\n61,Ulm\n".encode("utf-16-le"),
-        ", line 1, has a NUL byte, so it is no text, or UTF-16",
+        ", line 1, has a NUL byte, so it is not text, or UTF-16",
     ),
     "control.csv": (b"age,town\n61,U\x07lm\n", ", line 2: there are control characters"),
     "picture.csv": (
         b"\x89PNG\r\n\x1a\n\x01\x02\x03\x04" * 20,
-        ", line 2: there are control characters, which no text has.",
+        ", line 2: there are control characters, which text may not contain.",
     ),
     "people.csv.gz": (gzip.compress(b"age\n61\n"), " is compressed: unpack it first."),
     "people.dta": (b"<stata_dta><header><release>118", " is a Stata file: export it as CSV first (export delimited)."),
@@ -108,7 +108,7 @@ def test_a_workbook(tmp_path: Path, run: Run) -> None:
 
 
 def test_a_folder(tmp_path: Path, run: Run) -> None:
-    assert f"{tmp_path} is a folder: name a file in it" in run("init", tmp_path).err
+    assert f"{tmp_path} is a folder: give a file in it" in run("init", tmp_path).err
 
 
 def test_a_file_that_one_may_not_read(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,5 +129,5 @@ def test_a_line_without_an_end(tmp_path: Path, run: Run, monkeypatch: pytest.Mon
 def test_a_table_of_what_has_none(tmp_path: Path, run: Run) -> None:
     file = tmp_path / "people.csv"
     file.write_text(TABLE, "utf-8")
-    assert "is one table by itself: leave out --table." in run("init", file, "--table", "people").err
+    assert "is a single table: leave out --table." in run("init", file, "--table", "people").err
     assert run("init", file).code == 0

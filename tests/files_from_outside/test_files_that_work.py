@@ -134,7 +134,8 @@ def test_row_numbers_without_a_name_are_left_out_for_everybody_to_see(tmp_path: 
         file.write_bytes(FILES[name]())
         drafted = run("init", file)
         assert (
-            "Look at column_1 (left out): it has no name and numbers the rows, as R and pandas write it." in drafted.out
+            "Look at column_1 (left out): it has no name and contains row numbers, which R and pandas write."
+            in drafted.out
         )
         draft = file.with_suffix(".toml").read_text("utf-8")
         assert '# The column "column_1" is left out.' in draft
@@ -145,7 +146,7 @@ def test_a_column_without_a_name_is_called_by_its_place(tmp_path: Path, run: Run
     file = tmp_path / "named-rows.csv"
     file.write_text('"","age"\n"Ada",61\n"Ben",34\n', "utf-8")
     drafted = run("init", file)
-    assert "Look at column_1: the file gives it no name, so it is called by its place." in drafted.out
+    assert "Look at column_1: it has no name in the file, so it is named by its position." in drafted.out
     draft = file.with_suffix(".toml").read_text("utf-8")
     assert "[columns.column_1]\n# The file gives it no name" in draft
     file.with_suffix(".toml").write_text(

@@ -106,8 +106,8 @@ def test_a_worker_says_that_there_is_no_final_block(
         for _ in range(2):
             assert service.step(worker).receipts == []
         assert [reason for event, reason in heard if event == "waiting"] == [
-            "This chain has no finalized block. If it is young, wait; if its validators take turns (Proof of Authority), it "
-            "never has one: use latest-3 instead, which is three blocks behind the newest."
+            "This chain has no finalized block. If the chain is new, wait; a Proof-of-Authority chain never has "
+            "one: use latest-3 instead, which is three blocks behind the newest."
         ]
         assert service.health.report()["last_error"] == "NoHead"
         assert not service.health.is_ok
@@ -141,7 +141,7 @@ def test_an_audit_of_a_block_behind_the_newest(
     assert (now.spent, before.spent, now.block - before.block) == (HALF, 0, 1)
     with pytest.raises(ChainUnreachable, match="use latest-3 instead"):
         audit(file, rpc=turns.url, block="finalized")
-    with pytest.raises(InvalidInput, match="no block to go by"):
+    with pytest.raises(InvalidInput, match="not a valid block name"):
         audit(file, rpc=turns.url, block="newest")
 
 
@@ -161,8 +161,8 @@ def test_the_commands_say_what_to_do(
     file, ledger = str(catalogue.file), str(Custody.of(catalogue).ledger_file)
     assert "use latest-3 instead" in run("work", file, "--once").out
     for words in (("work", file, "--head"), ("recover", file, "--head"), ("web", ledger, "--head")):
-        assert "--head 'newest' is no block to go by" in run(*words, "newest").err
-    assert "--block 'newest' is no block to go by" in run("audit", ledger, "--block", "newest").err
+        assert "--head 'newest' is not a valid block name" in run(*words, "newest").err
+    assert "--block 'newest' is not a valid block name" in run("audit", ledger, "--block", "newest").err
     turns.call("evm_increaseTime", 600)
     turns.call("anvil_mine", "0x1")
     assert "Revealed in block" in run("work", file, "--once", "--head", "latest-1").out

@@ -312,7 +312,7 @@ def test_one_that_is_behind_is_not_asked_until_it_has_caught_up(branches: Branch
         branches.mine(0)
         newest = rpc.call("eth_blockNumber")
         ahead.stop()
-        with pytest.raises(ChainUnreachable, match=f"{behind.url} has not got all blocks yet"):
+        with pytest.raises(ChainUnreachable, match=f"{behind.url} does not yet have all blocks"):
             rpc.call("eth_blockNumber")
         assert behind.methods == []
         branches.mine(1)

@@ -113,6 +113,6 @@ def test_a_batch_that_is_answered_in_part_is_refused() -> None:
     with (
         faulty_node(answer) as address,
         Rpc(address) as chain,
-        pytest.raises(ChainUnreachable, match="no proper answer"),
+        pytest.raises(ChainUnreachable, match="no valid reply"),
     ):
         chain.batch([("eth_chainId", []), ("eth_chainId", [])])

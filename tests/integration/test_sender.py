@@ -35,7 +35,7 @@ def test_many_in_flight_from_many_threads_lose_nothing(rpc: Rpc) -> None:
 
 
 def test_a_fee_above_the_bound_is_not_paid(rpc: Rpc) -> None:
-    with pytest.raises(FeeTooHigh, match=r"above the bound of 0\.001"):
+    with pytest.raises(FeeTooHigh, match=r"more than the maximum of 0\.001"):
         Sender(rpc, ANALYST, max_fee_gwei=0.001).send(NOWHERE, "0x")
 
 
@@ -49,7 +49,7 @@ def test_what_waits_too_long_is_not_lost(rpc: Rpc) -> None:
     rpc.call("evm_setAutomine", False)
     try:
         transaction = ours.send(NOWHERE, "0x")
-        with pytest.raises(TransactionPending, match="may still get there") as caught:
+        with pytest.raises(TransactionPending, match="may still be mined") as caught:
             ours.wait(transaction, seconds=0.2)
         assert caught.value.transaction == transaction
         rpc.call("evm_mine")
@@ -254,7 +254,7 @@ def test_the_bound_on_fees_holds_for_replacements_and_is_said(
     ours = Sender(rpc, ANALYST, max_fee_gwei=30)
     first = ours.send(NOWHERE, "0x")
     by_hand(100)
-    with pytest.raises(TransactionPending, match="as high as your bound allows") as caught:
+    with pytest.raises(TransactionPending, match="has reached your maximum") as caught:
         ours.wait(first, seconds=1)
     assert caught.value.at_bound
     assert pool(rpc, ANALYST) == {}

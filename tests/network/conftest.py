@@ -16,7 +16,7 @@ from machine import apt_install
 from noiseledger.chain import Key, Rpc, Sender
 from noiseledger.errors import RpcFailed
 from noiseledger.network import geth
-from noiseledger.network.layout import Wishes
+from noiseledger.network.layout import NetworkOptions
 from noiseledger.network.namespaces import Namespaces, available
 from noiseledger.network.network import Network
 from noiseledger.network.validator import Validator
@@ -34,9 +34,9 @@ def binary() -> Path:
 @contextmanager
 def running(folder: Path, block_seconds: int) -> Iterator[Network]:
     """Run three validators for the length of a block."""
-    wishes = Wishes(validators=3, block_seconds=block_seconds, port=0)
+    options = NetworkOptions(validators=3, block_seconds=block_seconds, port=0)
     try:
-        yield Network.up(folder, wishes)
+        yield Network.up(folder, options)
     finally:
         Network.at(folder).down()
 
@@ -58,7 +58,7 @@ def network(binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def up_again(network: Network) -> Network:
-    return Network.up(network.layout.folder, Wishes())
+    return Network.up(network.layout.folder, NetworkOptions())
 
 
 def kill(network: Network, *numbers: int) -> None:

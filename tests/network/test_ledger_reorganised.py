@@ -17,7 +17,7 @@ from network.sealing import let_seal, once_each, stand_still
 from network.show import on_show
 from noiseledger.core.path import Case
 from noiseledger.errors import AnswerPending
-from noiseledger.network.layout import Wishes
+from noiseledger.network.layout import NetworkOptions
 from noiseledger.network.namespaces import Namespaces
 from noiseledger.network.network import Network
 
@@ -35,7 +35,7 @@ def apart() -> Iterator[Namespaces]:
 def five(binary: Path, apart: Namespaces, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     folder = tmp_path_factory.mktemp("n") / "net"
     try:
-        yield Network.up(folder, Wishes(validators=len(EVERYONE), block_seconds=1, port=0, spots=apart.spots))
+        yield Network.up(folder, NetworkOptions(validators=len(EVERYONE), block_seconds=1, port=0, spots=apart.spots))
     finally:
         Network.at(folder).down()
 

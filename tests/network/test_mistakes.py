@@ -13,7 +13,7 @@ import pytest
 from command import Run, Runner, bare_environment
 from network.conftest import running
 from noiseledger.network import geth
-from noiseledger.network.layout import Layout, Wishes
+from noiseledger.network.layout import Layout, NetworkOptions
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_build_that_fails_leaves_nothing(run: Run, bare_machine: Path, tmp_pat
 
 def test_another_source_is_not_kept(run: Run, bare_machine: Path, tmp_path: Path) -> None:
     fake_go(bare_machine, "go1.24.1", '/bin/mkdir -p "$GOBIN"; echo >"$GOBIN/geth"')
-    assert "is not the official source" in run("network", "up", "--dir", tmp_path / "net").err
+    assert "did not download the official source" in run("network", "up", "--dir", tmp_path / "net").err
     assert not (tmp_path / "cache" / "noiseledger" / f"geth-{geth.VERSION}").exists()
 
 
@@ -93,19 +93,19 @@ def test_a_port_in_use_is_named_before_anything_is_made(run: Run, binary: Path, 
 
 
 def test_a_port_that_was_taken_while_the_network_was_down_is_named(run: Run, binary: Path, tmp_path: Path) -> None:
-    member = Layout.open(tmp_path / "net", Wishes(port=0)).members[0]
+    member = Layout.open(tmp_path / "net", NetworkOptions(port=0)).members[0]
     with socket.create_server(("127.0.0.1", member.peer_port)):
         done = run("network", "up", "--dir", tmp_path / "net")
     run("network", "down", "--dir", tmp_path / "net")
     assert done.code == 5
-    assert f"Port {member.peer_port}, which belongs to validator-1, is used by another program" in done.err
+    assert f"Port {member.peer_port} of validator-1 is used by another program" in done.err
 
 
 def test_networks_that_are_made_at_the_same_moment_have_ports_of_their_own(tmp_path: Path) -> None:
     """Two each by four processes, all alive until each was told to go, before any node has opened a port."""
     program = (
-        "import sys, pathlib; from noiseledger.network.layout import Layout, Wishes; input();"
-        "nets = [Layout.open(pathlib.Path(folder), Wishes(port=0)) for folder in sys.argv[1:]];"
+        "import sys, pathlib; from noiseledger.network.layout import Layout, NetworkOptions; input();"
+        "nets = [Layout.open(pathlib.Path(folder), NetworkOptions(port=0)) for folder in sys.argv[1:]];"
         "print(*(p for net in nets for m in net.members for p in (m.rpc_port, m.peer_port, m.auth_port)))"
     )
     makers = [
@@ -122,7 +122,7 @@ def test_networks_that_are_made_at_the_same_moment_have_ports_of_their_own(tmp_p
 
 
 def test_another_network_is_not_touched(run: Run, binary: Path, tmp_path: Path) -> None:
-    Layout.open(tmp_path / "net", Wishes(validators=2, port=0))
+    Layout.open(tmp_path / "net", NetworkOptions(validators=2, port=0))
     for option in (["--validators", "3"], ["--block-seconds", "7"], ["--chain-id", "5"], ["--fund", "0x" + "1" * 40]):
         done = run("network", "up", "--dir", tmp_path / "net", *option)
         assert done.code == 2
@@ -132,7 +132,7 @@ def test_another_network_is_not_touched(run: Run, binary: Path, tmp_path: Path) 
 
 def test_other_folders_are_not_touched(run: Run, binary: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
-    assert "holds something else" in run("network", "up", "--dir", tmp_path).err
+    assert "contains something else" in run("network", "up", "--dir", tmp_path).err
     for command in ("down", "status", "idle"):
         assert "There is no network in" in run("network", command, "--dir", tmp_path).err
     assert "too long" in run("network", "up", "--dir", tmp_path / ("x" * 80)).err
@@ -147,7 +147,7 @@ def test_who_gets_money_must_be_an_address(run: Run, binary: Path, tmp_path: Pat
 
 def test_nothing_is_removed_without_a_yes(run: Run, binary: Path, tmp_path: Path) -> None:
     folder = tmp_path / "net"
-    Layout.open(folder, Wishes(port=0))
+    Layout.open(folder, NetworkOptions(port=0))
     assert "add --yes" in run("network", "down", "--dir", folder, "--remove").err
     assert run("network", "down", "--dir", folder, "--remove", typed="n\n").code == 1
     assert (folder / "network.json").exists()
@@ -160,7 +160,7 @@ def test_what_is_stopped_cannot_be_measured_and_who_was_wished_money_has_it(
 ) -> None:
     friend = "0x" + "ab" * 20
     folder = tmp_path / "net"
-    Layout.open(folder, Wishes(validators=3, port=0, block_seconds=0, fund=(friend,)))
+    Layout.open(folder, NetworkOptions(validators=3, port=0, block_seconds=0, fund=(friend,)))
     assert "Not all validators run" in run("network", "idle", "--dir", folder).err
     with running(folder, 0) as network:
         assert int(network.validators[2].ask("eth_getBalance", friend, "latest"), 16) == 10**24

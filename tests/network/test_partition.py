@@ -9,7 +9,7 @@ import pytest
 
 from network.conftest import block_hash, find_receipts, height, namespaces, pay, payer, wait_until
 from noiseledger.chain import Rpc, Sender
-from noiseledger.network.layout import Wishes
+from noiseledger.network.layout import NetworkOptions
 from noiseledger.network.namespaces import Namespaces
 from noiseledger.network.network import Network
 
@@ -24,7 +24,7 @@ def apart() -> Iterator[Namespaces]:
 def scattered(binary: Path, apart: Namespaces, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     folder = tmp_path_factory.mktemp("n") / "net"
     try:
-        yield Network.up(folder, Wishes(validators=3, block_seconds=1, port=0, spots=apart.spots))
+        yield Network.up(folder, NetworkOptions(validators=3, block_seconds=1, port=0, spots=apart.spots))
     finally:
         Network.at(folder).down()
 

@@ -18,7 +18,7 @@ from network.conftest import block_hash, pay, running, sealer, up_again, wait_fo
 from noiseledger.chain import Rpc
 from noiseledger.errors import RpcFailed
 from noiseledger.network import ipc
-from noiseledger.network.layout import Layout, Wishes
+from noiseledger.network.layout import Layout, NetworkOptions
 from noiseledger.network.network import Network
 from noiseledger.network.signer import SOCKET
 
@@ -45,15 +45,15 @@ def test_all_are_connected_and_take_turns(network: Network) -> None:
 
 def test_none_seals_before_all_are_ready(binary: Path, tmp_path: Path) -> None:
     # Else each could seal the first block for itself, and wait for the others for ever.
-    folder, wishes = tmp_path / "net", Wishes(validators=3, block_seconds=1, port=0)
-    early = Network(Layout.open(folder, wishes)).validators[0]
+    folder, options = tmp_path / "net", NetworkOptions(validators=3, block_seconds=1, port=0)
+    early = Network(Layout.open(folder, options)).validators[0]
     try:
         early.start(binary)
         early.wait_until_up()
         early.make_ready()
         time.sleep(4)
         assert early.ask("eth_blockNumber") == "0x0"
-        network = Network.up(folder, wishes)
+        network = Network.up(folder, options)
         assert len({block_hash(network, number, 1) for number in range(3)}) == 1
     finally:
         Network.at(folder).down()

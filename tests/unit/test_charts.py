@@ -392,7 +392,7 @@ def test_very_different_bells_stay_recognisable(ratio: float) -> None:
     yours = points(root, "chart-spent")
     assert yours[-1][0] - yours[0][0] > 40
     assert "drawn higher than its share" in said(root)
-    assert ("Only the middle of the wider bell" in said(root)) == (ratio > 1)
+    assert ("Only the middle of the wider curve" in said(root)) == (ratio > 1)
 
 
 @pytest.mark.parametrize("deviation", [0.0, -1.0, inf, nan])

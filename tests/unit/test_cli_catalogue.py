@@ -88,7 +88,11 @@ def test_nothing_is_overwritten(data: Path) -> None:
     assert drafted["source"]["delimiter"] == ","
     assert drafted["columns"] == [
         {"name": "name", "kind": "text", "notes": []},
-        {"name": "hours worked", "kind": "number", "notes": ['some have fractions: choose a grid such as "0.1"']},
+        {
+            "name": "hours worked",
+            "kind": "number",
+            "notes": ['some values have fractions: choose a grid such as "0.1"'],
+        },
         {"name": "income", "kind": "number", "notes": []},
     ]
 
@@ -137,11 +141,11 @@ def test_a_catalogue_from_before_is_told_what_to_add(tmp_path: Path) -> None:
     )
     assert run("check", str(catalogue)).stderr.removeprefix("noiseledger: ").splitlines() == [
         f'{catalogue}:7: column income needs kind: one of number, text, flag, date (it has bounds, so kind = "number").',
-        f"{catalogue}:7: column income needs missing: what a missing value counts as, within the bounds; whatever cannot be "
-        "read as a number is missing, also where you know of none.",
-        f'{catalogue}:14: Query citizens looks at citizen, which is not declared: add [columns.citizen] with kind = "text".',
-        f'{catalogue}:17: Query ages looks at age, which is not declared: add [columns.age] with kind = "number".',
-        f"{catalogue}:21: Query long_hours looks at hours worked, which is not declared: add "
+        f"{catalogue}:7: column income needs missing: the value to use for missing ones, within the bounds; anything that "
+        "cannot be read as a number is missing, so it is needed even if you know of none.",
+        f'{catalogue}:14: Query citizens uses citizen, which is not declared: add [columns.citizen] with kind = "text".',
+        f'{catalogue}:17: Query ages uses age, which is not declared: add [columns.age] with kind = "number".',
+        f"{catalogue}:21: Query long_hours uses hours worked, which is not declared: add "
         '[columns."hours worked"] with a kind (number, text, flag, date).',
     ]
 
@@ -184,7 +188,7 @@ def test_a_table_of_a_database_is_drafted_by_name(tmp_path: Path) -> None:
     with closing(sqlite3.connect(file)) as database:
         database.executescript("CREATE TABLE people (age INTEGER); CREATE TABLE visits (day TEXT);")
     unsaid = run("init", str(file))
-    assert "Say which table" in unsaid.stderr
+    assert "Name the table" in unsaid.stderr
     assert "people, visits" in unsaid.stderr
     assert run("init", str(file), "--table", "people").returncode == 0
     draft = file.with_suffix(".toml").read_text()
@@ -203,7 +207,6 @@ def test_what_the_data_cannot_answer_has_a_line_and_a_hint(data: Path) -> None:
     catalogue.write_text(text)
     found = run("check", str(catalogue)).stderr
     assert (
-        f"{catalogue}:1: The data has no column incme (did you mean income?): correct the name, or leave it out."
-        in found
+        f"{catalogue}:1: The data has no column incme (did you mean income?): correct the name, or remove it." in found
     )
     assert f"{catalogue}:12: Query all: A ledger on a chain takes 512 groups at most, not 599" in found

@@ -30,7 +30,7 @@ def test_blocks_to_go_by(text: str) -> None:
     ],
 )
 def test_what_is_no_block_to_go_by(text: str) -> None:
-    with pytest.raises(InvalidInput, match=r"--block .* is no block to go by: .* as in latest-3"):
+    with pytest.raises(InvalidInput, match=r"--block .* is not a valid block name: .* such as latest-3"):
         read_head(text, "--block")
 
 

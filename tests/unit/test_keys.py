@@ -1,15 +1,33 @@
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
+from eth_account import Account
+from eth_keyfile.keyfile import create_keyfile_json
+from eth_utils.address import to_checksum_address
+from hypothesis import given
+from hypothesis import strategies as st
 
 from noiseledger.chain.keys import KEY_VARIABLE, PASSWORD_VARIABLE, Key, load_key, save_key
 from noiseledger.errors import InvalidInput
 
 SECRET = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
 ADDRESS = "0x2c7536E3605D9C16a7a3D7b1898e529396a65c23"
+TRANSACTION: dict[str, Any] = {
+    "type": 2,
+    "chainId": 1,
+    "nonce": 0,
+    "maxPriorityFeePerGas": 1,
+    "maxFeePerGas": 2,
+    "gas": 21_000,
+    "to": ADDRESS,
+    "value": 0,
+    "data": "0x",
+}
 
 
 def test_a_key_shows_nothing_but_its_address() -> None:
@@ -44,7 +62,7 @@ def test_a_keystore_is_encrypted_and_for_its_owner_only(tmp_path: Path, monkeypa
     assert load_key(file, "correct horse").address == ADDRESS
     monkeypatch.setenv(PASSWORD_VARIABLE, "correct horse")
     assert load_key(file).address == ADDRESS
-    with pytest.raises(InvalidInput, match="exists already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         save_key(Key.from_hex(SECRET), file, "other")
 
 
@@ -62,3 +80,90 @@ def test_a_keystore_that_cannot_be_opened_is_said_plainly(tmp_path: Path, monkey
         load_key(tmp_path / "notes.txt", "x")
     with pytest.raises(InvalidInput, match="cannot be read"):
         load_key(tmp_path / "absent.json", "x")
+
+
+amounts = st.integers(0, 2**64) | st.sampled_from([0, 1, 0x7F, 0x80, 0xFF, 0x100])
+# One byte, the longest short string and the shortest long ones are encoded in ways of their own.
+payloads = st.binary(max_size=80) | st.sampled_from([b"\x00", b"\x7f", b"\x80", bytes(55), bytes(56), bytes(300)])
+transactions: st.SearchStrategy[dict[str, Any]] = st.builds(
+    dict,
+    type=st.just(2),
+    chainId=st.integers(1, 2**40),
+    nonce=amounts,
+    maxPriorityFeePerGas=amounts,
+    maxFeePerGas=amounts,
+    gas=amounts,
+    value=amounts,
+    data=payloads.map(lambda raw: f"0x{raw.hex()}"),
+)
+
+
+@given(st.binary(min_size=32, max_size=32).filter(any), transactions, st.none() | st.binary(min_size=20, max_size=20))
+def test_a_transaction_is_signed_as_by_the_library(
+    private: bytes, transaction: dict[str, Any], receiver: bytes | None
+) -> None:
+    account = Account.from_key(private)
+    if receiver is not None:
+        transaction["to"] = to_checksum_address(receiver)
+    signed = account.sign_transaction(transaction)
+    key = Key.from_hex(private.hex())
+    assert key.address == account.address
+    assert key.sign(transaction) == (f"0x{signed.raw_transaction.hex()}", f"0x{signed.hash.hex()}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"type": 0},
+        {"type": 1},
+        {"gasPrice": 1},
+        {"to": "0x00"},
+        {"to": ADDRESS.lower()},
+        {"to": ""},
+        {"data": "00"},
+        {"nonce": -1},
+        {"gas": "0x1"},
+    ],
+)
+def test_what_is_no_such_transaction_is_not_signed(change: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        Key.from_hex(SECRET).sign(TRANSACTION | change)
+
+
+@pytest.mark.parametrize(("method", "rounds"), [("scrypt", 16), ("pbkdf2", 10)])
+def test_a_keystore_of_another_program_is_opened(tmp_path: Path, method: Any, rounds: int) -> None:
+    content: Any = create_keyfile_json(bytes.fromhex(SECRET), "pässword".encode(), kdf=method, iterations=rounds)
+    file = tmp_path / "key.json"
+    file.write_text(json.dumps(content))
+    assert load_key(file, "pässword").address == ADDRESS
+    file.write_text(json.dumps({"Crypto" if name == "crypto" else name: value for name, value in content.items()}))
+    assert load_key(file, "pässword").address == ADDRESS
+
+
+def test_another_program_opens_our_keystore(tmp_path: Path) -> None:
+    file = tmp_path / "key.json"
+    save_key(Key.from_hex(SECRET), file, "correct horse")
+    content = json.loads(file.read_text())
+    assert content["address"] == ADDRESS[2:].lower()
+    assert bytes(Account.decrypt(content, "correct horse")).hex() == SECRET
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 4},
+        {"cipher": "aes-256-cbc"},
+        {"kdf": "argon2"},
+        {"mac": "00" * 32},
+        {"ciphertext": "zz"},
+        {"kdfparams": {}},
+    ],
+)
+def test_a_keystore_of_another_form_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    content: Any = create_keyfile_json(bytes.fromhex(SECRET), b"x", kdf="scrypt", iterations=16)
+    for name, value in change.items():
+        (content if name in content else content["crypto"])[name] = value
+    file = tmp_path / "key.json"
+    file.write_text(json.dumps(content))
+    with pytest.raises(InvalidInput, match="not a keystore"):
+        load_key(file, "x")

@@ -6,7 +6,7 @@ import pytest
 
 from noiseledger.data.location import Location
 from noiseledger.data.reading import Reading
-from noiseledger.errors import DataUnavailable
+from noiseledger.errors import MissingExtra
 
 
 @pytest.mark.parametrize(
@@ -24,5 +24,5 @@ def test_a_library_that_is_not_installed_is_named(
     for name in [*loaded, f"noiseledger.data.engines.{location.engine}"]:
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(DataUnavailable, match=rf"pip install 'noiseledger\[{location.engine}\]'"):
+    with pytest.raises(MissingExtra, match=rf"pip install 'noiseledger\[{location.engine}\]'"):
         location.open(Reading())

@@ -58,23 +58,35 @@ def test_a_proposed_kind_reads_what_it_was_proposed_for() -> None:
 @pytest.mark.parametrize(
     ("fields", "decimal", "note"),
     [
-        (["7"] * 19 + ["hemolysed"], ".", "some values are no numbers, and would be missing"),
+        (["7"] * 19 + ["hemolysed"], ".", "some values are not numbers, and would be missing"),
         (
             ["31.12.2024", "1.1.2024"],
             ".",
-            "dates are written 2024-12-31, without a time zone: these are compared as text",
+            "expected dates such as 2024-12-31, without a time zone: these values are compared as text",
         ),
-        (["12/31/24"], ".", "dates are written 2024-12-31, without a time zone: these are compared as text"),
-        (["1,234", "5", "1,234,567.5"], ".", "these look like numbers with thousands separators, which are not read"),
-        (["1.234", "5", "1.234.567"], ",", "these look like numbers with thousands separators, which are not read"),
-        (["1 234", "5", "12 345"], ".", "these look like numbers with thousands separators, which are not read"),
+        (
+            ["12/31/24"],
+            ".",
+            "expected dates such as 2024-12-31, without a time zone: these values are compared as text",
+        ),
+        (
+            ["1,234", "5", "1,234,567.5"],
+            ".",
+            "these look like numbers with thousands separators, which are not supported",
+        ),
+        (
+            ["1.234", "5", "1.234.567"],
+            ",",
+            "these look like numbers with thousands separators, which are not supported",
+        ),
+        (["1 234", "5", "12 345"], ".", "these look like numbers with thousands separators, which are not supported"),
         (
             ["1.234", "5.678"],
             ".",
             "the dot is read as the decimal mark; if it separates thousands, write the file without it",
         ),
-        (["1.5"], ".", 'some have fractions: choose a grid such as "0.1"'),
-        ([""], ".", "there is no value in the part of the file that was looked at"),
+        (["1.5"], ".", 'some values have fractions: choose a grid such as "0.1"'),
+        ([""], ".", "there is no value in the part of the file that was inspected"),
     ],
 )
 def test_what_is_noted(fields: list[str], decimal: str, note: str) -> None:

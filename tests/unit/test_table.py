@@ -84,7 +84,7 @@ def test_csv_fields_are_numbers_text_or_missing(tmp_path: Path) -> None:
         (Query.count("absent = 1"), "no declared column absent"),
         (Query.counts_by("absent", ["a", "b"]), "no declared column absent"),
         (Query.sum(Column.of("x", 0, 1)), "no value for missing ones"),
-        (Query.sum(Column.of("t", 0, 1, missing=0)), "declared as text, and the query takes it for number"),
+        (Query.sum(Column.of("t", 0, 1, missing=0)), "declared as text, but the query uses it as number"),
         (Query.count("t = 5"), "declared as text"),
         (Query.count("d = '2024-02-29'"), "write dates as DATE"),
     ],

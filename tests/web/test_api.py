@@ -386,12 +386,12 @@ class TestPausing:
             self._pause(visitor, rpc, system, paused=True)
             assert refusal(visitor, 409, query="over_60", within="0.01")["type"] == "LedgerPaused"
             assert ask(visitor, query="over_60", within="0.05")["answer"] is not None
-            assert "stopped selling" in visitor.get("/budget").text
-            assert "Go on selling" in visitor.get("/custodian").text
+            assert "paused sales" in visitor.get("/budget").text
+            assert "Resume sales" in visitor.get("/custodian").text
         finally:
             self._pause(visitor, rpc, system, paused=False)
         assert ask(visitor, query="over_60", within="0.01")["transaction"] is not None
-        assert "Stop selling" in visitor.get("/custodian").text
+        assert "Pause sales" in visitor.get("/custodian").text
 
     def _pause(self, visitor: TestClient, rpc: Rpc, system: DemoSystem, *, paused: bool) -> None:
         prepared = visitor.post("/api/v1/pause", json={"paused": paused, "custodian": CUSTODIAN.address}).json()
@@ -436,7 +436,7 @@ class TestGoverning:
         given = {"action": "allow", "address": ANALYST.address, "epsilon": "", "delta": "1e-4", "precision": "0.5"}
         shown = visitor.get("/custodian/change", params=given).text
         assert f"{ANALYST.address} may buy precision 0.5" in shown
-        assert "Sign it with your wallet" in shown
+        assert "Sign with your wallet" in shown
         wrong = visitor.get("/custodian/change", params=given | {"address": "0x12"}).text
         assert "is not an address" in wrong
         assert "Sign it" not in wrong
@@ -479,7 +479,7 @@ class TestWhatBecameOfIt:
         assert found["error"]["remaining"] == float(python.budget().remaining)
         assert found["answers"] == []
         page = visitor.get(f"/transactions/{name}").text
-        assert "The contract refused it" in page
+        assert "The contract refused the request" in page
 
     def test_without_gas(self, visitor: TestClient, rpc: Rpc, system: DemoSystem) -> None:
         prepared = ask(visitor, query="over_60", within="0.02")["transaction"]
@@ -522,7 +522,7 @@ class TestWhatBecameOfIt:
             winner = sign_and_send(rpc, THIRD_ANALYST, prepared, nonce, tip=9 * 10**9)
         assert until_state(visitor, winner, "answered")["block"] is not None
         assert follow(visitor, displaced)["state"] == "displaced"
-        assert "Another transaction took its place" in visitor.get(f"/transactions/{displaced}").text
+        assert "Another transaction replaced this one" in visitor.get(f"/transactions/{displaced}").text
 
     def test_it_waits_for_the_worker(self, visitor: TestClient, rpc: Rpc, system: DemoSystem) -> None:
         prepared = ask(visitor, query="mean_income", within="20000", analyst=ANALYST.address)["transaction"]

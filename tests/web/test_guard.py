@@ -321,7 +321,7 @@ class TestSecretsOfTheEndpoint:
     def test_pages_show_the_last_state_and_a_warning(self, gone: TestClient, path: str) -> None:
         reply = gone.get(path)
         assert reply.status_code == 200
-        assert "The chain does not answer." in reply.text
+        assert "The chain does not reply." in reply.text
         assert "over_60" in reply.text
 
     @pytest.mark.parametrize("path", [*API, "/api/v1/best?query=over_60", "/api/v1/quote?query=over_60&within=0.01"])

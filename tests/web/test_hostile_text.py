@@ -329,7 +329,7 @@ def test_what_is_no_ledger_file_is_refused(system: DemoSystem, tmp_path: Path, c
 
 WELL = {"ok": True, "last_error": None, "last_step_age_seconds": 3.2}
 UNWELL = {"ok": False, "last_error": "ChainUnreachable", "last_step_age_seconds": 3.2}
-SILENT = "The worker does not answer"
+SILENT = "The worker does not respond"
 
 
 class TestTheWorkersHealth:

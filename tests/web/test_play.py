@@ -22,7 +22,7 @@ def test_such_an_account_may_ask_and_nothing_else(player: TestClient) -> None:
     for function, argument in (("pause", True), ("change_worker", account), ("offer_custody", account)):
         refused = player.post("/play/send", json={"from": account, "data": abi.encode_call(function, argument)})
         assert refused.status_code == 403
-        assert refused.json()["error"]["message"] == "A play account may ask, and nothing else."
+        assert refused.json()["error"]["message"] == "A play account may only ask."
 
 
 def test_nobody_else_is_spoken_for(player: TestClient) -> None:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from eth_utils.crypto import keccak
+from noiseledger.chain.keccak import keccak
 
 WORD = 32
 _SIGN_BIT = 2**255
@@ -136,7 +136,7 @@ def read_log(log: dict[str, Any]) -> Log:
 
 def call(signature: str, *words: bytes) -> str:
     """Encode a call whose arguments are one word each."""
-    return "0x" + (keccak(text=signature)[:4] + b"".join(words)).hex()
+    return "0x" + (keccak(signature.encode())[:4] + b"".join(words)).hex()
 
 
 def numbers(reply: str) -> list[int]:
@@ -194,7 +194,7 @@ def _appointed(position: _Position, topics: list[bytes], data: bytes) -> Log:
 _Decoder: TypeAlias = Callable[[_Position, list[bytes], bytes], Log]
 #: The decoder of each event, and how many of the event's fields are indexed.
 _DECODERS: dict[bytes, tuple[_Decoder, int]] = {
-    keccak(text=signature): (decoder, fields)
+    keccak(signature.encode()): (decoder, fields)
     for signature, decoder, fields in (
         (f"Published({_TERMS},address,address)", _published, 0),
         ("Registered(bytes32,uint256,uint256,uint256,uint256,string)", _registered, 1),

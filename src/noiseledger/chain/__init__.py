@@ -1,4 +1,4 @@
-"""Talk to an Ethereum chain: endpoint, keys, transactions, and the PrivacyLedger contract."""
+"""Access to an Ethereum chain: endpoints, keys, transactions, and the PrivacyLedger contract."""
 
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.keys import Key, load_key

@@ -1,4 +1,4 @@
-"""The contract's interface: function calls, results, events and reverts as bytes and back, derived from its ABI."""
+"""Encode and decode the contract's function calls, results, events and reverts, according to its ABI."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from eth_abi.abi import encode
-from eth_abi.codec import ABICodec
-from eth_abi.decoding import StringDecoder
-from eth_abi.registry import registry
-from eth_utils.crypto import keccak
-
+from noiseledger.chain.abi_types import DecodingError, decode, encode
+from noiseledger.chain.keccak import keccak
 from noiseledger.contracts import artifact
 
-#: Reverts that carry amounts; they are not part of a Vyper ABI.
-ERRORS = {"BudgetExceeded": ("uint256", "uint256"), "AllowanceExceeded": ("uint256", "uint256")}
-_REASON_SELECTOR = keccak(text="Error(string)")[:4]
+__all__ = [
+    "DecodingError",
+    "decode_event",
+    "decode_result",
+    "decode_revert",
+    "encode_call",
+    "encode_deployment",
+    "event_topic",
+]
 
-# A contract takes any bytes for a text: what is no text must not keep us from reading what else there is.
-_TEXTS = registry.copy()  # type: ignore[no-untyped-call] # the library is half typed
-_TEXTS.unregister_decoder("string")
-_TEXTS.register_decoder("string", StringDecoder(handle_string_errors="replace"))  # type: ignore[no-untyped-call]
-decode = ABICodec(_TEXTS).decode
+#: Reverts that contain amounts; a Vyper ABI does not list them.
+ERRORS = {"BudgetExceeded": ("uint256", "uint256"), "AllowanceExceeded": ("uint256", "uint256")}
+_REASON_SELECTOR = keccak(b"Error(string)")[:4]
 
 
 def encode_call(function: str, *arguments: Any) -> str:
     """Return the call data of a function."""
     inputs = _inputs(function)
-    # Requests come by the thousand, and packing them here takes a tenth of the library's time.
+    # There can be thousands of requests, and packing them here takes a tenth of the library's time.
     data = _pack_requests(*arguments) if function == "ask" else encode(inputs, arguments)
     return "0x" + (_selector(function, inputs) + data).hex()
 
 
 def _pack_requests(requests: Sequence[tuple[bytes, int, int, int]]) -> bytes:
-    """Encode a list of requests: where it begins, how long it is, and four words for each."""
+    """Encode a list of requests: its offset, its length, and four words for each."""
     words = [(32).to_bytes(32), len(requests).to_bytes(32)]
     for query, *numbers in requests:
         words.append(query)
@@ -49,18 +49,18 @@ def encode_deployment(*arguments: Any) -> str:
 
 
 def decode_result(function: str, data: str) -> tuple[Any, ...]:
-    """Return what a call to a function returned."""
+    """Decode the result of a function call."""
     return tuple(decode(_types(_entry("function", function)["outputs"]), bytes.fromhex(data[2:])))
 
 
 def event_topic(name: str) -> str:
     """Return the first topic of an event's logs."""
     signature = f"{name}({','.join(_types(_entry('event', name)['inputs']))})"
-    return "0x" + keccak(text=signature).hex()
+    return "0x" + keccak(signature.encode()).hex()
 
 
 def decode_event(log: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return name and fields of a log that the contract wrote."""
+    """Return name and fields of a log of the contract."""
     name = _event_names()[log["topics"][0]]
     inputs = _entry("event", name)["inputs"]
     indexed, plain = [i for i in inputs if i["indexed"]], [i for i in inputs if not i["indexed"]]
@@ -85,7 +85,7 @@ def decode_revert(data: str | None) -> tuple[str, tuple[int, ...]]:
 
 @cache
 def _selector(name: str, types: tuple[str, ...]) -> bytes:
-    return keccak(text=f"{name}({','.join(types)})")[:4]
+    return keccak(f"{name}({','.join(types)})".encode())[:4]
 
 
 @cache

@@ -1,7 +1,7 @@
 """The PrivacyLedger contract: one class, one method per function, exact values in and out.
 
 Every read takes a block, so that several reads can see one state. Every write is simulated first, so that a refusal costs
-nothing and comes back as a typed error.
+nothing and is raised as a typed error.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from eth_utils.address import to_checksum_address
-
 from noiseledger.chain import abi
+from noiseledger.chain.address import checksummed
 from noiseledger.chain.block import BlockId, BlockRef
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
@@ -38,7 +37,21 @@ from noiseledger.errors import (
     UnknownQuery,
 )
 
-#: How many blocks' logs are asked for at once; public endpoints refuse much more.
+__all__ = [
+    "LOG_BLOCKS",
+    "MAX_BATCH",
+    "MAX_COORDINATES",
+    "PrivacyLedgerContract",
+    "block_parameter",
+    "checksummed",
+    "encode_ask",
+    "encode_reveals",
+    "event",
+    "fewer_blocks",
+    "typed",
+]
+
+#: The number of blocks whose logs are requested at once; public endpoints refuse much more.
 LOG_BLOCKS = 2000
 MAX_BATCH = 100
 MAX_COORDINATES = 512
@@ -114,7 +127,7 @@ class PrivacyLedgerContract:
         for receipt in again:
             if not receipt.succeeded:
                 raise LedgerRefused(
-                    f"The chain changed its mind, and now refuses the transaction {receipt.transaction}: ask again."
+                    f"After a reorganisation, the chain refuses the transaction {receipt.transaction}: ask again."
                 )
         return again
 
@@ -127,32 +140,32 @@ class PrivacyLedgerContract:
         return self._transact("allow", analyst, to_units(allowance))
 
     def pause(self, paused: bool) -> Receipt:
-        """Stop selling, or go on."""
+        """Pause or resume sales."""
         return self._transact("pause", paused)
 
     def change_worker(self, worker: str) -> Receipt:
-        """Give the right to reveal to another key."""
+        """Replace the worker's key."""
         return self._transact("change_worker", worker)
 
     def offer_custody(self, heir: str) -> Receipt:
-        """Name who may take over."""
+        """Offer custody to an account."""
         return self._transact("offer_custody", heir)
 
     def take_custody(self) -> Receipt:
-        """Take over, if it was offered."""
+        """Accept custody, if it was offered."""
         return self._transact("take_custody")
 
     def terms(self, block: BlockId = "latest") -> Terms:
-        """Return what is fixed for good."""
+        """Return the fixed terms."""
         return Terms.decode(self._read("terms", block=block))
 
     @cached_property
     def first_terms(self) -> Terms:
-        """What is fixed for good, as it was read when this object was made: no exchange is needed for it."""
+        """The fixed terms, as they were read when this object was made; this needs no exchange."""
         return Terms.decode(self._decoded("terms", self._terms)[0])
 
     def price(self, query: str, precision: Fraction, block: BlockId = "latest") -> tuple[Case, Fraction]:
-        """Return case and cost of a request, whether or not the budget can bear it."""
+        """Return case and cost of a request, even if the budget does not suffice."""
         case, cost = self._read_all("price", bytes.fromhex(query), to_units(precision), block=block)
         return CASES[case], from_units(cost)
 
@@ -197,7 +210,7 @@ class PrivacyLedgerContract:
         return Holding(from_units(spent), meters, points, events)
 
     def spent(self, block: BlockId = "latest") -> Fraction:
-        """Return the precision spent in all."""
+        """Return the total precision spent."""
         return from_units(self._read("spent", block=block))
 
     def ceiling(self, query: str, block: BlockId = "latest") -> Fraction:
@@ -209,7 +222,7 @@ class PrivacyLedgerContract:
         return from_units(self._read("allowance", analyst, block=block))
 
     def paused(self, block: BlockId = "latest") -> bool:
-        """Say whether the custodian has stopped selling."""
+        """Return whether sales are paused."""
         return bool(self._read("paused", block=block))
 
     def custodian(self, block: BlockId = "latest") -> str:
@@ -217,7 +230,7 @@ class PrivacyLedgerContract:
         return str(self._read("custodian", block=block))
 
     def heir(self, block: BlockId = "latest") -> str:
-        """Return who was offered custody, or the zero address."""
+        """Return the account that custody is offered to, or the zero address."""
         return str(self._read("heir", block=block))
 
     def worker(self, block: BlockId = "latest") -> str:
@@ -238,7 +251,7 @@ class PrivacyLedgerContract:
                 return iter(found[0])
             if last is not None:
                 raise _replaced(last)
-        raise ChainUnreachable("The chain changes faster than it can be read; try again.")
+        raise ChainUnreachable("The chain changes faster than it can be read: try again.")
 
     def newest(self) -> BlockRef:
         """Return the newest block."""
@@ -283,7 +296,7 @@ class PrivacyLedgerContract:
     def sender(self) -> Sender:
         """Who signs."""
         if self._sender is None:
-            raise NotAllowed("To change a ledger you must sign: connect with a key.")
+            raise NotAllowed("A change of the ledger must be signed: connect with a key.")
         return self._sender
 
     @property
@@ -366,21 +379,13 @@ def _unsigned(function: str) -> NotAllowed:
     return NotAllowed(f"To {function.replace('_', ' ')} you must sign: connect with a key.")
 
 
-def checksummed(address: str) -> str:
-    """Return an address in the form that carries its checksum; refuse what is none."""
-    try:
-        return str(to_checksum_address(address))
-    except ValueError:
-        raise InvalidInput(f"{address!r} is not an address: expected 0x and 40 hexadecimal digits.") from None
-
-
 def encode_ask(requests: Sequence[Resolved]) -> str:
     """Return the data of the transaction that buys what is asked for."""
     return abi.encode_call("ask", [Request.of(request).encode() for request in requests])
 
 
 def encode_reveals(reveals: Sequence[Reveal]) -> tuple[Any, ...]:
-    """Return the four lists that the contract takes."""
+    """Return the four lists that the contract expects."""
     return (
         [bytes.fromhex(reveal.query) for reveal in reveals],
         [to_units(reveal.start) for reveal in reveals],

@@ -1,6 +1,6 @@
-"""One endpoint of a chain: its address, how it is called in messages, and one question to it.
+"""One endpoint of a chain: its address, its name in messages, and a single exchange with it.
 
-Why no password gets into a log: an address may carry one, in any of its parts; messages name scheme, host and port only.
+Why no password gets into a log: an address may contain one in any of its parts; messages name only scheme, host and port.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ import httpx2
 from noiseledger.chain.replies import answers
 from noiseledger.errors import ChainUnreachable
 
-#: A machine that is off does not refuse a connection: it says nothing.
+#: A machine that is switched off does not refuse a connection; it does not reply at all.
 CONNECT_SECONDS = 5.0
-#: A new connection may lead to another node than the last one did, unless there was an answer so short a time ago.
+#: A new connection may reach a different node than the last one, unless the last reply is more recent than this.
 TRUSTED_SECONDS = 1.0
 
 
 class Unusable(Exception):
-    """An endpoint gave no answer, or none that can be used; never leaves this package."""
+    """An endpoint gave no reply, or an unusable one; never raised outside this package."""
 
 
 class Reconnected(Unusable):
-    """Nothing was sent yet: the endpoint may have been away, and must show again who it is."""
+    """Nothing was sent yet: the connection is new, so the endpoint must identify itself again."""
 
 
 class Endpoint:
     """One address."""
 
     def __init__(self, url: str, http: httpx2.Client) -> None:
-        """Use a client that others may share."""
+        """Use an HTTP client that others may share."""
         self.url = url
         self.name = _shown(url)
-        #: Whether its last answer did not come in time.
+        #: Whether its last reply timed out.
         self.hangs = False
-        #: Whether it is known to be another chain.
+        #: Whether it is known to serve another chain.
         self.is_left_out = False
         self._http = http
         self._answered_at = -TRUSTED_SECONDS
 
     def post(self, content: bytes, body: Any, timeout: float | None = None, *, is_known: bool = False) -> Any:
-        """Send the bytes of a question, and return the reply; refuse one that does not answer all of it.
+        """Send the bytes of a request and return the reply; refuse an incomplete reply.
 
-        With ``is_known`` nothing is sent over a new connection, unless there was an answer just now.
+        With ``is_known`` nothing is sent over a new connection, unless the last reply is recent.
         """
         read = self._http.timeout.read if timeout is None else timeout
         limits = httpx2.Timeout(read, connect=min(CONNECT_SECONDS, read or CONNECT_SECONDS))
@@ -65,17 +65,17 @@ class Endpoint:
         self.hangs, self._answered_at = False, time.monotonic()
         if not answers(as_list(body), as_list(replies)):
             methods = ", ".join(dict.fromkeys(call["method"] for call in as_list(body)))
-            raise Unusable(f"{self.name} gave no proper answer to {methods}: try again, or use another endpoint.")
+            raise Unusable(f"{self.name} gave no valid reply to {methods}: try again, or use another endpoint.")
         return replies
 
     def _notice(self, step: str, _: dict[str, Any]) -> None:
-        """Hear of each step of an exchange, and end it before a connection is made to who knows whom."""
+        """Observe each step of an exchange, and abort it before a new connection is made to an unknown node."""
         if step == "connection.connect_tcp.started" and time.monotonic() - self._answered_at >= TRUSTED_SECONDS:
-            raise Reconnected(f"{self.name} was away.")
+            raise Reconnected(f"{self.name} was disconnected.")
 
 
 def addresses(text: str) -> list[str]:
-    """Return the addresses in a text, each once; a comma that belongs to an address is written %2C there."""
+    """Return the addresses in a text, each once; a comma inside an address is written %2C."""
     urls = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for url in urls or [text]:
         if not _is_address(url):

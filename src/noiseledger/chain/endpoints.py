@@ -1,9 +1,9 @@
-"""Several endpoints of one chain: one is asked as long as it answers, then the next.
+"""Several endpoints of one chain: one is used as long as it replies, then the next.
 
-Why two chains are never mixed: whoever is asked next must first show the same chain id and the same first block. Chains that
-share their first block too (a fork, a restored copy) are told apart by what is read: by the hashes of blocks.
-Why nothing that was seen is denied: whoever is asked next must have reached the newest block that another one has shown.
-Why the promise holds: a switch repeats the same bytes, so that it can say nothing new.
+Why two chains are never mixed: the next endpoint must first show the same chain id and the same first block. Chains that
+also share their first block (a fork, a restored copy) are distinguished when they are read, by the hashes of blocks.
+Why a block that was seen does not disappear: the next endpoint must have reached the newest block that another one has shown.
+Why the promise holds: after a switch the same bytes are sent again, so nothing new is revealed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from noiseledger.chain.seen import Seen
 from noiseledger.chain.watch import Watch
 from noiseledger.errors import ChainMismatch, ChainUnreachable
 
-#: At the beginning all are asked who they are; one that takes longer is asked again when it is needed.
+#: At the start all endpoints are asked to identify themselves; one that takes longer is asked again when it is needed.
 PROBE_SECONDS = 3.0
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.25, 2.0
 
@@ -33,33 +33,33 @@ _IDENTITY: tuple[tuple[str, list[Any]], ...] = (
     ("eth_getBlockByNumber", ["0x0", False]),
     ("eth_blockNumber", []),
 )
-#: No chain has so many blocks, or such a number; much longer ones could not even be printed.
+#: No chain has this many blocks or this large an id; much larger numbers could not even be printed.
 _MOST = 2**256
 
 _T = TypeVar("_T")
 
 
 class _Differs(Unusable):
-    """It is another chain."""
+    """The endpoint serves another chain."""
 
 
 class _Behind(Unusable):
-    """It lacks blocks that another endpoint has shown."""
+    """The endpoint lacks blocks that another one has shown."""
 
 
 @dataclass(frozen=True)
 class _Identity:
     chain_id: int
-    #: The hash of the first block; None if an endpoint that is the only one does not show it.
+    #: The hash of the first block; None if the only endpoint does not show it.
     genesis: str | None
     newest: int
 
 
 class Endpoints:
-    """The ways to one chain; threads may share them."""
+    """The endpoints of one chain; threads may share them."""
 
     def __init__(self, text: str, chain_id: int | None, timeout: float, attempts: int, watch: Watch) -> None:
-        """Connect to what the text names; refuse what is not one and the same chain."""
+        """Connect to the endpoints in the text; refuse them if they are not all of the same chain."""
         self.watch = watch
         self._expected = chain_id
         self._timeout = timeout
@@ -84,16 +84,16 @@ class Endpoints:
 
     @property
     def chain_id(self) -> int:
-        """Which chain it is."""
+        """The chain's id."""
         assert self._identity is not None  # noqa: S101 - the constructor has asked
         return self._identity.chain_id
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._http.close()
 
     def post(self, body: Any) -> Any:
-        """Return the reply to a question, from whichever endpoint gives one."""
+        """Return the reply to a request, from the first endpoint that gives one."""
         content = json.dumps(body).encode()
 
         def ask(endpoint: Endpoint) -> Any:
@@ -105,7 +105,7 @@ class Endpoints:
         return self._try_all(ask)
 
     def _try_all(self, use: Callable[[Endpoint], _T]) -> _T:
-        """Use the first endpoint that can be used; go round until there is one, or until patience ends."""
+        """Use the first usable endpoint; repeat until there is one, or until all attempts are used up."""
         pause, attempt, give_up = FIRST_PAUSE_SECONDS, 0, time.monotonic() + self._timeout
         while True:
             attempt += 1
@@ -125,7 +125,7 @@ class Endpoints:
                     return result
             if all(isinstance(error, _Differs) for error in trouble):
                 raise ChainMismatch(str(trouble[0]))
-            # One that is only behind is given as much time as one that hangs.
+            # An endpoint that is only behind gets as much time as one that does not reply.
             is_catching_up = any(isinstance(error, _Behind) for error in trouble) and time.monotonic() < give_up
             if attempt >= self._attempts and not is_catching_up:
                 raise ChainUnreachable(_no_answer(trouble))
@@ -133,12 +133,12 @@ class Endpoints:
             pause = min(2 * pause, LAST_PAUSE_SECONDS)
 
     def _candidates(self) -> list[Endpoint]:
-        """Return whom to ask, in order: a time-out is paid once, and not again before all others were asked."""
+        """Return the endpoints in the order of use: one that timed out comes after all others."""
         with self._lock:
             return sorted(self._order, key=lambda endpoint: endpoint.hangs)
 
     def _put_last(self, endpoint: Endpoint, error: Unusable) -> None:
-        """Go on without an endpoint; before it is used again, it must show again who it is."""
+        """Stop using an endpoint; before it is used again, it must identify itself again."""
         with self._lock:
             self._order.remove(endpoint)
             self._order.append(endpoint)
@@ -146,7 +146,7 @@ class Endpoints:
                 self._in_use = None
             is_news = isinstance(error, _Differs) and not endpoint.is_left_out
             endpoint.is_left_out = isinstance(error, _Differs)
-        # A single one cannot be left out: whoever asks is told instead, as at the beginning.
+        # A single endpoint cannot be left out: the caller gets the error instead, as at the start.
         if is_news and len(self._order) > 1:
             self.watch("left_out", endpoint=endpoint.name, reason=str(error))
 
@@ -158,7 +158,7 @@ class Endpoints:
             self.watch("switched", endpoint=endpoint.name, reason=" ".join(map(str, trouble)))
 
     def _probe(self) -> None:
-        """Ask all at once who they are, so that another chain is found before anything is read or sent."""
+        """Identify all endpoints at once, so that another chain is found before anything is read or sent."""
         with ThreadPoolExecutor(len(self._order)) as pool:
             found = list(pool.map(self._first_look, self._order))
         known = [(endpoint, identity) for endpoint, identity in zip(list(self._order), found, strict=True) if identity]
@@ -191,7 +191,7 @@ class Endpoints:
         except (TypeError, ValueError, KeyError):
             raise Unusable(f"{endpoint.name} does not say which chain it is.") from None
         if not 0 <= max(identity.chain_id, identity.newest) < _MOST:
-            raise Unusable(f"{endpoint.name} names a chain or a block that cannot be.")
+            raise Unusable(f"{endpoint.name} reports an impossible chain id or block.")
         if genesis is None and len(self._order) > 1:
             raise Unusable(f"{endpoint.name} does not show its first block, so it may be another chain.")
         return identity
@@ -199,22 +199,22 @@ class Endpoints:
     def _check(self, endpoint: Endpoint, found: _Identity) -> None:
         self._compare(endpoint, found)
         if self._seen.lacks(endpoint.url, found.newest):
-            raise _Behind(f"{endpoint.name} has not got all blocks yet that another endpoint has shown.")
+            raise _Behind(f"{endpoint.name} does not yet have all blocks that another endpoint has shown.")
         self._seen.note(endpoint.url, found.newest, newest=True)
 
     def _compare(self, endpoint: Endpoint, found: _Identity) -> None:
-        """Refuse another chain; the first that is seen is the one to stay with."""
+        """Refuse another chain; the first one that was seen counts."""
         if self._expected not in (None, found.chain_id):
             raise _Differs(f"{endpoint.name} is chain {found.chain_id}, but this ledger is on chain {self._expected}.")
         with self._lock:
             known = self._identity = self._identity or found
         if known.chain_id != found.chain_id:
             raise _Differs(f"{endpoint.name} is chain {found.chain_id}, but the others are chain {known.chain_id}.")
-        # A single endpoint is mixed with no other, and a development node that is started again from its state has a new first
-        # block each time. Whether the ledger is still there is looked at by whoever draws or reads.
+        # A single endpoint cannot be mixed with another, and a development node that restarts from its state has a new first
+        # block each time. The code that draws or reads checks whether the ledger is still there.
         if len(self._order) > 1 and known.genesis != found.genesis:
             raise _Differs(
-                f"{endpoint.name} is another chain {found.chain_id} than was seen before: its first block is "
+                f"{endpoint.name} is a different chain {found.chain_id} from the one seen before: its first block is "
                 f"{found.genesis}, not {known.genesis}. It is not used."
             )
 

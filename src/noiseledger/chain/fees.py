@@ -1,4 +1,4 @@
-"""What a transaction offers for a unit of gas: the chain's price, a bound that is never passed, and how to outbid oneself."""
+"""Fees of transactions: the chain's price, a maximum that is never exceeded, and replacement of one's own transactions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.errors import FeeTooHigh, RpcFailed
 
 GWEI = 10**9
-#: What a transaction must offer more than the one it takes the place of, in eighths: no node that we know asks for more.
+#: The fee of a replacement, in eighths of the old fee: no node that we know requires more.
 _RAISE_EIGHTHS = 9
 #: What the chain's price follows from.
 QUESTIONS: tuple[Call, ...] = (("eth_getBlockByNumber", ["latest", False]), ("eth_maxPriorityFeePerGas", []))
@@ -48,8 +48,8 @@ class Market:
         price, offer = self._ask(replies)
         if price > self.bound:
             raise FeeTooHigh(
-                f"The chain asks for {price / GWEI:.3g} gwei per unit of gas, above the bound of "
-                f"{self.bound / GWEI:.3g}. Wait, or raise the bound."
+                f"The chain charges {price / GWEI:.3g} gwei per unit of gas, more than the maximum of "
+                f"{self.bound / GWEI:.3g}. Wait, or raise the maximum."
             )
         return Fees(min(offer.most, self.bound), offer.tip)
 

@@ -36,8 +36,8 @@ def read_head(text: str, option: str = "--head") -> str:
     """Return the name of a block as it is; refuse what is none."""
     if text not in NAMES and not _BEHIND.fullmatch(text):
         raise InvalidInput(
-            f"{option} {text!r} is no block to go by: expected {', '.join(NAMES)}, or some blocks behind the newest, as in "
-            f"{ADVICE}."
+            f"{option} {text!r} is not a valid block name: expected {', '.join(NAMES)}, or a number of blocks behind the "
+            f"newest, such as {ADVICE}."
         )
     return text
 
@@ -46,8 +46,8 @@ def none_there(head: BlockId) -> str:
     """Say that a chain has no such block, and what to do."""
     if isinstance(head, str) and not _BEHIND.fullmatch(head):
         return (
-            f"This chain has no {head} block. If it is young, wait; if its validators take turns (Proof of Authority), it "
-            f"never has one: use {ADVICE} instead, which is three blocks behind the newest."
+            f"This chain has no {head} block. If the chain is new, wait; a Proof-of-Authority chain never has one: use "
+            f"{ADVICE} instead, which is three blocks behind the newest."
         )
     return f"This chain has no block {head} yet: wait until it has grown."
 
@@ -75,7 +75,7 @@ def find_heads(rpc: Rpc, head: BlockId, *more: Call) -> Heads:
         final, still = rpc.batch([_block(behind), _block(newest.number)])
         if isinstance(final, dict) and newest.is_in(still):
             return Heads(newest, BlockRef.of(final), rest)
-    raise ChainUnreachable("The chain changes faster than it can be read; it is looked at again later.")
+    raise ChainUnreachable("The chain changes faster than it can be read; try again later.")
 
 
 def _block(head: BlockId) -> Call:

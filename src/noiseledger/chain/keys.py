@@ -10,7 +10,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from noiseledger.chain.accounts import Account, LocalAccount
+from coincurve import PrivateKey
+
+from noiseledger.chain import keystore as keystores
+from noiseledger.chain.address import address_of
+from noiseledger.chain.transaction import sign
 from noiseledger.errors import InvalidInput
 
 KEY_VARIABLE = "NOISELEDGER_KEY"
@@ -20,11 +24,12 @@ _KEY_DIGITS = 64
 
 
 class Key:
-    """A key that signs and shows nothing but its address."""
+    """A key that signs and shows only its address."""
 
-    def __init__(self, account: LocalAccount) -> None:
-        """Keep the account to ourselves."""
-        self._account = account
+    def __init__(self, private: PrivateKey) -> None:
+        """Store the private key in a private attribute."""
+        self._private = private
+        self._address = address_of(private.public_key.format(compressed=False)[1:])
 
     @classmethod
     def from_hex(cls, private: str) -> Key:
@@ -32,20 +37,24 @@ class Key:
         digits = private.strip().removeprefix("0x")
         try:
             if len(digits) == _KEY_DIGITS:
-                return cls(Account.from_key(digits))
-        except Exception:  # noqa: S110 - the cause is dropped, since its message could contain the key
+                return cls(PrivateKey(bytes.fromhex(digits)))
+        except Exception:  # noqa: S110 - the cause is dropped, because its message could contain the key
             pass
         raise InvalidInput(f"This is not a private key: expected {_KEY_DIGITS} hexadecimal digits.") from None
 
     @property
     def address(self) -> str:
         """The account's address."""
-        return str(self._account.address)
+        return self._address
 
     def sign(self, transaction: dict[str, Any]) -> tuple[str, str]:
         """Return the signed transaction as raw bytes in hexadecimal, and its hash."""
-        signed = self._account.sign_transaction(transaction)
-        return "0x" + bytes(signed.raw_transaction).hex(), "0x" + bytes(signed.hash).hex()
+        raw, name = sign(self._private, transaction)
+        return f"0x{raw.hex()}", f"0x{name.hex()}"
+
+    def encrypt(self, password: str) -> dict[str, Any]:
+        """Return the content of an encrypted keystore file."""
+        return keystores.encrypt(self._private.secret, self.address, password)
 
     def __repr__(self) -> str:
         """Show the address only."""
@@ -53,7 +62,7 @@ class Key:
 
 
 def load_key(keystore: str | os.PathLike[str] | None = None, password: str | None = None) -> Key:
-    """Return the key in an encrypted keystore file, or, without one, that in NOISELEDGER_KEY.
+    """Return the key in an encrypted keystore file or, without one, the key in NOISELEDGER_KEY.
 
     The password of a keystore is taken from the argument or from NOISELEDGER_PASSWORD.
     """
@@ -67,20 +76,20 @@ def load_key(keystore: str | os.PathLike[str] | None = None, password: str | Non
         raise InvalidInput(f"The keystore {keystore} needs a password: give it, or set {PASSWORD_VARIABLE}.")
     try:
         content = json.loads(Path(keystore).read_text(encoding="utf-8"))
-        return Key(Account.from_key(Account.decrypt(content, secret)))
+        return Key(PrivateKey(keystores.decrypt(content, secret)))
     except OSError as error:
         raise InvalidInput(f"The keystore {keystore} cannot be read: {error.strerror}.") from None
     except Exception:
-        # Neither file nor password is quoted: the cause is dropped.
+        # The cause is dropped, so that neither file nor password is quoted.
         raise InvalidInput(f"The keystore {keystore} cannot be opened: wrong password, or not a keystore.") from None
 
 
 def save_key(key: Key, keystore: str | os.PathLike[str], password: str) -> None:
     """Write an encrypted keystore file that only its owner can read; refuse to overwrite."""
-    content = json.dumps(key._account.encrypt(password))
+    content = json.dumps(key.encrypt(password))
     try:
         descriptor = os.open(keystore, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise InvalidInput(f"{keystore} exists already and is kept as it is.") from None
+        raise InvalidInput(f"{keystore} already exists and is not overwritten: choose another name.") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(content)

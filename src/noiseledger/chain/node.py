@@ -1,6 +1,6 @@
-"""A local chain for trying things out: anvil from npm, on loopback, state kept between clean stops.
+"""A local chain for trying things out: anvil from npm, on loopback; its state is kept between clean stops.
 
-It is one process that anyone on this machine can write to. It proves nothing to anybody: for that, several independent
+It is one process that anyone on this machine can write to, so it proves nothing to others: for that, several independent
 parties must run the chain.
 """
 
@@ -22,7 +22,7 @@ from noiseledger.chain import npm
 from noiseledger.chain.rpc import Rpc
 from noiseledger.errors import ChainError, ChainUnreachable
 
-#: anvil's first accounts, known to the whole world: for play money only.
+#: The keys of anvil's first accounts, which are public: for play money only.
 PLAY_KEYS = (
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
     "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
@@ -39,7 +39,7 @@ START_SECONDS = 30.0
 
 
 class LocalChain:
-    """A running anvil; it stops when its block ends, or when it is told to."""
+    """A running anvil; it stops at the end of the ``with`` block, or by ``stop``."""
 
     def __init__(self, process: subprocess.Popen[bytes], url: str, scratch: Path) -> None:
         """Use ``start`` instead."""
@@ -60,13 +60,13 @@ class LocalChain:
 def start(
     port: int = 0, state: Path | None = None, block_seconds: float | None = None, options: Sequence[str] = ()
 ) -> LocalChain:
-    """Start anvil on loopback, with more of its own ``options``; with ``state``, go on where the last clean stop left off."""
+    """Start anvil on loopback with these ``options`` of its own; with ``state``, continue from the last clean stop."""
     command = [str(install()), "--host", "127.0.0.1", "--chain-id", str(CHAIN_ID), "--silent"]
     command += [] if state is None else ["--state", str(state)]
     command += [] if block_seconds is None else ["--block-time", f"{block_seconds:g}"]
     command += options
     with kept_port(port) as kept:
-        # It puts the states of old blocks there, and never takes them away.
+        # anvil stores the states of old blocks there, and never removes them.
         scratch = Path(tempfile.mkdtemp(prefix="noiseledger-anvil-"))
         command += ["--port", str(kept), "--cache-path", str(scratch)]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603 - our own binary
@@ -79,7 +79,7 @@ def start(
 def running(
     port: int = 0, state: Path | None = None, block_seconds: float | None = None, options: Sequence[str] = ()
 ) -> Iterator[LocalChain]:
-    """Run anvil for the length of a block."""
+    """Run anvil, as a context manager."""
     chain = start(port, state, block_seconds, options)
     try:
         yield chain
@@ -88,20 +88,22 @@ def running(
 
 
 def install() -> Path:
-    """Return anvil's binary; fetch it from npm the first time, in the version that package-lock.json pins."""
+    """Return anvil's binary; the first time, download it from npm, in the version that package-lock.json pins."""
     pins = {name: (resources.files("noiseledger.chain") / "anvil" / name).read_bytes() for name in _PINS}
     home = npm.fetch("anvil", pins)
     found = sorted(home.glob("node_modules/@foundry-rs/anvil-*/bin/anvil*"))
     if not found:
-        raise ChainError(f"npm has no anvil for this kind of machine: use another chain with --rpc ({home} can go).")
+        raise ChainError(
+            f"npm has no anvil for this kind of machine: use another chain with --rpc ({home} can be deleted)."
+        )
     return found[0]
 
 
 @contextmanager
 def kept_port(port: int = 0) -> Iterator[int]:
-    """Keep a port for a server that is about to start, or any free one for 0: nobody else is given it meanwhile."""
+    """Reserve a port, or any free one for 0, for a server that is about to start: no other program gets it meanwhile."""
     with socket.socket() as keeper:
-        # As anvil does: connections that a node before it has left behind are in nobody's way. And it lets the server in.
+        # As anvil does: old connections of a previous node do not block the port. It also lets the server bind to it.
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             keeper.bind(("127.0.0.1", port))
@@ -111,7 +113,7 @@ def kept_port(port: int = 0) -> Iterator[int]:
             ) from None
         chosen = int(keeper.getsockname()[1])
         if sys.platform != "linux":
-            keeper.close()  # elsewhere it would not let the server in
+            keeper.close()  # on other systems the server could not bind to it
         yield chosen
 
 

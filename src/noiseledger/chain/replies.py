@@ -1,7 +1,7 @@
 """The form that a node's reply must have, method by method.
 
-A reply of another form is no answer, and an endpoint that gives one is not used, so later readers can rely on the form of a
-reply, whatever the node. Whether a reply is true is another matter.
+A reply of another form counts as no reply, and an endpoint that gives one is not used, so the rest of the code can rely on
+the form of replies from any node. Whether a reply is true is a separate question.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 def answers(calls: Sequence[Mapping[str, Any]], replies: Sequence[Any]) -> bool:
-    """Say whether there is one reply to each call, of a form that the call's method can have."""
+    """Return whether each call has one reply, in a form that is valid for its method."""
     by_number = {reply["id"]: reply for reply in replies if isinstance(reply, dict) and type(reply.get("id")) is int}
     if len(by_number) != len(replies) or by_number.keys() != {call["id"] for call in calls}:
         return False
@@ -32,7 +32,7 @@ def _fits(call: Mapping[str, Any], reply: Mapping[str, Any]) -> bool:
     form, result = _FORMS.get(call["method"]), reply.get("result")
     if form is None:
         return "result" in reply
-    # There is always a newest block; any other one, and what is in it, may not be there.
+    # There is always a newest block; any other block or its content may be absent.
     may_be_nothing = call["method"] in _THERE_OR_NOT and call["params"][:1] != ["latest"]
     return "result" in reply and may_be_nothing if result is None else form(result)
 

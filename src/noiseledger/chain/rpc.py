@@ -1,6 +1,6 @@
 """JSON-RPC over HTTP: single calls and batches.
 
-A retry, at the same endpoint or at another, repeats the very same bytes. That is safe for every method we use: reads have no
+A retry, at the same endpoint or at another, sends the same bytes again. That is safe for every method we use: reads have no
 effect, and a signed transaction can enter a chain only once.
 """
 
@@ -17,7 +17,7 @@ from noiseledger.errors import RpcFailed
 
 Call: TypeAlias = tuple[str, Sequence[Any]]
 
-#: What a node may be asked at once, in calls and in bytes; larger batches are split.
+#: The largest batch, in calls and in bytes; larger batches are split.
 MAX_BATCH = 100
 MAX_BATCH_BYTES = 1_000_000
 TIMEOUT_SECONDS = 20.0
@@ -25,7 +25,7 @@ ATTEMPTS = 4
 
 
 class Rpc:
-    """The way to one chain, over one endpoint or several.
+    """The connection to one chain, over one endpoint or several.
 
     With ``chain_id`` given, an endpoint of another chain is refused: a ledger's address means nothing elsewhere.
     """
@@ -38,7 +38,7 @@ class Rpc:
         attempts: int = ATTEMPTS,
         watch: Watch = warn,
     ) -> None:
-        """Connect to an address, or to several that are separated by commas, and find out which chain it is.
+        """Connect to an address, or to several separated by commas, and identify the chain.
 
         ``watch`` hears when another endpoint is asked from now on, and when one turns out to be of another chain.
         """
@@ -57,15 +57,15 @@ class Rpc:
         self._endpoints.watch = watch
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._endpoints.close()
 
     def __enter__(self) -> Self:
-        """Use the connection for the length of a block."""
+        """Use the connection as a context manager."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of the connection."""
+        """Close all connections."""
         self.close()
 
     def call(self, method: str, *params: Any) -> Any:
@@ -78,7 +78,7 @@ class Rpc:
     def batch(self, calls: Sequence[Call]) -> list[Any]:
         """Return the results of many calls in order; a call that failed has its ``RpcFailed`` as result.
 
-        Up to ``MAX_BATCH`` short calls go to one and the same endpoint, in one exchange; the next exchange may go to another.
+        Up to ``MAX_BATCH`` short calls go to the same endpoint in one exchange; the next exchange may go to another one.
         """
         results: list[Any] = []
         for part in _parts([self._body(method, params) for method, params in calls]):
@@ -98,11 +98,11 @@ class Rpc:
 
 
 def _parts(bodies: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Cut a batch into parts that a node takes."""
+    """Split a batch into parts that a node accepts."""
     part: list[dict[str, Any]] = []
     size = 0
     for body in bodies:
-        # Almost all of it is the data of transactions, which is plain text.
+        # Almost all of the size is the data of transactions, which is plain text.
         length = sum(len(param) for param in body["params"] if isinstance(param, str))
         if part and (len(part) == MAX_BATCH or size + length > MAX_BATCH_BYTES):
             yield part
@@ -120,7 +120,7 @@ def _result(reply: dict[str, Any], method: str) -> Any:
     data = error.get("data")
     # Some nodes put the revert data in an object.
     data = data.get("data") if isinstance(data, dict) else data
-    # A node may repeat what it was sent; that is no business of our logs.
+    # A node may repeat the request, which must not get into our logs.
     reason = _LONG_DATA.sub("...", str(error.get("message", "")))[:_REASON_LENGTH]
     return RpcFailed(method, reason, data if isinstance(data, str) else None)
 

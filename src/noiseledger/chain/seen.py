@@ -1,4 +1,4 @@
-"""The newest block that one of several endpoints has shown, so that another one that lags behind does not deny it."""
+"""The newest block that any of several endpoints has shown, so that an endpoint that lags behind is recognised."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-#: How long it counts. By then a node that is well has caught up, or the chain has changed its mind.
+#: How long a block counts. By then a healthy node has caught up, or the chain was reorganised.
 SEEN_SECONDS = 60.0
 
-#: Where replies have the number of a block that is there.
+#: The field of each method's reply that contains the number of an existing block.
 _FIELDS = {"eth_getBlockByNumber": "number", "eth_getBlockByHash": "number", "eth_getTransactionReceipt": "blockNumber"}
 
 
@@ -22,27 +22,27 @@ class _Shown:
 
 
 class Seen:
-    """Remembers the newest block, who showed it, and when; threads may share it."""
+    """Remembers the newest block, the endpoint that showed it, and when; threads may share it."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start without a block."""
         self._newest: _Shown | None = None
         self._lock = threading.Lock()
 
     def lacks(self, endpoint: str, newest: int) -> bool:
-        """Say whether an endpoint with this newest block is behind what another one has shown."""
+        """Return whether an endpoint with this newest block is behind another one."""
         shown = self._newest
         return shown is not None and shown.by != endpoint and newest < shown.block and not _is_old(shown)
 
     def note(self, endpoint: str, block: int, *, newest: bool) -> None:
-        """Take in a block; if it is the endpoint's newest, then what that one showed before is gone."""
+        """Record a block; if it is the endpoint's newest, it replaces the block that the endpoint showed before."""
         with self._lock:
             shown = self._newest
             if shown is None or _is_old(shown) or block >= shown.block or (newest and shown.by == endpoint):
                 self._newest = _Shown(block, endpoint, time.monotonic())
 
     def take(self, endpoint: str, calls: list[dict[str, Any]], results: dict[int, Any]) -> None:
-        """Take in whatever blocks the results of some calls show."""
+        """Record the blocks in the results of these calls."""
         for call in calls:
             block = _block(call["method"], results.get(call["id"]))
             if block is not None:
@@ -62,4 +62,4 @@ def _block(method: str, result: Any) -> int | None:
     try:
         return int(result, 16)
     except (TypeError, ValueError):
-        return None  # a block that waits to be made has no number
+        return None  # a pending block has no number

@@ -1,7 +1,8 @@
-"""Signed transactions: simulated first, fees bounded, many in flight, and never a second call for one nonce by accident.
+"""Signed transactions: simulated first, with limited fees, many in flight, and never two calls for one nonce by accident.
 
-What is in flight is looked after while somebody waits for it: bytes that a node has dropped are sent again, and what blocks
-leave behind is replaced by the same call, at the same nonce, for a higher fee. So a retry can never say anything new.
+While somebody waits for transactions in flight, the sender maintains them: those that a node has dropped are sent again, and
+those that blocks leave out are replaced by the same call, at the same nonce, for a higher fee. So a retry never sends
+anything new.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eth_utils.crypto import keccak
-
+from noiseledger.chain.address import create_address
 from noiseledger.chain.fees import GWEI, QUESTIONS, Fees, Market
 from noiseledger.chain.keys import Key
 from noiseledger.chain.rpc import Call, Rpc
@@ -24,26 +24,26 @@ __all__ = ["MAX_FEE_GWEI", "RECEIPT_SECONDS", "Flight", "Receipt", "Sender", "Wa
 
 MAX_FEE_GWEI = 200
 RECEIPT_SECONDS = 120.0
-# A local chain has a receipt at once, a real one after seconds: look soon, then less and less often.
+# A local chain has a receipt at once, a real one after seconds: poll soon, then less and less often.
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.002, 0.25
 _RESEND_SECONDS = 3.0
-#: A fee is raised when that many blocks went by without us, in at least that time: a chain that stands still is not
-#: helped by money.
+#: A fee is raised after this many blocks without the transaction, and at least this many seconds: a higher fee does not help
+#: on a chain that has stopped.
 _RAISE_BLOCKS, _RAISE_SECONDS = 3, 20.0
 #: An estimate is made against one state and used against a later one.
 _GAS_MARGIN = 1.2
-#: What every chain asks for a transaction that only pays.
+#: The gas of a plain transfer, on every chain.
 _TRANSFER_GAS = 21_000
-#: How many confirmed transactions are remembered, to be sent again if a reorganisation drops them.
+#: The number of confirmed transactions that are remembered, to be sent again if a reorganisation drops them.
 _REMEMBERED = 64
-#: What nodes say to bytes that they have already, and to a fee that is too low for them.
+#: The messages of nodes about a transaction that they already have, and about a fee that is too low.
 _KNOWN = ("already known", "already imported", "known transaction")
 _TOO_LOW = ("underpriced", "replac", "less than block base fee")
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of a transaction."""
+    """The receipt of a transaction."""
 
     transaction: str
     block: int
@@ -56,7 +56,7 @@ class Receipt:
 
 @dataclass
 class Flight:
-    """One nonce of ours: always one and the same call, for rising fees."""
+    """One nonce of ours: always the same call, with increasing fees."""
 
     nonce: int
     to: str | None
@@ -71,13 +71,13 @@ class Flight:
     signed_at: float = 0.0
     signed_block: int | None = None
     confirmed: bool = False
-    #: Why it is not replaced though it waits: the bound on fees.
+    #: Whether only the maximum fee prevents its replacement.
     at_bound: bool = False
     overtaken: bool = False
 
 
 class Sender:
-    """Sends transactions of one key; threads may share it, and no other program may use the key at the same time."""
+    """Sends transactions from one key; threads may share it, but no other program may use the key at the same time."""
 
     def __init__(self, rpc: Rpc, key: Key, max_fee_gwei: float = MAX_FEE_GWEI, watch: Watch = ignore) -> None:
         """Sign locally with ``key``; never offer more than ``max_fee_gwei`` for a unit of gas."""
@@ -96,7 +96,7 @@ class Sender:
 
     def simulate(self, to: str | None, data: str, *blocks: str) -> int:
         """Return the gas that a transaction needs; a revert raises ``RpcFailed`` with its data, and nothing is sent."""
-        # Against whatever is the newest block: what is wrong by then the contract refuses, and it costs a fee at most.
+        # Against the newest block: if the state changes until then, the contract refuses, which costs at most a fee.
         method, params = self._estimate(to, data)
         return int(self.rpc.call(method, *params, *blocks), 16)
 
@@ -118,14 +118,14 @@ class Sender:
                 self._raise_fee(flight)
                 if flight.at_bound:
                     raise FeeTooHigh(
-                        f"A transaction of {self.address} waits with nonce {nonce}, and the bound of "
+                        f"A transaction from {self.address} is pending with nonce {nonce}, and the maximum fee of "
                         f"{self._market.bound / GWEI:.3g} gwei per unit of gas is too low to replace it. Wait, or raise "
-                        "the bound."
+                        "the maximum."
                     )
         return flight.hashes[-1]
 
     def transfer(self, to: str, wei: int) -> str:
-        """Send money and nothing else; return the hash of the transaction."""
+        """Send a plain transfer; return the hash of the transaction."""
         with self._lock:
             flight = self._sign(Flight(self._next_nonce(), to, "0x", _TRANSFER_GAS, self._market.offer(), wei))
             self._launch([flight])
@@ -173,11 +173,11 @@ class Sender:
             return [flight.hashes[-1] for flight in self._flights.values() if not flight.confirmed]
 
     def wait(self, transaction: str, seconds: float = RECEIPT_SECONDS) -> Receipt:
-        """Return the receipt of a transaction, or of what took its place for a higher fee."""
+        """Return the receipt of a transaction, or of its replacement with a higher fee."""
         return self.wait_many([transaction], seconds)[0]
 
     def wait_many(self, transactions: Sequence[str], seconds: float = RECEIPT_SECONDS) -> list[Receipt]:
-        """Return the receipts of many transactions, in order; meanwhile look after them."""
+        """Return the receipts of many transactions, in order; maintain them while waiting."""
         found: dict[str, Receipt] = {}
         give_up, tend = time.monotonic() + seconds, time.monotonic() + _RESEND_SECONDS
         pause = _FIRST_POLL_SECONDS
@@ -196,8 +196,8 @@ class Sender:
             pause = min(pause * 1.5, _LAST_POLL_SECONDS)
 
     def _receipts(self, transactions: Sequence[str]) -> dict[str, Receipt]:
-        """Return the receipts that there are, of the transactions or of what took their place."""
-        # A node that does not know one yet costs a little time: nothing is concluded from that alone.
+        """Return the available receipts of the transactions or of their replacements."""
+        # If a node does not know a transaction yet, that only costs a little time: nothing is concluded from it.
         tries = [(transaction, name) for transaction in transactions for name in self._names(transaction)]
         replies = self.rpc.batch([("eth_getTransactionReceipt", [name]) for _, name in tries])
         found = {
@@ -218,7 +218,7 @@ class Sender:
         return any(flight.at_bound for flight in map(self._by_hash.get, transactions) if flight)
 
     def _tend(self, transactions: Sequence[str]) -> None:
-        """Send again what a node may have dropped, and for a higher fee what blocks leave behind."""
+        """Send dropped transactions again, and replace those that blocks leave out, with a higher fee."""
         block = int(self.rpc.call("eth_blockNumber"), 16)
         latest, _ = self.counts()
         with self._lock:
@@ -232,19 +232,19 @@ class Sender:
                     and time.monotonic() - flight.signed_at >= _RAISE_SECONDS
                 ):
                     self._raise_fee(flight)
-            # From the first nonce that the chain lacks: a reorganisation may have dropped what was confirmed before.
+            # From the first nonce that the chain lacks: a reorganisation may have dropped confirmed transactions.
             top = max((flight.nonce for flight in ours), default=-1)
             self._send_again([self._flights[n] for n in range(latest, top + 1) if n in self._flights])
 
     def _send_again(self, flights: Sequence[Flight]) -> None:
         replies = self.rpc.batch([("eth_sendRawTransaction", [flight.raw]) for flight in flights])
         for flight, reply in zip(flights, replies, strict=True):
-            # Not in the pool, and too cheap to get there: the next round sends it for more.
+            # Not in the pool, and the fee is too low to enter it: the next round raises the fee.
             if isinstance(reply, RpcFailed) and _means(reply, _TOO_LOW) and not _means(reply, ("replac",)):
                 self._raise_fee(flight)
 
     def _check_overtaken(self, flights: Sequence[Flight], latest: int) -> None:
-        """Find out whether another transaction took a nonce; seen twice, since receipts may lag behind the count."""
+        """Detect whether another transaction took a nonce; checked twice, because receipts may lag behind the count."""
         for flight in flights:
             if latest <= flight.nonce:
                 flight.overtaken = False
@@ -255,7 +255,7 @@ class Sender:
                 flight.overtaken = True
 
     def _raise_fee(self, flight: Flight) -> None:
-        """Sign the same call for a higher fee, if the bound allows."""
+        """Sign the same call with a higher fee, if the maximum allows it."""
         fees = self._market.outbid(flight.fees)
         flight.at_bound = fees is None
         if fees is not None:
@@ -264,14 +264,14 @@ class Sender:
             self.watch("replaced", transaction=flight.hashes[-1], replaces=old, nonce=flight.nonce)
 
     def _next_nonce(self, replies: Sequence[Any] | None = None) -> int:
-        """Return the next nonce: what is in flight counts as far as it follows on what is in blocks."""
+        """Return the next nonce: transactions in flight count if their nonces directly follow those in blocks."""
         nonce, pending = self.counts(replies)
         while nonce in self._flights and not self._flights[nonce].confirmed:
             nonce += 1
         return max(nonce, pending)
 
     def _launch(self, flights: Sequence[Flight], *, outbid: bool = False) -> bool:
-        """Send and keep what the node took; with ``outbid``, return False if the fee was too low instead of raising."""
+        """Send, and store what the node accepted; with ``outbid``, return False instead of raising if the fee was too low."""
         results = self.rpc.batch([("eth_sendRawTransaction", [flight.raw]) for flight in flights])
         accepted = self._accepted(results, [flight.hashes[-1] for flight in flights])
         for flight in flights[:accepted]:
@@ -298,17 +298,17 @@ class Sender:
             self._by_hash.pop(name, None)
 
     def _accepted(self, results: Sequence[Any], transactions: Sequence[str]) -> int:
-        """Return how many of the first transactions the node has; a refused one holds up all later nonces."""
+        """Return how many of the first transactions the node accepted; a refused one blocks all later nonces."""
         for index, (result, transaction) in enumerate(zip(results, transactions, strict=True)):
             if isinstance(result, RpcFailed) and not self._is_known(result, transaction):
                 return index
         return len(results)
 
     def _is_known(self, error: RpcFailed, transaction: str) -> bool:
-        """Say whether a node refused a transaction only because it has it already, as after an answer that was lost."""
+        """Return whether a node refused a transaction only because it already has it, as after a lost reply."""
         if _means(error, _KNOWN):
             return True
-        # Either this very transaction is in a block, or another one took its nonce.
+        # Either this transaction is in a block, or another one took its nonce.
         return _means(error, ("nonce too low",)) and self.rpc.call("eth_getTransactionByHash", transaction) is not None
 
     def _sign(self, flight: Flight) -> Flight:
@@ -326,14 +326,6 @@ class Sender:
         if flight.nonce in self._flights and self._flights[flight.nonce] is flight:
             self._by_hash[name] = flight
         return flight
-
-
-def create_address(sender: str, nonce: int) -> str:
-    """Return where a contract comes to be that ``sender`` creates with its transaction number ``nonce``."""
-    number = nonce.to_bytes((nonce.bit_length() + 7) // 8)
-    number = number if len(number) == 1 and number[0] < 0x80 else bytes([0x80 + len(number)]) + number
-    body = b"\x94" + bytes.fromhex(sender.removeprefix("0x")) + number
-    return "0x" + keccak(bytes([0xC0 + len(body)]) + body)[12:].hex()
 
 
 def _with_margin(gas: int) -> int:

@@ -1,4 +1,4 @@
-"""What goes into the contract and comes out of it, in exact numbers instead of units."""
+"""The contract's arguments and results, in exact numbers instead of units."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ MAX_UINT = 2**256 - 1
 
 
 def to_units(value: Fraction, units: int = UNITS) -> int:
-    """Return a number in whole units; refuse what is not whole."""
+    """Return a number in whole units; refuse a number that is not a multiple of the unit."""
     whole = value * units
     if whole.denominator != 1 or not 0 <= whole <= MAX_UINT:
         raise InvalidInput(
-            f"{float(value):.6g} is not a whole number of units of 1/{units}, so no contract can hold it."
+            f"{float(value):.6g} is not a whole number of units of 1/{units}, so the contract cannot store it."
         )
     return int(whole)
 
 
 def from_units(whole: int, units: int = UNITS) -> Fraction:
-    """Return the number that some whole units stand for."""
+    """Return the number that these whole units represent."""
     return Fraction(whole, units)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """All that is fixed for good when a ledger is published."""
+    """The terms that are fixed when a ledger is published."""
 
     commitment: bytes
     population: Population
@@ -46,7 +46,7 @@ class Terms:
     epsilon: Fraction
     delta: Fraction
     reuses: bool = True
-    #: Whether an allowance is needed to ask. Without a word it is: one transaction can end an open ledger.
+    #: Whether an allowance is needed to ask; the default, because one transaction can exhaust an open ledger.
     requires_allowance: bool = True
 
     def encode(self) -> tuple[Any, ...]:
@@ -118,7 +118,7 @@ class Holding:
 
 @dataclass(frozen=True)
 class Reveal:
-    """One stretch of one path in a ``reveal`` transaction."""
+    """One increment of one path in a ``reveal`` transaction."""
 
     query: str
     start: Fraction
@@ -128,7 +128,7 @@ class Reveal:
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened, as the chain keeps it; ``fields`` are named as in the contract."""
+    """One event on the chain; ``fields`` are named as in the contract."""
 
     name: str
     fields: dict[str, Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from copy import copy
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -104,7 +105,7 @@ def main(commands: typer.Typer = app) -> None:
     as_json = "--json" in sys.argv
     try:
         # Typer draws its own mistakes for people; for machines they are shown like all others.
-        sys.exit(commands(standalone_mode=not as_json) or 0)
+        sys.exit(_only(commands, sys.argv[1:2])(standalone_mode=not as_json) or 0)
     except NoiseledgerError as error:
         print_error(error, as_json=as_json)
         sys.exit(exit_code(error))
@@ -121,6 +122,16 @@ def main(commands: typer.Typer = app) -> None:
         # The text of an unforeseen error could hold anything, so only its kind is shown.
         print_error(OurMistake(type(error).__name__), as_json=as_json)
         sys.exit(OUR_MISTAKE)
+
+
+def _only(commands: typer.Typer, wanted: list[str]) -> typer.Typer:
+    """Return the commands without the others if one is named: to work out the options of all takes a tenth of a second."""
+    named = [command for command in commands.registered_commands if command.name in wanted]
+    if not named:
+        return commands
+    narrow = copy(commands)
+    narrow.registered_commands, narrow.registered_groups = named, []
+    return narrow
 
 
 class OurMistake(NoiseledgerError):

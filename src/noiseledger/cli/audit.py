@@ -15,6 +15,7 @@ from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.output import JsonOption, console, notes, plain, print_json, print_table
 from noiseledger.cli.settings import RpcOption, find_ledger, find_rpc
 from noiseledger.errors import InvalidInput
+from noiseledger.extras import require
 
 if TYPE_CHECKING:
     from noiseledger.audit import Report
@@ -98,6 +99,7 @@ def _audit(
 
     if catalogue is None:
         return audit_ledger(target, **options)
+    require("custodian", "For an audit with the data,")
     from noiseledger.audit.with_data import audit_with_data  # noqa: PLC0415 - likewise
 
     return audit_with_data(target, catalogue=catalogue, secret=secret, data=data, **options)

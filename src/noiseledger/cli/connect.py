@@ -66,7 +66,7 @@ def open_client(ledger: str | None, rpc: str | None, key: Key | None = None, **o
 @contextmanager
 def no_ledger_there(place: str) -> Iterator[None]:
     """Say in one sentence that what was found at a place is no ledger."""
-    from eth_abi.exceptions import DecodingError  # noqa: PLC0415 - takes a second
+    from noiseledger.chain.abi import DecodingError  # noqa: PLC0415 - takes a second
 
     try:
         yield

@@ -15,6 +15,7 @@ from noiseledger.cli.output import JsonOption, console, print_json, print_table
 from noiseledger.cli.payer import HeadOption, PayerOption, RpcOption, open_payer
 from noiseledger.core.numbers import readable
 from noiseledger.core.request import Accuracy
+from noiseledger.extras import require
 
 if TYPE_CHECKING:
     from noiseledger.chain import Key
@@ -32,6 +33,8 @@ def demo(
     json: JsonOption = False,
 ) -> None:
     """Run the whole system with a census sample: a chain, a worker, web pages, and three analysts who ask."""
+    require("custodian", "For the demo,")
+    require("web", "For the demo,")
     from noiseledger.demo.scenario import run_scenario  # noqa: PLC0415 - takes a second
     from noiseledger.demo.system import web_pages  # noqa: PLC0415 - likewise
 

@@ -31,6 +31,7 @@ from noiseledger.cli.settings import (
 )
 from noiseledger.cli.waiting import oldest_wait
 from noiseledger.errors import ChainError, NoiseledgerError
+from noiseledger.extras import EXTRAS, missing
 
 if TYPE_CHECKING:
     from noiseledger.chain import Rpc
@@ -105,7 +106,9 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
 def _check_python() -> Check:
     found = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info >= OLDEST_PYTHON:
-        return Check("python", Status.OK, found)
+        absent = ", ".join(extra for extra in EXTRAS if missing(extra))
+        note = f"; extras that are not installed: {absent} (analysts need none of them)" if absent else ""
+        return Check("python", Status.OK, found + note)
     return Check("python", Status.PROBLEM, f"{found}.", "Install Python 3.11 or newer.")
 
 

@@ -57,11 +57,11 @@ def up(
     The first time, go-ethereum is built from its official source, which needs Go and some minutes. Validators' keys seal
     blocks and sign nothing else. Return when all validators are connected and take turns.
     """
-    from noiseledger.network.layout import Wishes  # noqa: PLC0415 - takes a second
+    from noiseledger.network.layout import NetworkOptions  # noqa: PLC0415 - takes a second
     from noiseledger.network.network import Network  # noqa: PLC0415 - takes a second
 
-    wishes = Wishes(validators, block_seconds, chain_id, port, tuple(fund or ()))
-    running = Network.up(directory, wishes, notes.print)
+    options = NetworkOptions(validators, block_seconds, chain_id, port, tuple(fund or ()))
+    running = Network.up(directory, options, notes.print)
     layout = running.layout
     if json:
         standing = [asdict(each) for each in running.standing()]

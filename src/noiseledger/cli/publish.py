@@ -12,6 +12,7 @@ from noiseledger.cli.output import JsonOption, console, print_json
 from noiseledger.core.access import OPEN_RISK, Access
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.errors import InvalidInput
+from noiseledger.extras import require
 
 
 def publish(
@@ -29,6 +30,7 @@ def publish(
     from noiseledger.custodian.publish import publish as publish_ledger  # noqa: PLC0415 - likewise
     from noiseledger.ledger.governance import read_address  # noqa: PLC0415 - likewise
 
+    require("custodian", "To publish a ledger,")
     read = read_catalogue(catalogue)
     if worker is not None:
         read_address(worker, "worker")  # before anybody is asked

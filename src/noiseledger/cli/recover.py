@@ -10,6 +10,7 @@ import typer
 from noiseledger.cli.connect import RpcOption
 from noiseledger.cli.output import JsonOption, console, print_json, print_table
 from noiseledger.data.catalogue import read_catalogue
+from noiseledger.extras import require
 
 if TYPE_CHECKING:
     from noiseledger.custodian.recover import Recovery
@@ -28,6 +29,7 @@ def recover(
     json: JsonOption = False,
 ) -> None:
     """Rebuild a lost journal. What it may have answered without the chain knowing is closed, and never answered again."""
+    require("custodian", "To rebuild a journal,")
     from noiseledger.chain import Rpc  # noqa: PLC0415 - takes a second, which other commands need not wait
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - likewise
     from noiseledger.custodian import Custody  # noqa: PLC0415 - likewise

@@ -17,6 +17,7 @@ from noiseledger.cli.connect import KeyOption, RpcOption, connect
 from noiseledger.cli.output import JsonOption, console, print_json
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.errors import InvalidInput
+from noiseledger.extras import require
 
 if TYPE_CHECKING:
     from noiseledger.chain.sender import Watch
@@ -44,6 +45,7 @@ def work(
     json: JsonOption = False,
 ) -> None:
     """Answer what analysts buy. The machine with the data only connects outwards, and listens on no port unless told to."""
+    require("custodian", "To answer what is bought,")
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - takes a second
     from noiseledger.custodian import Custody, Worker  # noqa: PLC0415 - likewise
     from noiseledger.custodian.health import Health  # noqa: PLC0415 - likewise

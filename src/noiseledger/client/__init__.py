@@ -1,7 +1,20 @@
 """The side that asks: connect to a ledger, see the price, get a number with its error bar."""
 
-from noiseledger.client.aio import AsyncClient, connect_async
+from typing import TYPE_CHECKING, Any
+
 from noiseledger.client.client import Ask, Client, Offer
 from noiseledger.client.connect import connect
 
+if TYPE_CHECKING:
+    from noiseledger.client.aio import AsyncClient, connect_async
+
 __all__ = ["Ask", "AsyncClient", "Client", "Offer", "connect", "connect_async"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is awaited when it is first used: few programs do, and asyncio takes its time."""
+    if name in ("AsyncClient", "connect_async"):
+        from noiseledger.client import aio  # noqa: PLC0415 - see above
+
+        return getattr(aio, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,1 +1,1 @@
-"""The mathematics: no files, no network, no clock. Nothing here knows of chains or databases."""
+"""The mathematics: no files, no network, no clock. Nothing here depends on chains or databases."""

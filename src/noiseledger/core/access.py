@@ -1,4 +1,4 @@
-"""Who may ask a ledger: whom its custodian has invited, or everyone."""
+"""Who may buy answers from a ledger: the analysts whom its custodian has invited, or everyone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Access(StrEnum):
-    """Who may buy precision; fixed for good when a ledger is published. Reading is open to everyone in any case."""
+    """Who may buy precision; fixed when a ledger is published. Everyone can read in either case."""
 
     #: Analysts with an allowance.
     INVITATION = "invitation"
@@ -15,7 +15,7 @@ class Access(StrEnum):
 
     @classmethod
     def of(cls, requires_allowance: bool) -> Access:
-        """Return what the contract's flag means.
+        """Return the kind of access that the contract's flag stands for.
 
         >>> Access.of(True)
         <Access.INVITATION: 'invitation'>
@@ -28,11 +28,11 @@ class Access(StrEnum):
         return self is Access.INVITATION
 
 
-#: How many characters of a custodian's contact are shown.
+#: The largest number of characters of a custodian's contact that are shown.
 LONGEST_CONTACT = 200
 
-#: What an open ledger risks, in plain words.
+#: The risk of an open ledger, in plain words.
 OPEN_RISK = (
-    "Anyone on this chain can spend the whole budget with one transaction, and then no question can be paid for ever "
-    "again. Nobody can undo that, not even the custodian."
+    "Anyone on this chain can spend the whole budget with one transaction. After that, no answer can be bought ever "
+    "again, and nobody can undo it, not even the custodian."
 )

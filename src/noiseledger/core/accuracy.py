@@ -1,9 +1,9 @@
-"""What a precision means for the person who reads the answer: deviation, error bar, and the way back.
+"""Convert a precision to a standard deviation or an error bar, and an accuracy back to a precision.
 
-An answer of precision ``p`` to a query of sensitivity ``D`` has Gaussian noise of deviation ``D / sqrt(p)``. For a vector
-this holds for each coordinate by itself.
+An answer of precision ``p`` to a query of sensitivity ``D`` has Gaussian noise of standard deviation ``D / sqrt(p)``. For a
+vector this holds for each coordinate separately.
 
-Why the promise holds: nothing here spends. An accuracy is turned into a precision, and that precision is what is charged.
+Why the promise holds: nothing here spends. An accuracy is converted to a precision, and that precision is charged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from noiseledger.core.numbers import Number, exact, positive
 from noiseledger.core.privacy import UNITS
 from noiseledger.errors import InvalidInput
 
-#: The paper's rounded multiple: it takes alpha = 2 sigma for beta = 0.05, where the exact factor is 1.95996.
+#: The paper's rounded factor: it uses alpha = 2 sigma for beta = 0.05, where the exact factor is 1.95996.
 PAPER_ALPHA = 2
 
 
@@ -30,7 +30,7 @@ def deviation(precision: Number, sensitivity: Number = 1) -> float:
 
 
 def half_width(precision: Number, sensitivity: Number = 1, confidence: Number = 0.95) -> float:
-    """Return how far from the truth the answer lies at most, with this confidence.
+    """Return the largest distance between the answer and the truth, with this confidence.
 
     >>> round(half_width(1, confidence=0.95), 4)
     1.96
@@ -39,7 +39,7 @@ def half_width(precision: Number, sensitivity: Number = 1, confidence: Number = 
 
 
 def useful_alpha(precision: Number, sensitivity: Number = 1, beta: Number = 0.05) -> float:
-    """Return the least alpha for which the answer is (alpha, beta)-useful: off by more with probability beta at most.
+    """Return the least alpha for which the answer is (alpha, beta)-useful: wrong by more with probability beta at most.
 
     >>> round(useful_alpha(1, beta=0.0455), 3)
     2.0
@@ -48,7 +48,7 @@ def useful_alpha(precision: Number, sensitivity: Number = 1, beta: Number = 0.05
 
 
 def precision_for_sigma(sigma: Number, sensitivity: Number = 1) -> Fraction:
-    """Return the least precision, in whole units, whose noise deviates by no more than ``sigma``.
+    """Return the least precision, in whole units, whose noise has a standard deviation of at most ``sigma``.
 
     >>> precision_for_sigma(1.5)
     Fraction(4, 9)
@@ -75,8 +75,10 @@ def _quantile(confidence: Number) -> float:
     level = exact(confidence, "confidence")
     if not 0 < level < 1:
         raise InvalidInput(f"The confidence must be between 0 and 1, such as 0.95, not {confidence}.")
-    # Taken in the upper tail, where a confidence close to 1 keeps its digits.
+    # Computed from the upper tail, where a confidence close to 1 keeps its digits.
     tail = float((1 - level) / 2)
     if tail < 1e-300:
-        raise InvalidInput(f"A confidence of {confidence} is closer to 1 than noise can promise.")
+        raise InvalidInput(
+            f"A confidence of {confidence} is too close to 1 to compute an error bar: use a smaller one."
+        )
     return -NormalDist().inv_cdf(tail)

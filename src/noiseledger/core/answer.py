@@ -1,4 +1,4 @@
-"""A noisy answer that knows its error bar, its price and its past, and shows itself well."""
+"""A noisy answer with its error bar, its privacy cost and its origin, for printing and for Jupyter."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import Number, exact, readable
 from noiseledger.core.path import Case, Point, Price, Reveal, natural_values
 from noiseledger.core.query import Query
+from noiseledger.extras import require
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-#: Longer vectors are cut when they show themselves; the values are all there.
+#: Longer vectors are truncated for display only.
 SHOWN_COORDINATES = 12
 _HOW = {
     Case.NEW: "Nobody had asked this query before, so it was answered from the data (case 1).",
@@ -29,18 +30,18 @@ _HOW = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What an analyst gets."""
+    """A noisy answer to a query."""
 
     query: Query
     sensitivity: Fraction
     reveal: Reveal
     #: The number of this record in the ledger.
     record: int
-    #: The records whose answers this one was built from; the one that the paper would reuse comes first.
+    #: The records of the answers that this one was built from; the one that the paper would reuse comes first.
     built_from: tuple[int, ...]
     #: The state of the budget after this answer.
     budget: Budget
-    #: On a chain, where it was paid for; None for what was free and not recorded.
+    #: On a chain, the transaction that paid for it; None if it was free and not recorded.
     transaction: str | None = None
     block: int | None = None
 
@@ -52,7 +53,7 @@ class Answer:
 
     @property
     def case(self) -> Case:
-        """Which of the paper's cases it was."""
+        """The paper's case that the request fell into."""
         return self.reveal.price.case
 
     @property
@@ -62,7 +63,7 @@ class Answer:
 
     @property
     def cost(self) -> Fraction:
-        """What it cost, in precision."""
+        """The privacy cost, as a precision."""
         return self.reveal.price.cost
 
     @property
@@ -82,16 +83,16 @@ class Answer:
         return accuracy.deviation(self.precision, self.sensitivity)
 
     def half_width(self, confidence: Number = 0.95) -> float:
-        """How far from the truth each coordinate lies at most, with this confidence."""
+        """The largest distance between each coordinate and the truth, with this confidence."""
         return accuracy.half_width(self.precision, self.sensitivity, confidence)
 
     def interval(self, confidence: Number = 0.95) -> tuple[float, float]:
-        """The bounds between which the truth of a query with one coordinate lies, with this confidence."""
+        """The interval that contains the truth with this confidence, for a query with one coordinate."""
         width = self.half_width(confidence)
         return self.value - width, self.value + width
 
     def rows(self, confidence: Number = 0.95) -> list[dict[str, object]]:
-        """Return one plain row per coordinate."""
+        """Return one row of plain values per coordinate."""
         width = self.half_width(confidence)
         shared: dict[str, object] = {"deviation": self.deviation, "half_width": width, "case": self.case.value}
         shared |= {"precision": float(self.precision), "cost": float(self.cost), "transaction": self.transaction}
@@ -100,6 +101,7 @@ class Answer:
 
     def to_pandas(self, confidence: Number = 0.95) -> DataFrame:
         """Return a data frame with one row per coordinate."""
+        require("pandas", "For a data frame,")
         import pandas as pd  # noqa: PLC0415 - takes a second, and few need it
 
         return pd.DataFrame(self.rows(confidence))
@@ -127,7 +129,7 @@ class Answer:
         return f"{paid}; {left}"
 
     def __str__(self) -> str:
-        """Show value, error bar, case, cost, and what is left."""
+        """Show value, error bar, case, cost, and the remaining budget."""
         lines = [f"{self.query}", *(f"  {label}{number}" for label, number in self._shown())]
         return "\n".join([*lines, f"  {self._footnote()}"])
 

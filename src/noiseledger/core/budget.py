@@ -1,4 +1,4 @@
-"""A privacy budget: what was promised, what is spent, what is left."""
+"""A privacy budget: the promise, the amount spent, the amount left."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from noiseledger.errors import BudgetExceeded
 
 @dataclass(frozen=True)
 class Budget:
-    """The promise (epsilon, delta), and its precision, which is what is spent.
+    """The promise (epsilon, delta) and the precision that it allows to spend.
 
     >>> budget = Budget.of(8, 1e-4)
     >>> round(float(budget.total), 4), budget.spent
@@ -36,22 +36,22 @@ class Budget:
 
     @property
     def epsilon_spent(self) -> float:
-        """What was spent, as an epsilon at the budget's delta."""
+        """The amount spent, as an epsilon at the budget's delta."""
         return epsilon_for(self.spent, self.delta)
 
     @property
     def epsilon_remaining(self) -> float:
-        """What is left, as the epsilon that it affords at the budget's delta; epsilons of parts do not add up."""
+        """The amount left, as an epsilon at the budget's delta; the epsilons spent and left do not add up to the total."""
         return epsilon_for(self.remaining, self.delta)
 
     def charge(self, cost: Fraction) -> Budget:
-        """Return the budget after paying ``cost``, or refuse; a refusal changes nothing."""
+        """Return the budget after paying ``cost``, or raise ``BudgetExceeded``; this budget never changes."""
         if cost > self.remaining:
             raise BudgetExceeded(cost, self.remaining)
         return replace(self, spent=self.spent + cost)
 
     def __str__(self) -> str:
-        """Show total, spent and left in both languages."""
+        """Show total, spent and left, as epsilon and as precision."""
         return (
             f"budget: epsilon {float(self.epsilon):g} at delta {float(self.delta):g} = precision {float(self.total):.6g}; "
             f"spent {float(self.spent):.6g} (epsilon {self.epsilon_spent:.4g}); "

@@ -1,17 +1,18 @@
-"""The answer between two public points of a path, from public coins: one answer, the same for everyone.
+"""The answer between two public points of a path, from public coins: the same answer for everyone.
 
-Why the promise holds: the result is computed from numbers that are public already and from a hash of public numbers, so it
-is post-processing and tells nothing about the data. That anyone can compute the coins does no harm: whoever takes them off
-again is left with the two public points, which everyone has.
+Why the promise holds: the result is computed from numbers that are already public and from a hash of public numbers, so it
+is post-processing and reveals nothing about the data. Anyone can compute the coins, and that does no harm: removing them
+from the answer leaves the two public points, which everyone has.
 
 Between revealed neighbours ``q < r`` the path is filled in by Lévy's midpoint construction: the point in the middle is drawn
-from the Brownian bridge between the two ends, then the middle of the half that holds the request, and so on down to one
-unit of precision. Each normal number is made from a hash of where it stands, so two requests in one gap see one and the same
-path. The hash also takes in the points at both ends, which nobody knows before they are revealed: whoever chooses ``q`` and
+from the Brownian bridge between the two ends, then the middle of the half that contains the request, and so on down to one
+unit of precision. Each normal number is derived from a hash of its position, so two requests in one gap see the same
+path. The hash also includes the points at both ends, which nobody knows before they are revealed: whoever chooses ``q`` and
 ``r`` cannot choose the coins.
 
-All of it is in whole numbers, so that every machine agrees to the last bit. docs/explanation/mathematics.md, section 7.1,
-has the bytes and the proof. The order in which the sampler reads its words is part of this format: tests hold golden values.
+All arithmetic is in whole numbers, so that every machine agrees to the last bit. Section 7.1 of
+docs/explanation/mathematics.md specifies the bytes and gives the proof. The order in which the sampler reads its words is
+part of this format: tests check golden values.
 """
 
 from __future__ import annotations
@@ -32,27 +33,28 @@ from noiseledger.errors import InvalidInput
 #: A revealed point: its precision in whole units of 1/UNITS, and its coordinates.
 Known: TypeAlias = tuple[int, Point]
 
-#: Changes with the format, so that no two formats share coins.
+#: Changed together with the format, so that no two formats share coins.
 _TAG = b"noiseledger bridge 1"
-#: How far a path deviates over one unit of precision, squared, in path units.
+#: The variance of a path over one unit of precision, in squared path units.
 _VARIANCE_PER_UNIT = Fraction(PATH_UNITS**2, UNITS)
-#: What one permutation of SHAKE-256 gives: 17 words, and most draws need fewer than ten.
+#: The output of one permutation of SHAKE-256: 17 words; most draws need fewer than ten.
 _BLOCK_BYTES = 136
-#: A point of 512 coordinates, the most that a chain holds, takes half a second to find and 20 kB to keep.
+#: The number of points kept in memory. A point of 512 coordinates, the most on a chain, takes half a second to compute and
+#: 20 kB to keep.
 _REMEMBERED = 2048
 
 
 @dataclass(frozen=True)
 class Coins:
-    """Whose coins they are: one query of one ledger on one chain."""
+    """The source of public coins for one query of one ledger on one chain."""
 
     chain_id: int
-    #: The address of the contract, and the identifier of the query, both in hexadecimal digits.
+    #: The address of the contract and the identifier of the query, both in hexadecimal digits.
     ledger: str
     query: str
 
     def seed(self, left: Known, right: Known) -> bytes:
-        """Return what all coins between two neighbouring points are made from."""
+        """Return the seed of all coins between two neighbouring points."""
         names = bytes.fromhex(self.ledger.removeprefix("0x")) + bytes.fromhex(self.query)
         ends = (left[0], right[0], *left[1], *right[1])
         return sha256(_TAG + _word(self.chain_id) + names + b"".join(map(_word, ends))).digest()
@@ -69,7 +71,7 @@ def bridge(coins: Coins, left: Known, right: Known, precision: int) -> Point:
     """
     (q, start), (r, end) = left, right
     if not q < precision < r:
-        raise InvalidInput("A bridge is for a precision between its two ends.")
+        raise InvalidInput("The precision of a bridge must lie strictly between its two ends.")
     seed = coins.seed(left, right)
     while True:
         middle = (q + r) // 2
@@ -89,7 +91,7 @@ def bridge(coins: Coins, left: Known, right: Known, precision: int) -> Point:
 
 
 def _words(seed: bytes, coordinate: int, position: int) -> Iterator[int]:
-    """Yield the coins of one coordinate of one midpoint: 64-bit words, the first byte of each the most significant."""
+    """Yield the coins of one coordinate of one midpoint, as big-endian 64-bit words."""
     stream = shake_256(seed + _word(coordinate) + _word(position))
     read, size = 0, _BLOCK_BYTES
     while True:
@@ -98,5 +100,5 @@ def _words(seed: bytes, coordinate: int, position: int) -> Iterator[int]:
 
 
 def _word(number: int) -> bytes:
-    """Return a whole number as the chain writes it: 32 bytes, most significant first, negative ones as two's complement."""
+    """Return a whole number in the chain's encoding: 32 bytes, big-endian, two's complement."""
     return (number % 2**256).to_bytes(32, "big")

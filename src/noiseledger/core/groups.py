@@ -1,7 +1,7 @@
 """Groups of records: bins of a number or a date, or a list of values.
 
-Groups are declared, never discovered: the list of groups in an answer depends on the question alone. Each record falls
-into one group at most.
+Groups are declared, never discovered: the list of groups in an answer depends on the query alone. Each record falls
+into at most one group.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Bins:
         return cls(column, tuple(edge if type(edge) is date else _number(column, edge) for edge in edges))
 
     def __post_init__(self) -> None:
-        """Refuse edges that do not rise, or that make a single bin."""
+        """Refuse edges that are not in increasing order, or that make a single bin."""
         if len({type(edge) for edge in self.edges}) > 1:
             raise InvalidInput(f"The edges of the bins of {self.column} must be all numbers or all dates.")
         edges: Sequence[Any] = self.edges
         if any(left >= right for left, right in pairwise(edges)):
-            raise InvalidInput(f"The edges of the bins of {self.column} must rise.")
+            raise InvalidInput(f"The edges of the bins of {self.column} must be in increasing order.")
         _check_digits(self.column, [edge for edge in self.edges if isinstance(edge, Fraction)])
         if len(self.edges) < 3:
             raise InvalidInput(f"Give at least three edges for {self.column}: a single bin is a filter, so use one.")
@@ -54,7 +54,7 @@ class Bins:
 
     @property
     def kind(self) -> Kind:
-        """What the column must hold."""
+        """The kind that the column must have."""
         return "date" if isinstance(self.edges[0], date) else "number"
 
     def index(self, value: Value | None) -> int | None:
@@ -87,7 +87,7 @@ class Keys:
                 f"The groups of {column} must be all text, all whole numbers, all dates or all true/false."
             )
         if len(set(listed)) != len(listed):
-            raise InvalidInput(f"The groups of {column} name a value twice.")
+            raise InvalidInput(f"The groups of {column} contain a value twice: list each value once.")
         _check_digits(column, [Fraction(value) for value in listed if isinstance(value, int)])
         if len(listed) < 2:
             raise InvalidInput(f"Give at least two groups of {column}: a single group is a filter, so use one.")
@@ -100,7 +100,7 @@ class Keys:
 
     @property
     def kind(self) -> Kind:
-        """What the column must hold."""
+        """The kind that the column must have."""
         kinds: dict[type, Kind] = {str: "text", int: "number", bool: "flag", date: "date"}
         return kinds[type(self.values[0])]
 
@@ -110,7 +110,7 @@ class Keys:
 
     def index(self, value: Value | None) -> int | None:
         """Return the number of the value's group, or None if it has none."""
-        # To Python True equals 1; to us a flag is no number.
+        # In Python True equals 1, but a flag is not a number here.
         same_kind = isinstance(value, bool) == isinstance(self.values[0], bool)
         return self._positions.get(value) if same_kind else None
 
@@ -129,7 +129,7 @@ def _check_listed(column: str, given: object) -> None:
 
 
 def _number(column: str, edge: Any) -> Fraction:
-    if isinstance(edge, date):  # a date with a time of day is one to Python
+    if isinstance(edge, date):  # in Python, a datetime is a date too
         raise InvalidInput(f"The edges of the bins of {column} must be numbers, or days without a time.")
     return exact(edge, f"edge of {column}")
 
@@ -140,7 +140,7 @@ def _check_digits(column: str, numbers: Iterable[Fraction]) -> None:
 
 
 def _date_mark(kind: Kind) -> dict[str, str]:
-    """Tell dates from text in JSON, which has no dates."""
+    """Mark dates in JSON, which has no dates, so that they are not taken for text."""
     return {"kind": "date"} if kind == "date" else {}
 
 

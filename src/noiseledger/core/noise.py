@@ -1,14 +1,14 @@
 """Gaussian noise, rounded to the integers, without floating point.
 
 Why the promise holds: each sample is exactly the rounding of a real-valued Gaussian, so what is published is a
-post-processing of the ideal Gaussian mechanism and inherits its guarantee to the last bit. Nothing is kept between
+post-processing of the ideal Gaussian mechanism and inherits its guarantee to the last bit. No state is kept between
 calls, so a forked process can never repeat another's noise.
 
-The method is rejection in the manner of von Neumann and Karney (2016), with a table for the leading digit; the proof is
+The method is rejection sampling after von Neumann and Karney (2016), with a table for the leading digit; the proof is
 in docs/explanation/mathematics.md. Write ``|Z| = (k + x) / 16`` with a whole number ``k`` and ``0 < x < 1``:
 
 1. draw the cell ``k`` with probability proportional to ``exp(-k^2 / 512)``;
-2. draw ``x`` uniformly, its digits only as far as they are needed;
+2. draw ``x`` uniformly, with only as many digits as are needed;
 3. accept with probability ``exp(-x (2k + x) / 512)``, else start again;
 4. draw the sign, and reveal digits of ``x`` until the rounding of ``mean + deviation * Z`` is certain.
 """
@@ -26,7 +26,7 @@ from math import isqrt
 
 from noiseledger.errors import InvalidInput
 
-#: A standard deviation is cut into 2^CELL_BITS = 16 cells: wide enough for a short table, narrow enough that 97% of
+#: A standard deviation is divided into 2^CELL_BITS = 16 cells: wide enough for a short table, narrow enough that 97% of
 #: the draws are accepted.
 CELL_BITS = 4
 #: Cell k has weight exp(-k^2 / SPREAD).
@@ -34,18 +34,18 @@ SPREAD = 2 * 4**CELL_BITS
 
 
 def rounded_gaussian(mean: Fraction, variance: Fraction) -> int:
-    """Return the rounding to an integer of one draw from ``Normal(mean, variance)``."""
+    """Return one draw from ``Normal(mean, variance)``, rounded to an integer."""
     return rounded_gaussians([mean], variance)[0]
 
 
 def rounded_gaussians(means: Sequence[Fraction | int], variance: Fraction | int) -> list[int]:
-    """Return independent roundings of ``Normal(mean, variance)``, one for each mean.
+    """Return independent draws from ``Normal(mean, variance)``, one for each mean, rounded to integers.
 
     >>> len(rounded_gaussians([0, Fraction(1, 3)], Fraction(10**12)))
     2
     """
     if variance <= 0:
-        raise InvalidInput(f"The variance of noise must be above 0, not {variance}.")
+        raise InvalidInput(f"The variance of the noise must be above 0, not {variance}.")
     return Sampler(secure_words()).rounded(means, Fraction(variance))
 
 
@@ -56,7 +56,7 @@ def secure_words() -> Iterator[int]:
 
 
 class Uniform:
-    """A uniform number between 0 and 1 of which the first ``length`` words are known, as one integer."""
+    """A uniform number between 0 and 1; ``digits`` holds its first ``length`` words as one integer."""
 
     __slots__ = ("digits", "length")
 
@@ -66,10 +66,10 @@ class Uniform:
 
 
 class Sampler:
-    """Turn a supply of random words into Gaussian noise.
+    """Convert random words to Gaussian noise.
 
-    Tests pass words of one or two bits: then every comparison that is undecided once in 2^64 draws with the default
-    width is undecided all the time, and the law of the samples must still be exact.
+    Tests pass words of one or two bits: a comparison that is undecided once in 2^64 draws with the default width is then
+    undecided all the time, and the distribution of the samples must still be exact.
     """
 
     def __init__(self, words: Iterator[int], width: int = 64) -> None:
@@ -83,15 +83,15 @@ class Sampler:
         return [self._round(mean.numerator, mean.denominator, deviation) for mean in means]
 
     def _round(self, m: int, d: int, deviation: _Root) -> int:
-        """Return one rounding, for the mean ``m / d``; how many words it reads does not depend on the mean."""
-        # Exact halves have probability 0, so the rounding is symmetric: treat a negative sign by mirroring the mean.
+        """Return one rounded draw, for the mean ``m / d``; the number of words it reads does not depend on the mean."""
+        # Exact halves have probability 0, so the rounding is symmetric: handle a negative sign by mirroring the mean.
         negative = self._word() & 1
         k, x = self.half_normal()
-        # A word more than the integers need: that this is not enough, which alone depends on the mean, has probability
-        # below 2^-66, whatever the mean and its denominator are (mathematics page, Theorem 7.3).
+        # One word more than the integers need. Only the event that this is not enough depends on the mean, and its
+        # probability is below 2^-66 for every mean and denominator (mathematics page, Theorem 7.3).
         while self._width * (x.length - 1) < deviation.whole_bits:
             self._extend(x)
-        # Round down mean + 1/2 + noise, in units of 1 / 2d.
+        # Round mean + 1/2 + noise down, in units of 1 / 2d.
         unit = 2 * d
         start = d - 2 * m if negative else d + 2 * m
         while True:
@@ -122,15 +122,15 @@ class Sampler:
             self._extend(u)
 
     def _accept(self, k: int, x: Uniform) -> bool:
-        """Be true with probability ``exp(-x (2k + x) / 512)``, as a product of factors whose exponents are below 1."""
+        """Return True with probability ``exp(-x (2k + x) / 512)``, as a product of factors whose exponents are below 1."""
         factors = 2 * k // SPREAD + 1
         return all(self._accept_factor(2 * k, SPREAD * factors, x) for _ in range(factors))
 
     def _accept_factor(self, doubled_k: int, scale: int, x: Uniform) -> bool:
-        """Be true with probability ``exp(-x g)`` for ``g = (2k + x) / scale``.
+        """Return True with probability ``exp(-x g)`` for ``g = (2k + x) / scale``.
 
-        A run goes on with probability ``g`` times that of a fresh uniform falling below the last one, so it reaches
-        length n with probability ``(x g)^n / n!`` and has even length with probability ``exp(-x g)``.
+        A run continues with probability ``g`` times the probability that a fresh uniform falls below the last one, so it
+        reaches length n with probability ``(x g)^n / n!`` and has even length with probability ``exp(-x g)``.
         """
         last, even = x, True
         while True:
@@ -155,7 +155,7 @@ class Sampler:
                 return number
 
     def _less(self, a: Uniform, b: Uniform) -> bool:
-        """Compare two uniforms exactly, revealing more digits where the known ones agree."""
+        """Compare two uniforms exactly; draw more digits while the known ones agree."""
         while True:
             if a.length == b.length and a.digits != b.digits:
                 return a.digits < b.digits
@@ -172,23 +172,23 @@ class Sampler:
 
 
 class _Root:
-    """The square root of a variance, to as many binary digits as are asked for."""
+    """The square root of a variance, to any requested number of binary digits."""
 
-    #: The root is known this much better than what it is multiplied by: 6 bits would do for numbers below 64.
+    #: Extra bits of the root beyond those of the number it is multiplied by: 6 would be enough for numbers below 64.
     _SPARE_BITS = 12
 
     def __init__(self, variance: Fraction) -> None:
         self._variance = variance
         #: The root is below 2^whole_bits.
         self.whole_bits = ((variance.numerator // variance.denominator).bit_length() + 1) // 2
-        # The root is 2^-small_bits at least.
+        # The root is at least 2^-small_bits.
         self._small_bits = (variance.denominator.bit_length() - variance.numerator.bit_length() + 2) // 2
         self._bounds: dict[int, tuple[int, int]] = {}
 
     def times(self, digits: int, bits: int) -> tuple[int, int, int]:
         """Return ``low, high, scale``: the root times ``z`` is between ``low`` and ``high``, both over ``2^scale``.
 
-        What is known of z is ``digits <= z * 2^bits <= digits + 1``.
+        The known bounds of z are ``digits <= z * 2^bits <= digits + 1``.
         """
         if bits not in self._bounds:
             shift = max(bits + self._SPARE_BITS + self._small_bits, 0)
@@ -200,13 +200,13 @@ class _Root:
 
 @lru_cache(maxsize=64)
 def _thresholds(bits: int) -> tuple[list[int], list[int]]:
-    """Return whole bounds below and above ``2^bits * P(cell < j)``, for j = 0, 1, ... up to the last that differs from 1.
+    """Return integer bounds below and above ``2^bits * P(cell < j)``, for j = 0, 1, ... up to the last that differs from 1.
 
-    ``Decimal.exp`` rounds correctly, so each weight, cut to a whole number of units, is less than 2 units off; the
-    weights left out come to less than 2 units in all. With 64 guard bits the bounds are at most 2 apart.
+    ``Decimal.exp`` rounds correctly, so each weight, truncated to a whole number of units, is less than 2 units off; the
+    omitted weights add up to less than 2 units. With 64 guard bits the bounds are at most 2 apart.
     """
     unit = Decimal(1 << bits + 64)
-    # Not the ambient context, which the caller may have changed.
+    # The caller may have changed the current context, so do not use it.
     context = Context(prec=(bits + 64) // 3 + 20, rounding=ROUND_HALF_EVEN, Emin=-(10**6), Emax=10**6, traps=[])
     weights: list[int] = []
     while not weights or weights[-1] > 0:

@@ -14,13 +14,13 @@ from noiseledger.errors import InvalidInput
 
 Number: TypeAlias = int | float | str | Decimal | Fraction
 
-#: Larger exponents serve nobody and would let one short text ask for a gigabyte of digits.
+#: Larger exponents are useless and would let a short text produce a gigabyte of digits.
 MAX_EXPONENT = 400
 MAX_DIGITS = 1000
 
 
 def exact(value: Number, name: str = "number") -> Fraction:
-    """Return ``value`` as a fraction; refuse what is not a finite number of a sane size.
+    """Return ``value`` as a fraction; refuse anything but a finite number of reasonable size.
 
     >>> exact(0.1)
     Fraction(1, 10)
@@ -41,7 +41,7 @@ def exact(value: Number, name: str = "number") -> Fraction:
 
 
 def positive(value: Number, name: str = "number") -> Fraction:
-    """Return ``value`` as a fraction; refuse what is not above zero."""
+    """Return ``value`` as a fraction; refuse zero and negative numbers."""
     number = exact(value, name)
     if number <= 0:
         raise InvalidInput(f"The {name} must be above 0, not {value}.")
@@ -49,10 +49,10 @@ def positive(value: Number, name: str = "number") -> Fraction:
 
 
 def held_everywhere(number: Fraction) -> bool:
-    """Say whether every data engine compares with this number as a person would: it is how some double is written.
+    """Return whether every data engine compares exactly with this number: it is the shortest decimal text of some double.
 
-    Engines keep what is not whole as IEEE doubles. A literal that is the shortest text of its double is equal to just
-    that double, and greater or less than all others as on paper; every number of up to 15 digits is of this kind.
+    Engines store fractions as IEEE doubles. A literal that is the shortest text of its double equals only that double and
+    compares with all others as in exact arithmetic; every number of up to 15 digits has this property.
 
     >>> held_everywhere(Fraction("0.1")), held_everywhere(Fraction("0.10000000000000000001"))
     (True, False)
@@ -64,7 +64,7 @@ def held_everywhere(number: Fraction) -> bool:
 
 
 def sqrt_up(square: Fraction, digits: int = 18) -> Fraction:
-    """Return the square root, exact where it is rational, else rounded up to ``digits`` decimals.
+    """Return the square root: exact if it is rational, else rounded up to ``digits`` decimals.
 
     >>> sqrt_up(Fraction(9, 4))
     Fraction(3, 2)
@@ -94,7 +94,7 @@ def _decimal(value: str | Decimal, name: str) -> Fraction:
 
 
 def readable(value: float, digits: int = 6) -> str:
-    """Return a number for people: so many significant digits, thousands apart, an exponent only at the extremes.
+    """Format a number for people: ``digits`` significant digits, thousands separators, an exponent only at the extremes.
 
     >>> readable(3690.4, 3), readable(0.0044812, 3), readable(1e-9, 3)
     ('3,690', '0.00448', '1e-09')

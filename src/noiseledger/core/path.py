@@ -1,11 +1,11 @@
 """The path of one query: everything that was ever revealed about its true answer.
 
 Measure the query in units of its sensitivity and let ``S(p) = p Q + B(p)``, with ``B`` a Brownian motion: the answer at
-precision ``p`` is ``S(p) / p``. Whatever is asked, in whatever order, points of this one path are revealed.
+precision ``p`` is ``S(p) / p``. Every request, in any order, reveals a point of this one path.
 
-Why the promise holds: the true answer enters only when the path is extended, by one fresh, independent, rounded Gaussian
-increment whose precision is the cost; a point before the furthest is drawn from its two known neighbours alone (a
-Brownian bridge), so it tells nothing new about the data, to anyone, also when answers are pooled.
+Why the promise holds: the true answer is used only when the path is extended, by one fresh, independent, rounded Gaussian
+increment whose precision is the cost. A point before the furthest is drawn from its two known neighbours alone (a
+Brownian bridge), so it reveals nothing new about the data to anyone, even when analysts pool their answers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any, TypeAlias
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.errors import InvalidInput
 
-#: Points of a path are whole multiples of 1/PATH_UNITS: a fixed grid that knows nothing of the data, and so fine that
-#: rounding moves an answer by less than a billionth of its deviation at any precision above 1e-18.
+#: Points of a path are whole multiples of 1/PATH_UNITS: a fixed grid that does not depend on the data and is so fine that
+#: rounding changes an answer by less than a billionth of its standard deviation at any precision above 1e-18.
 PATH_UNITS = 10**18
 
 #: The point of a path at some precision, in path units, one whole number per coordinate.
@@ -40,13 +40,13 @@ class Case(StrEnum):
 
     @property
     def touches_data(self) -> bool:
-        """Say whether the true answer is needed."""
+        """Whether the true answer is needed."""
         return self in (Case.NEW, Case.EXTEND)
 
 
 @dataclass(frozen=True)
 class Price:
-    """What revealing the path at ``precision`` means, found out without revealing anything."""
+    """The case and the cost of revealing the path at ``precision``; computed without revealing anything."""
 
     precision: Fraction
     case: Case
@@ -77,7 +77,7 @@ def find_price(precision: Fraction, known: Sequence[Fraction]) -> Price:
 
 @dataclass(frozen=True)
 class Reveal:
-    """One revealed point and how it came about."""
+    """One revealed point, with the price at which it was revealed."""
 
     price: Price
     point: Point
@@ -95,7 +95,7 @@ def natural_values(point: Point, scale: Fraction) -> tuple[float, ...]:
 
 
 class QueryPath:
-    """Known points of one query's path.
+    """The known points of one query's path.
 
     >>> path = QueryPath(dimension=1)
     >>> truth = lambda: [Fraction(1000)]
@@ -105,7 +105,7 @@ class QueryPath:
     >>> path.reveal(Fraction(1, 4), truth).point == first.point
     True
 
-    Only the neighbours of a precision matter for it: a path restored with just these answers as the whole one would.
+    Only the two neighbours of a precision matter: a path restored with just these behaves like the full path.
     """
 
     def __init__(self, dimension: int, points: Mapping[Fraction, Point] | None = None) -> None:
@@ -125,17 +125,17 @@ class QueryPath:
 
     @property
     def furthest(self) -> Fraction:
-        """The furthest known precision: all that was ever spent on this query."""
+        """The furthest known precision: the total amount spent on this query."""
         return self._order[-1] if self._order else Fraction(0)
 
     def price(self, precision: Fraction) -> Price:
-        """Say which case a request is and what it costs; changes nothing."""
+        """Return the case and the cost of a request; change nothing."""
         return find_price(precision, self._order)
 
     def reveal(self, precision: Fraction, truth: Truth) -> Reveal:
         """Return the path's point at ``precision``; ``truth`` is called only if the path must be extended.
 
-        If ``truth`` fails, nothing has changed.
+        If ``truth`` raises an error, the path is unchanged.
         """
         price = self.price(precision)
         if price.case is Case.KNOWN:
@@ -178,5 +178,5 @@ class QueryPath:
             return cls(int(state["dimension"]), points)
         except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):
             raise InvalidInput(
-                "This is not the saved state of a path: expected what QueryPath.dump() returned."
+                "This is not the saved state of a path: expected the output of QueryPath.dump()."
             ) from None

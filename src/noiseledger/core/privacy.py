@@ -1,6 +1,6 @@
-"""(epsilon, delta) and precision: one promise in two languages.
+"""Conversion between (epsilon, delta) and precision.
 
-Precision ``p = D^2 / sigma^2`` adds up over releases; people and laws speak of (epsilon, delta). With ``mu = sqrt(p)``,
+Precision ``p = D^2 / sigma^2`` adds up over releases; people and laws use (epsilon, delta). With ``mu = sqrt(p)``,
 
     delta = Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2)
 
@@ -25,14 +25,14 @@ import mpmath
 from noiseledger.core.numbers import Number, exact, positive
 from noiseledger.errors import InvalidInput
 
-#: Ledgers count precision in whole units of 1/UNITS, on a chain as here. Decimals to 24 places are whole, and so are 1/4,
-#: 1/9, 1/16, 1/25 and 1/36 of them, hence every precision in the paper's worked example.
+#: Ledgers, local or on a chain, count precision in whole units of 1/UNITS. Decimals with up to 24 places are whole numbers of
+#: units, and so are 1/4, 1/9, 1/16, 1/25 and 1/36 of them, hence every precision in the paper's worked example.
 UNITS = 3600 * 10**24
 #: A precision must fit an unsigned 128-bit number of units.
 MAX_PRECISION = Fraction(2**128 - 1, UNITS)
 
-# The worst cancellation in the range we accept costs about 15 of these 60 digits. Searches stop at a relative step of
-# 1e-35, results are moved by the margin towards more privacy, and then checked.
+# The worst cancellation in the accepted range loses about 15 of these 60 digits. Searches stop at a relative step of
+# 1e-35; results are moved by the margin towards more privacy, and then checked.
 _MP = mpmath.mp.clone()
 _MP.dps = 60
 _STEP = _MP.mpf(10) ** -35
@@ -49,7 +49,7 @@ _LOCK = threading.Lock()
 
 
 def _one_at_a_time(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Keep threads apart: mpmath changes the precision of its context while it works."""
+    """Run one thread at a time: mpmath changes the precision of its shared context while it computes."""
 
     @functools.wraps(function)
     def locked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -70,7 +70,7 @@ def whole_units(precision: Fraction) -> Fraction:
 
 @_one_at_a_time
 def precision_for(epsilon: Number, delta: Number) -> Fraction:
-    """Return the largest precision that keeps (epsilon, delta), rounded down to whole units.
+    """Return the largest precision that satisfies (epsilon, delta), rounded down to whole units.
 
     >>> round(float(precision_for(8, 1e-4)), 4)
     3.3906
@@ -89,17 +89,17 @@ def precision_for(epsilon: Number, delta: Number) -> Fraction:
 
 @_one_at_a_time
 def epsilon_for(precision: Number, delta: Number) -> float:
-    """Return the smallest epsilon that releases of this total precision keep at ``delta``, rounded up.
+    """Return the smallest epsilon that releases of this total precision satisfy at ``delta``, rounded up.
 
     >>> round(epsilon_for("3.3906", 1e-4), 3)
     8.0
     """
     mu, wanted = _MP.sqrt(_mp(_precision(precision))), _mp(_delta(delta))
-    # At epsilon 0, delta is 2 Phi(mu/2) - 1 = erf(mu / sqrt 8): where that is small enough, nothing more is needed.
+    # At epsilon 0, delta is 2 Phi(mu/2) - 1 = erf(mu / sqrt 8): if that is small enough, epsilon is 0.
     if _MP.erf(mu / _MP.sqrt(8)) <= wanted:
         return 0.0
     log_delta = _MP.log(wanted)
-    # The privacy loss is Normal(mu^2/2, mu^2), and exceeds this with a probability below delta.
+    # The privacy loss is Normal(mu^2/2, mu^2) and exceeds this with a probability below delta.
     high = mu * mu / 2 + mu * (_MP.sqrt(-2 * log_delta) + 1)
     epsilon = _solve(lambda eps: _Curve(eps, mu).along_epsilon(log_delta), _MP.mpf(0), high)
     rounded = _float_up(epsilon)
@@ -109,7 +109,7 @@ def epsilon_for(precision: Number, delta: Number) -> float:
 
 @_one_at_a_time
 def delta_for(precision: Number, epsilon: Number) -> float:
-    """Return the smallest delta that releases of this total precision keep at ``epsilon``, rounded up.
+    """Return the smallest delta that releases of this total precision satisfy at ``epsilon``, rounded up.
 
     >>> delta_for("3.39", 8) < 1e-4
     True
@@ -126,8 +126,8 @@ def delta_for(precision: Number, epsilon: Number) -> float:
 def classic_precision_for(epsilon: Number, delta: Number) -> Fraction:
     """Return the paper's precision, ``epsilon^2 / (2 ln(1.25/delta))``: only for reproducing the paper.
 
-    It is proved for epsilon < 1 only. Above, it may promise more than it keeps: at (8, 1e-4) the true delta is
-    1.0048e-4. Below, it wastes: at (1, 1e-5) the exact conversion affords 1.69 times the precision.
+    It is proved only for epsilon < 1. Above 1, it may promise more than it keeps: at (8, 1e-4) the true delta is
+    1.0048e-4. Below, it wastes budget: at (1, 1e-5) the exact conversion allows 1.69 times the precision.
     """
     eps, wanted = _mp(_epsilon(epsilon)), _mp(_delta(delta))
     precision = eps * eps / (2 * _MP.log(_MP.mpf("1.25") / wanted))
@@ -135,7 +135,7 @@ def classic_precision_for(epsilon: Number, delta: Number) -> Fraction:
 
 
 def classic_is_proved(epsilon: Number) -> bool:
-    """Say whether the paper's formula is proved for this epsilon."""
+    """Return whether the paper's formula is proved for this epsilon."""
     return exact(epsilon, "epsilon") < 1
 
 
@@ -153,11 +153,11 @@ class _Curve:
         self.log_delta = _MP.log(self._difference) - a * a / 2 - _HALF_LOG_2PI
 
     def along_mu(self, target: mpmath.mpf) -> tuple[mpmath.mpf, mpmath.mpf]:
-        """Return the distance of log delta from ``target``, and its slope in mu."""
+        """Return log delta minus ``target``, and its slope in mu."""
         return self.log_delta - target, 1 / self._difference
 
     def along_epsilon(self, target: mpmath.mpf) -> tuple[mpmath.mpf, mpmath.mpf]:
-        """Return the distance of ``target`` from log delta, and its slope in epsilon."""
+        """Return ``target`` minus log delta, and its slope in epsilon."""
         return target - self.log_delta, self._far / self._difference
 
 
@@ -166,7 +166,7 @@ def _mills(x: mpmath.mpf) -> mpmath.mpf:
 
 
 def _solve(f: Callable[[mpmath.mpf], tuple[mpmath.mpf, mpmath.mpf]], low: mpmath.mpf, high: mpmath.mpf) -> mpmath.mpf:
-    """Return the root of an increasing function by Newton's method, halving the bracket where that would leave it."""
+    """Return the root of an increasing function by Newton's method, with bisection if a step would leave the bracket."""
     x = (low + high) / 2
     while True:
         value, slope = f(x)
@@ -179,9 +179,9 @@ def _solve(f: Callable[[mpmath.mpf], tuple[mpmath.mpf, mpmath.mpf]], low: mpmath
 
 
 def _check(curve: _Curve, log_delta: mpmath.mpf) -> None:
-    """Refuse a result that does not keep its promise; no input is known that gets here."""
+    """Refuse a result that does not keep the promise; no known input causes this."""
     if curve.log_delta > log_delta:
-        raise InvalidInput("This (epsilon, delta) cannot be converted with certainty, so it is refused.")
+        raise InvalidInput("This (epsilon, delta) cannot be converted reliably: choose slightly different numbers.")
 
 
 def _epsilon(value: Number) -> Fraction:
@@ -220,5 +220,5 @@ def _fraction(value: mpmath.mpf) -> Fraction:
 
 
 def _float_up(value: mpmath.mpf) -> float:
-    """Return a float that is above ``value``, also when it is read as the decimal it prints as."""
+    """Return a float above ``value``, which stays above it when read back from its printed decimal."""
     return max(float(value * (1 + _MP.ldexp(1, -51))), sys.float_info.min)

@@ -1,10 +1,10 @@
-"""A statistical question: what is measured, of which records, in which groups.
+"""A statistical query: what is measured, over which records, in which groups.
 
-A query is a frozen definition. Its canonical form is one text; its identifier is the SHA-256 of that text. The same
-meaning gives the same identifier however it was written, and different meanings never share one.
+A query is a frozen definition. Its canonical form is one text; its identifier is the SHA-256 of that text. Queries with the
+same meaning have the same identifier, however they were written; queries with different meanings never share one.
 
-Why the promise holds: every value is clamped to declared bounds and put on a declared grid before it is summed, and
-filters and groups look at one record at a time, so one record moves the exact, whole-numbered total by a bounded amount.
+Why the promise holds: every value is clamped to declared bounds and rounded to a declared grid before it is summed, and
+filters and groups depend on one record at a time, so one record changes the exact, whole-numbered total by a bounded amount.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from noiseledger.core.groups import Bins, Groups, Key, Keys, load_groups
 from noiseledger.core.numbers import Number, exact, positive
 from noiseledger.errors import InvalidInput
 
-#: Part of every canonical form: when the meaning of a definition changes, this number does.
+#: Part of every canonical form: this number changes whenever the meaning of a definition changes.
 FORMAT = 1
 MAX_DIMENSION = 1_000_000
-#: How many grid units a bound may be away from zero: beyond it, doubles would no longer tell neighbours apart.
+#: The largest bound, in grid units: beyond it, doubles would not distinguish neighbouring grid points.
 MAX_UNITS = 2**50
 
 
 class Measure(StrEnum):
-    """What is computed over the records that match."""
+    """The statistic that is computed over the matching records."""
 
     MEAN = "mean"
     SUM = "sum"
@@ -42,18 +42,18 @@ class Measure(StrEnum):
 
     @property
     def has_column(self) -> bool:
-        """Say whether the measure adds up a column, rather than counting records."""
+        """Whether the measure sums a column, rather than counting records."""
         return self in (Measure.MEAN, Measure.SUM)
 
     @property
     def divides(self) -> bool:
-        """Say whether the total is divided by the number of rows."""
+        """Whether the total is divided by the number of rows."""
         return self in (Measure.MEAN, Measure.SHARE)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A numeric column: its bounds, its grid, and the value that stands in for a missing one."""
+    """A numeric column: its bounds, its grid, and the value used for missing ones."""
 
     name: str
     lower: Fraction
@@ -73,7 +73,9 @@ class Column:
         if not self.name:
             raise InvalidInput("A column needs a name.")
         if max(self.grid.numerator, self.grid.denominator) > MAX_UNITS:
-            raise InvalidInput(f"The grid of {self.name} is too fine or too coarse for the arithmetic of data engines.")
+            raise InvalidInput(
+                f"The grid of {self.name} is too fine or too coarse for the arithmetic of data engines: choose another."
+            )
         if self.lower >= self.upper:
             raise InvalidInput(
                 f"The lower bound of {self.name} must be below the upper one: {self.lower}, {self.upper}."
@@ -84,13 +86,13 @@ class Column:
             if number is not None and abs(number) * self.grid.denominator > MAX_UNITS:
                 raise InvalidInput(f"{number} is too large for the grid of {self.name}: choose a coarser grid.")
         if self.missing is not None and not self.lower <= self.missing <= self.upper:
-            raise InvalidInput(f"The value for a missing {self.name}, {self.missing}, lies outside the bounds.")
+            raise InvalidInput(f"The value for missing {self.name}, {self.missing}, must lie within the bounds.")
 
     def on_grid(self, value: Fraction) -> int:
-        """Return the value clamped to the bounds, in grid units, rounded to the nearest with halves going up.
+        """Return the value clamped to the bounds, in grid units, rounded to the nearest with halves rounded up.
 
-        The arithmetic is that of IEEE doubles, since every data engine has it and they all agree on it to the last
-        bit. Each step rises with the value and the bounds come out exact, so nothing can land beyond a bound; and for
+        The arithmetic is that of IEEE doubles, because every data engine has it and all agree on it to the last
+        bit. Each step is monotone in the value and exact at the bounds, so no result can lie beyond a bound; for
         whole values and grids the result is exact.
 
         >>> Column.of("income", 0, 100, grid=10).on_grid(Fraction(45)), Column.of("age", 0, 99).on_grid(Fraction(-7))
@@ -101,7 +103,7 @@ class Column:
 
 
 class Bounds(TypedDict, total=False):
-    """How a column that is given by its name is clamped; the same as for :meth:`Column.of`."""
+    """Bounds of a column that is given by name; the same as for :meth:`Column.of`."""
 
     lower: Number
     upper: Number
@@ -111,7 +113,7 @@ class Bounds(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Query:
-    """One question, ready to be priced.
+    """One query, ready to be priced.
 
     >>> query = Query.share("age > 60")
     >>> query.identifier == Query.share("(60 < age)").identifier
@@ -151,16 +153,16 @@ class Query:
 
     @classmethod
     def histogram(cls, column: str, edges: Sequence[Number], where: str | None = None) -> Query:
-        """Count the records in bins ``[edge, next edge)`` of a numeric column; what lies outside is not counted."""
+        """Count the records in bins ``[edge, next edge)`` of a numeric column; values outside are not counted."""
         return cls.count(where, Bins.of(column, edges))
 
     @classmethod
     def counts_by(cls, column: str, values: Iterable[Key], where: str | None = None) -> Query:
-        """Count the records with each of the given values; others are not counted."""
+        """Count the records with each of the given values; records with other values are not counted."""
         return cls.count(where, Keys.of(column, values))
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning, and give the filter the one form that it shares with all of its kind."""
+        """Refuse definitions without a meaning, and replace the filter by its canonical form."""
         if self.measure.has_column != (self.column is not None):
             needs = "needs a column" if self.measure.has_column else "takes no column"
             raise InvalidInput(f"A {self.measure} {needs}.")
@@ -168,15 +170,17 @@ class Query:
             raise InvalidInput(f"A query may have {MAX_DIMENSION:,} groups at most, not {self.dimension:,}.")
         where = self.where
         if where is not None and self.groups is not None and self.groups.column in where.columns:
-            # So that no two definitions of the same groups differ in their filters.
-            raise InvalidInput(f"The filter may not use {self.groups.column}, which is grouped by: choose the groups.")
+            # Otherwise two definitions of the same groups could differ in their filters.
+            raise InvalidInput(
+                f"The filter may not use {self.groups.column}, by which the query groups: choose the groups instead."
+            )
         if where is not None and where.canonical == "FALSE":
-            raise InvalidInput("The filter matches no record whatever the data, so there is nothing to ask.")
+            raise InvalidInput("The filter can never match a record, whatever the data: correct it.")
         canonical = None if where is None or where.canonical == "TRUE" else parse_filter(where.canonical)
         object.__setattr__(self, "where", canonical)
-        self.kinds  # noqa: B018 - says now if a column is used in two ways that no data can have
+        self.kinds  # noqa: B018 - fails now if a column is used as two kinds
         if not _is_text("".join((str(self), *self.labels))):
-            raise InvalidInput("A name or a value is no Unicode text, so no data can have it and no page can show it.")
+            raise InvalidInput("A name or a value is not valid Unicode text, so no data can contain it: correct it.")
 
     @property
     def dimension(self) -> int:
@@ -185,13 +189,16 @@ class Query:
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind | None]:
-        """The columns that the query looks at, each with the kind it must have, or None if any will do."""
+        """The columns that the query uses, each with the kind it must have, or None if any kind will do."""
         kinds: dict[str, Kind | None] = {} if self.where is None else dict(self.where.columns)
         if self.groups is not None:
             kinds[self.groups.column] = self.groups.kind
         if self.column is not None:
             if kinds.get(self.column.name) not in (None, "number"):
-                raise InvalidInput(f"The column {self.column.name} is summed, and used as {kinds[self.column.name]}.")
+                raise InvalidInput(
+                    f"The query sums the column {self.column.name}, but its filter or groups use it as "
+                    f"{kinds[self.column.name]}: use it as a number."
+                )
             kinds[self.column.name] = "number"
         return kinds
 
@@ -202,7 +209,7 @@ class Query:
 
     @cached_property
     def canonical(self) -> str:
-        """The one text of this meaning: JSON with sorted keys, exact numbers, canonical filter."""
+        """The canonical form: JSON with sorted keys, exact numbers and a canonical filter; one text per meaning."""
         form: dict[str, Any] = {"noiseledger": FORMAT, "measure": self.measure.value}
         if self.column is not None:
             fields = {"name": self.column.name, "lower": self.column.lower, "upper": self.column.upper}
@@ -222,7 +229,7 @@ class Query:
 
     @classmethod
     def parse(cls, canonical: str) -> Query:
-        """Read a canonical form back; refuse any text that is not exactly one."""
+        """Parse a canonical form; refuse any other text."""
         try:
             form = json.loads(canonical)
             fields = form.get("column")
@@ -235,11 +242,11 @@ class Query:
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise InvalidInput(f"This is not the canonical form of a query: {error}") from None
         if query.canonical != canonical:
-            raise InvalidInput("This is not the canonical form of a query: it would be written differently.")
+            raise InvalidInput("This is not the canonical form of a query: its canonical form is a different text.")
         return query
 
     def value(self, totals: Sequence[int], rows: int | None) -> tuple[Fraction, ...]:
-        """Return the answer that whole-numbered totals stand for, in natural units."""
+        """Return the answer in natural units, given the whole-numbered totals."""
         unit = Fraction(1) if self.column is None else self.column.grid
         if self.measure.divides:
             if not rows:
@@ -248,7 +255,7 @@ class Query:
         return tuple(unit * total for total in totals)
 
     def __str__(self) -> str:
-        """Say the question in one line.
+        """Describe the query in one line.
 
         >>> str(Query.sum(Column.of("income", 0, 100), "age > 60"))
         'sum of income where age > 60'
@@ -280,7 +287,7 @@ def _filter(where: str | None) -> Filter | None:
 
 
 def _is_text(text: str) -> bool:
-    """Say whether others can read it: JSON can name halves of characters, which no encoding has."""
+    """Return whether the text can be encoded: JSON can express unpaired surrogates, which no encoding allows."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""What is asked for: a query, and an accuracy that was turned into a precision, once.
+"""What is asked for: a query, and a requested accuracy that was converted to a precision, once.
 
-A person names the accuracy in one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
-``precision=``. From there on a request travels as a :class:`Request`, from the client to the contract.
+A request states its accuracy in exactly one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
+``precision=``. From there on it travels as a :class:`Request`, from the client to the contract.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from noiseledger.errors import InvalidInput
 
 
 class Accuracy(TypedDict, total=False):
-    """The keywords that name a precision."""
+    """The keywords that state an accuracy."""
 
     epsilon: Number | None
     delta: Number | None
@@ -30,7 +30,7 @@ class Accuracy(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Request:
-    """A query with its sensitivity, a precision in whole units, and the (epsilon, delta) it came from, if it did."""
+    """A query with its sensitivity, a precision in whole units, and the (epsilon, delta) that it was converted from, if any."""
 
     query: Query
     sensitivity: Fraction
@@ -40,7 +40,7 @@ class Request:
 
 
 def resolve(query: Query, sensitivity: Fraction, **accuracy: Number | None) -> Request:
-    """Return the request for an answer of this accuracy.
+    """Convert a requested accuracy to a request.
 
     >>> resolve(Query.share("age > 60"), Fraction(1), sigma=2).precision
     Fraction(1, 4)
@@ -59,11 +59,11 @@ def resolve(query: Query, sensitivity: Fraction, **accuracy: Number | None) -> R
             precision = whole_units(positive(given["precision"], "precision"))
         case names:
             raise InvalidInput(
-                f"Name the accuracy in one way: epsilon and delta; within (and confidence); sigma; or precision. "
+                f"State the accuracy in one way: epsilon and delta; within (and confidence); sigma; or precision. "
                 f"Given: {', '.join(names) or 'nothing'}."
             )
     if not 0 < precision <= MAX_PRECISION:
         raise InvalidInput(
-            f"This asks for a precision outside 0 to {float(MAX_PRECISION):.3g}; ask for another accuracy."
+            f"The requested accuracy needs a precision outside 0 to {float(MAX_PRECISION):.3g}: request another accuracy."
         )
     return Request(query, sensitivity, precision, epsilon, delta)

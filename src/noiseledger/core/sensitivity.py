@@ -1,7 +1,7 @@
-"""How far one person can move an answer: the l2-sensitivity, derived from the definition, never typed in.
+"""The l2-sensitivity: how far one person can change an answer. It is derived from the query, never entered by hand.
 
 Why the promise holds: each formula is the largest distance over *all* pairs of neighbouring datasets that the
-definition allows (proofs in docs/explanation/mathematics.md); where none is known, the query is refused.
+definition allows (proofs in docs/explanation/mathematics.md); a query without a known formula is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from noiseledger.errors import InvalidInput, SensitivityUnknown
 
 
 class Neighbours(StrEnum):
-    """What a person's presence means: datasets that differ in one record."""
+    """The neighbouring relation: how two datasets that differ in one record are related."""
 
     REPLACE = "replace"
     ADD_REMOVE = "add-remove"
@@ -24,26 +24,26 @@ class Neighbours(StrEnum):
 
 @dataclass(frozen=True)
 class Population:
-    """What is public about the dataset: its notion of neighbours and, if records are replaced, its number of rows."""
+    """The public facts about a dataset: its neighbouring relation and, if records are replaced, its number of rows."""
 
     neighbours: Neighbours
     rows: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a number of rows where it is private, and its absence where it is public."""
+        """Refuse a number of rows if it is private, and require it if it is public."""
         if self.neighbours is Neighbours.ADD_REMOVE and self.rows is not None:
             raise InvalidInput("When one record is added or removed, the number of rows is private: leave it out.")
         if self.neighbours is Neighbours.REPLACE and (self.rows is None or self.rows < 1):
-            raise InvalidInput("When one record is replaced, state the number of rows, at least 1.")
+            raise InvalidInput("When one record is replaced, the number of rows is public: give it, at least 1.")
 
     @classmethod
     def replace(cls, rows: int) -> Population:
-        """Neighbours have one record replaced, as in the paper; the number of rows is public."""
+        """Neighbouring datasets have one record replaced, as in the paper; the number of rows is public."""
         return cls(Neighbours.REPLACE, rows)
 
     @classmethod
     def add_remove(cls) -> Population:
-        """Neighbours have one record more or less; the number of rows is private."""
+        """Neighbouring datasets have one record more or less; the number of rows is private."""
         return cls(Neighbours.ADD_REMOVE)
 
 
@@ -60,7 +60,9 @@ def sensitivity(query: Query, population: Population) -> Fraction:
             f"ask for a {'sum' if query.measure is Measure.MEAN else 'count'} instead."
         )
     if query.measure is Measure.MEAN and (query.where or query.groups):
-        raise SensitivityUnknown("A mean over a part of the rows divides by a private number: ask for sum and count.")
+        raise SensitivityUnknown(
+            "A mean over a part of the rows divides by a private number: ask for a sum and a count instead."
+        )
     distance = _counting(query, population) if query.column is None else _summing(query, query.column, population)
     return distance / population.rows if query.measure.divides and population.rows else distance
 
@@ -71,7 +73,9 @@ def _counting(query: Query, population: Population) -> Fraction:
     if query.groups is not None:
         return sqrt_up(Fraction(2))  # one record leaves a group and enters another
     if query.where is None:
-        raise SensitivityUnknown("The number of all rows is public when records are replaced: no query is needed.")
+        raise SensitivityUnknown(
+            "The number of all rows is public when records are replaced, so it needs no query: remove this one."
+        )
     return Fraction(1)
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from eth_abi.exceptions import DecodingError
-
+from noiseledger.chain.abi import DecodingError
 from noiseledger.chain.block import BlockId, BlockRef
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.heads import find_heads

@@ -1,4 +1,4 @@
-"""Data sources: where exact, whole-numbered totals come from."""
+"""Data sources: they compute the exact, whole-numbered totals of queries."""
 
 from noiseledger.data.source import Source
 from noiseledger.data.table import Table

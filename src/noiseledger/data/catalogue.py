@@ -1,9 +1,9 @@
 """The catalogue: one TOML file in which a custodian declares source, columns, promise and queries.
 
-Reading it never stops at the first mistake: every problem is found, with its line and a hint.
+Reading does not stop at the first mistake: every problem is reported, with its line and a hint.
 
-Why the promise holds: how a value is read, its bounds, its grid and the value for missing ones are declared here, never read
-off the data; what is not declared, or not understood, is a problem, and a catalogue with problems cannot be published.
+Why the promise holds: how values are read, their bounds, their grid and the value for missing ones are declared here, never
+derived from the data; anything undeclared or unknown is a problem, and a catalogue with problems cannot be published.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong, and where."""
+    """One problem and its line."""
 
     line: int
     message: str
@@ -44,7 +44,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """A query of the catalogue: its name, the furthest precision that may be bought on it (0: no bound), its line."""
+    """A query of the catalogue: its name, the largest precision that may be bought on it (0: no limit), its line."""
 
     name: str
     query: Query
@@ -65,33 +65,33 @@ class Catalogue:
     #: The columns that can be summed, with their bounds.
     columns: tuple[Column, ...]
     entries: tuple[CatalogueEntry, ...]
-    #: Where the file speaks of the source.
+    #: The line of the source's table.
     source_line: int
-    #: Who may ask, and how analysts reach the custodian, in the custodian's own words.
+    #: Who may ask, and how analysts can contact the custodian, as the custodian wrote it.
     access: Access = Access.INVITATION
     contact: str = ""
 
     def open(self) -> Source:
-        """Open the data, read as declared here."""
+        """Open the data, to be read as declared here."""
         return self.source.open(self.reading)
 
     def population(self, rows: int) -> Population:
-        """Return what is public about a dataset of so many rows."""
+        """Return the public facts about a dataset with this number of rows."""
         return Population(self.neighbours, rows if self.neighbours is Neighbours.REPLACE else None)
 
 
 class CatalogueProblems(InvalidInput):
-    """A catalogue that cannot be used; ``problems`` says why, one by one."""
+    """A catalogue that cannot be used; ``problems`` lists the reasons."""
 
     def __init__(self, file: Path, problems: list[Problem]) -> None:
-        """Keep the problems in the order of the file."""
+        """Store the problems in the order of the file."""
         self.problems = sorted(problems, key=lambda problem: problem.line)
         lines = [f"{file}:{problem.line}: {problem.message}" for problem in self.problems]
         super().__init__("\n".join(lines))
 
 
 def read_catalogue(file: str | Path) -> Catalogue:
-    """Read a catalogue; raise ``CatalogueProblems`` with everything that is wrong."""
+    """Read a catalogue; raise ``CatalogueProblems`` with all problems."""
     path = Path(file)
     try:
         text = path.read_text(encoding="utf-8")
@@ -118,7 +118,7 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list)
 
     def read(self) -> Catalogue | None:
-        """Read every part, whatever is wrong with the others."""
+        """Read every part, even if others have problems."""
         self._check_keys("", self.tables, KEYS[""])
         source = self._attempt(("source",), self._source)
         tables = [*self._subtables("columns")]
@@ -163,7 +163,7 @@ class _Reader:
         return self._attempt((f"columns.{name}",), lambda: declared.column(name, fields))
 
     def _check_declared(self, entries: Iterable[CatalogueEntry], kinds: Mapping[str, Kind | None]) -> None:
-        """Find columns that queries look at and nobody declared, each once, and those declared as something else."""
+        """Report columns that queries use but that are not declared, once each, or declared as another kind."""
         known = _known(kinds)
         undeclared: set[str] = set()
         for entry in entries:
@@ -174,7 +174,7 @@ class _Reader:
                     hint = did_you_mean(name, kinds)
                     self._report(
                         (f"queries.{entry.name}",),
-                        f"Query {entry.name} looks at {name}, which is not declared{hint}: "
+                        f"Query {entry.name} uses {name}, which is not declared{hint}: "
                         f"add [columns.{_key(name)}] with {guess}.",
                     )
             if entry.query.kinds.keys() <= known.keys():
@@ -191,7 +191,7 @@ class _Reader:
                 return None  # its own problem has been reported
             query = declared.query(fields, column)
             if neighbours is not None:
-                # The number of rows matters for the size only, so any will do to see whether there is a bound.
+                # Whether a sensitivity exists does not depend on the number of rows, so any number will do.
                 sensitivity(query, Population(neighbours, 1 if neighbours is Neighbours.REPLACE else None))
             return CatalogueEntry(name, query, declared.ceiling(fields), self.lines.find(f"queries.{name}"))
 
@@ -219,7 +219,7 @@ class _Reader:
             if key not in known:
                 where = (table, key) if table else (key,)
                 self._report(
-                    where, f"'{key}' is not known here{did_you_mean(key, known)}: expected {', '.join(known)}."
+                    where, f"'{key}' is not a key of this table{did_you_mean(key, known)}: expected {', '.join(known)}."
                 )
 
     def _table(self, name: str) -> Mapping[str, Any]:
@@ -251,5 +251,5 @@ def _known(kinds: Mapping[str, Kind | None]) -> dict[str, Kind]:
 
 
 def _key(name: str) -> str:
-    """Return a name as TOML takes it in a table's head."""
+    """Return a name as TOML writes it in a table header."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'

@@ -1,7 +1,7 @@
-"""The tables of a catalogue, each read by itself: what a table says, or one sentence on what is wrong with it.
+"""Parse the tables of a catalogue, each separately: return its content, or raise an error with one sentence.
 
-Why the promise holds: a kind, a bound, a grid or the value for missing ones is taken from the file as it stands there,
-or refused; none is guessed, and none has a default but the grid.
+Why the promise holds: kinds, bounds, grids and values for missing ones are taken from the file as written, or refused; none
+is guessed, and only the grid has a default.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ KEYS = {
     "queries": ("measure", "column", "where", "by", "groups", "edges", "ceiling"),
 }
 _WHY_MISSING = (
-    "what a missing value counts as, within the bounds; whatever cannot be read as a number is missing, also where you know of "
-    "none"
+    "the value to use for missing ones, within the bounds; anything that cannot be read as a number is missing, so it is "
+    "needed even if you know of none"
 )
-_WHY_BOUNDS = "choose it without looking at the data, since true minima and maxima are private"
+_WHY_BOUNDS = "choose it without looking at the data, because true minima and maxima are private"
 
 
 def reading(source: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Reading:
@@ -49,16 +49,16 @@ def reading(source: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Reading:
 
 
 def neighbours(privacy: Mapping[str, Any]) -> Neighbours:
-    """Return what a neighbour is."""
+    """Return the neighbouring relation."""
     given = privacy.get("neighbours")
     if given not in list(Neighbours):
         choices = " or ".join(f'"{choice}"' for choice in Neighbours)
-        raise InvalidInput(f"Say what neighbours means: neighbours = {choices}, not {given!r}.")
+        raise InvalidInput(f"neighbours must be {choices}, not {given!r}.")
     return Neighbours(given)
 
 
 def budget(privacy: Mapping[str, Any]) -> Budget:
-    """Return what may be spent."""
+    """Return the budget."""
     return Budget.of(_needed(privacy, "epsilon", "[privacy]"), _needed(privacy, "delta", "[privacy]"))
 
 
@@ -67,18 +67,18 @@ def access(privacy: Mapping[str, Any]) -> Access:
     given = privacy.get("access", Access.INVITATION)
     if given not in list(Access):
         raise InvalidInput(
-            f'access = "{Access.INVITATION}" (the default: whom you allow) or "{Access.OPEN}" (everyone on the '
-            f"chain){did_you_mean(str(given), Access)}, not {given!r}."
+            f'access must be "{Access.INVITATION}" (the default: analysts whom you allow) or "{Access.OPEN}" (everyone on '
+            f"the chain){did_you_mean(str(given), Access)}, not {given!r}."
         )
     return Access(given)
 
 
 def contact(privacy: Mapping[str, Any]) -> str:
-    """Return how analysts reach the custodian."""
+    """Return how analysts can contact the custodian."""
     given = privacy.get("contact", "")
     if not isinstance(given, str) or len(given) > LONGEST_CONTACT or not given.isprintable():
         raise InvalidInput(
-            f"contact must be one line of up to {LONGEST_CONTACT} characters that tells analysts how to reach you, "
+            f"contact must be one line of up to {LONGEST_CONTACT} characters that tells analysts how to contact you, "
             'such as "data@example.org".'
         )
     return given.strip()
@@ -95,15 +95,15 @@ def kind(name: str, fields: Mapping[str, Any]) -> Kind:
 
 
 def has_bounds(fields: Mapping[str, Any]) -> bool:
-    """Say whether a column is declared to be summed."""
+    """Return whether a column is declared with bounds, so that it can be summed."""
     return any(key in fields for key in _BOUNDS)
 
 
 def column(name: str, fields: Mapping[str, Any]) -> Column:
-    """Return a column that is declared to be summed."""
+    """Return a column that can be summed."""
     if fields.get("kind", "number") != "number":
         first = next(key for key in _BOUNDS if key in fields)
-        raise InvalidInput(f"{first} is for numbers, and {name} is declared as {fields['kind']}: leave it out.")
+        raise InvalidInput(f"{first} is only for numbers, but {name} is declared as {fields['kind']}: remove it.")
     unknown = [key for key in KEYS["columns"] if fields.get(key) == "?"]
     if unknown:
         raise InvalidInput(f"Column {name}: fill in {', '.join(unknown)}, without looking at the data.")
@@ -113,7 +113,7 @@ def column(name: str, fields: Mapping[str, Any]) -> Column:
 
 
 def query(fields: Mapping[str, Any], summed: Column | None) -> Query:
-    """Return a query, given the column that it sums."""
+    """Return a query; ``summed`` is the column that it sums, if any."""
     where = fields.get("where")
     if where is not None and not isinstance(where, str):
         raise InvalidInput('where must be a condition in quotes, such as "age > 60".')
@@ -121,7 +121,7 @@ def query(fields: Mapping[str, Any], summed: Column | None) -> Query:
 
 
 def ceiling(fields: Mapping[str, Any]) -> Fraction:
-    """Return the furthest precision that may be bought on a query; 0 if there is no bound."""
+    """Return the largest precision that may be bought on a query; 0 if there is no limit."""
     given = fields.get("ceiling")
     return Fraction(0) if given is None else whole_units(positive(given, "ceiling"))
 

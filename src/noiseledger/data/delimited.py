@@ -1,11 +1,11 @@
-"""Text files of records, CSV and its relatives: how a line is cut into fields, declared and never guessed.
+"""Delimited text files such as CSV. How a line is split into fields is declared, never guessed.
 
-A record is one line, and a line is cut by itself. A field that begins with a quote ends with one, blanks around them do not
-count, and a quote within is written twice; a quote anywhere else is a letter like any other. Line breaks within fields are
-refused: nobody can tell them from a quote that somebody forgot to close.
+A record is one line, and each line is split separately. A field that starts with a quote ends with one, blanks around the
+quotes are ignored, and a quote inside is written twice; a quote anywhere else is an ordinary character. Line breaks inside
+fields are refused: they cannot be distinguished from a quote that somebody forgot to close.
 
-Why the promise holds: no record can swallow another, since none reaches beyond its line; a file in which one would is refused
-when it is opened, before anything is sold.
+Why the promise holds: no record can absorb another, because none extends beyond its line; a file in which one would is
+refused when it is opened, before anything is sold.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from typing import Any
 from noiseledger.errors import DataUnavailable, InvalidInput
 
 DELIMITERS = (",", ";", "\t", "|")
-#: What a file may be written in. Bytes that mean nothing become the character U+FFFD, in that field alone.
+#: The supported encodings. Invalid bytes become the character U+FFFD, in that field alone.
 ENCODINGS = ("utf-8", "utf-16", "latin-1", "windows-1252", "iso-8859-15", "cp850")
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written."""
+    """The dialect of a delimited text file."""
 
     delimiter: str = ","
     quote: str = '"'
     encoding: str = "utf-8"
-    #: Whether the first line names the columns; without it they are column_1, column_2 and so on.
+    #: Whether the first line contains the column names; otherwise they are column_1, column_2 and so on.
     header: bool = True
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Dialect:
-        """Read what a catalogue says of it, and take the usual for the rest."""
+        """Read the dialect from a catalogue, with defaults for the rest."""
         return cls(**{key.name: given[key.name] for key in fields(cls) if key.name in given})
 
     def __post_init__(self) -> None:
-        """Refuse what no file is written in."""
+        """Refuse unsupported settings."""
         if self.delimiter not in DELIMITERS:
             choices = ", ".join(map(repr, DELIMITERS))
             raise InvalidInput(f"The delimiter must be one of {choices}, not {self.delimiter!r}.")
@@ -53,7 +53,7 @@ class Dialect:
             raise InvalidInput(f"header must be true or false, not {self.header!r}.")
 
     def split(self, line: str) -> list[str] | None:
-        """Cut a line into its fields; None if a quote is left open, or something stands behind one that closes.
+        """Split a line into its fields; None if a quote is not closed, or text follows a closing quote.
 
         >>> Dialect().split('61, "Ulm, Donau" ,5" pipe')
         ['61', 'Ulm, Donau', '5" pipe']
@@ -80,7 +80,7 @@ class Dialect:
 
 
 def columns_of(file: Path, dialect: Dialect) -> list[str]:
-    """Return the names of a file's columns; one without a name is called by its place, such as column_1."""
+    """Return the names of a file's columns; a column without a name is named by its position, such as column_1."""
     first = next(lines_of(file, dialect), None)
     if first is None or (not first[1] and dialect.header):
         where = f"{file} is empty" if first is None else f"{file}, line 1 is empty"
@@ -96,17 +96,17 @@ def columns_of(file: Path, dialect: Dialect) -> list[str]:
         same = [other + 1 for other, earlier in enumerate(named[:place]) if earlier.casefold() == name.casefold()]
         if same:
             raise DataUnavailable(
-                f"{file}, line 1: the columns {same[0]} and {place + 1} have the same name, whatever the letters' case: "
+                f"{file}, line 1: the columns {same[0]} and {place + 1} have the same name (case is ignored): "
                 "rename one of them."
             )
     return named
 
 
 def records_of(file: Path, dialect: Dialect) -> Iterator[list[str]]:
-    """Yield the fields of each record; refuse a file in which a line is not one, by the number of the line.
+    """Yield the fields of each record; refuse a file with a line that is not a record, and name the line.
 
-    An empty line is a record where there is one column, and none elsewhere. One empty field too many at the end of a line,
-    as some programs write it, does not count.
+    An empty line is a record if there is one column; otherwise it is skipped. One extra empty field at the end of a line,
+    which some programs write, is ignored.
     """
     width = len(columns_of(file, dialect))
     for number, line in lines_of(file, dialect):
@@ -121,22 +121,22 @@ def records_of(file: Path, dialect: Dialect) -> Iterator[list[str]]:
             found.pop()
         if len(found) != width:
             raise DataUnavailable(
-                f"{file}, line {number}: expected {width} fields, as in the first line, and found {len(found)}. Remove it "
-                f"if it is no record, such as a note below the table; put a field with a {dialect.delimiter!r} into quotes; "
-                "if a field has a line break, write the file as Parquet."
+                f"{file}, line {number}: expected {width} fields, as in the first line, but found {len(found)}. Remove the "
+                f"line if it is not a record, such as a note below the table; put a field that contains "
+                f"{dialect.delimiter!r} in quotes; if a field contains a line break, write the file as Parquet."
             )
         yield found
 
 
 def lines_of(file: Path, dialect: Dialect) -> Iterator[tuple[int, str]]:
-    """Yield the lines with their numbers, without what ends them."""
+    """Yield the lines with their numbers, without line endings."""
     encoding = {"utf-8": "utf-8-sig"}.get(dialect.encoding, dialect.encoding)
     codecs.lookup(encoding)
     try:
-        # One byte too many in one record would make other letters, and other lines, of all that follow.
+        # One extra byte in one record would change all characters and lines after it.
         if encoding == "utf-16" and file.stat().st_size % 2:
             raise DataUnavailable(
-                f"{file} is not utf-16, which has two bytes for a letter: a byte is missing, or one too many."
+                f"{file} is not valid utf-16, which uses two bytes per character: a byte is missing, or there is one too many."
             )
         with file.open(encoding=encoding, errors="replace", newline="\n") as stream:
             for number, line in enumerate(stream, start=1):
@@ -147,6 +147,6 @@ def lines_of(file: Path, dialect: Dialect) -> Iterator[tuple[int, str]]:
 
 def _bad_quote(file: Path, number: int) -> DataUnavailable:
     return DataUnavailable(
-        f"{file}, line {number}: a quote is not closed in this line, or something follows one that closes. A field may not "
-        "have a line break in it: correct the line, or write the file as Parquet."
+        f"{file}, line {number}: a quote is not closed in this line, or text follows a closing quote. A field may not "
+        "contain a line break: correct the line, or write the file as Parquet."
     )

@@ -1,8 +1,8 @@
-"""A keyed digest of a dataset, whatever the order of its records: the same data has the same, other data another.
+"""A keyed digest of a dataset that does not depend on the order of its records: it changes if and only if the data does.
 
-Why the promise holds: a hash of data is not private, since guesses can be tested against it; so this one takes a key of 256
-bits, without which nobody can tell it from a random number, and which is never kept in the same file. The numbers of single
-records, keyed hashes, are added up modulo 2^256 and never shown.
+Why the promise holds: a plain hash of data is not private, because guesses can be tested against it. This digest uses a key
+of 256 bits, without which it cannot be distinguished from a random number, and the key is never stored in the same file. The
+keyed hashes of single records are added modulo 2^256 and never shown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a data file is: said by the catalogue or by the file's name, and never guessed from what is in it."""
+"""The format of a data file: given by the catalogue or by the file's name, never guessed from its content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BY_NAME: dict[str, Format] = {
     ".sqlite": "sqlite",
     ".sqlite3": "sqlite",
 }
-#: What people have instead, by its first bytes, which no table of text begins with, and what to do with it.
+#: Common unsupported formats, by first bytes with which no text table starts, and what to do with them.
 _OTHERS = (
     ((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"), "a workbook or an archive: save the table as CSV or Parquet first"),
     ((b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"), "compressed: unpack it first"),
@@ -33,15 +33,15 @@ _OTHERS = (
 
 
 def format_by_name(file: Path) -> Format:
-    """Return the format that a file's name tells."""
+    """Return the format, according to the file's name."""
     found = _BY_NAME.get(file.suffix.lower())
     if found is None:
-        raise InvalidInput(f'The name {file.name} does not tell what the file is: add format = "csv" (or {_others()}).')
+        raise InvalidInput(f'The name {file.name} does not show the file format: add format = "csv" (or {_others()}).')
     return found
 
 
 def format_by_content(file: Path) -> Format:
-    """Guess the format from the first bytes; only to propose it, when a catalogue is drafted."""
+    """Guess the format from the first bytes; only used to draft a catalogue."""
     head = _head(file)
     if head.startswith(b"SQLite format 3\0"):
         return "sqlite"
@@ -51,14 +51,16 @@ def format_by_content(file: Path) -> Format:
 
 
 def check_format(file: Path, form: Format) -> None:
-    """Refuse a file that is plainly something else, with a word on what to do."""
+    """Refuse a file that clearly has another format, and say what to do."""
     head = _head(file)
     for beginnings, what in _OTHERS:
         if head.startswith(beginnings):
             raise DataUnavailable(f"{file} is {what}.")
     found = format_by_content(file)
     if found != form and "csv" not in (found, form):
-        raise DataUnavailable(f'{file} is a {found} file, and the catalogue says {form}: correct format = "{found}".')
+        raise DataUnavailable(
+            f'{file} is a {found} file, but the catalogue says {form}: change it to format = "{found}".'
+        )
 
 
 def _others() -> str:

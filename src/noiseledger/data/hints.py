@@ -1,4 +1,4 @@
-"""Guess what somebody meant to write."""
+"""Suggest the name that was probably meant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """Return a hint to put behind a name that is not known, or nothing.
+    """Return a hint to append to an unknown name, or an empty text.
 
     >>> did_you_mean("incme", ["age", "income"])
     ' (did you mean income?)'

@@ -1,4 +1,4 @@
-"""Where the data is: a file or a server, and the engine that reads it there.
+"""The location of the data: a file or a server, and the engine that reads it.
 
 >>> Location.of({"file": "people.csv"}, Path("study")).place
 'study/people.csv'
@@ -17,12 +17,14 @@ from urllib.parse import quote
 from noiseledger.data.delimited import Dialect
 from noiseledger.data.formats import FORMATS, Format, format_by_name
 from noiseledger.data.reading import Reading
+from noiseledger.data.small import open_small
 from noiseledger.data.source import Source
-from noiseledger.errors import DataUnavailable, InvalidInput
+from noiseledger.errors import DataUnavailable, InvalidInput, MissingExtra
+from noiseledger.extras import missing
 
 KEYS = ("file", "url", "table", "engine", "format", "delimiter", "quote", "encoding", "header", "decimal", "missing")
 _TEXTS = ("file", "url", "table", "engine", "format", "delimiter", "quote", "encoding", "decimal")
-#: Of a text file only.
+#: Keys for text files only.
 _OF_TEXT_FILES = tuple(key.name for key in fields(Dialect))
 ENGINES = ("duckdb", "postgres", "spark", "mongodb")
 _SCHEMES = {"postgresql": "postgres", "postgres": "postgres", "mongodb": "mongodb", "mongodb+srv": "mongodb"}
@@ -30,12 +32,12 @@ _SCHEMES = {"postgresql": "postgres", "postgres": "postgres", "mongodb": "mongod
 
 @dataclass(frozen=True)
 class Location:
-    """A table somewhere. Its place may name environment variables, such as $PASSWORD, which are filled in on opening."""
+    """The location of a table. It may contain environment variables, such as $PASSWORD, which are filled in on opening."""
 
     engine: str
     place: str
     table: str | None = None
-    #: What a file is, and how a text file is written.
+    #: The format of a file, and the dialect of a text file.
     format: Format = "csv"
     dialect: Dialect = field(default_factory=Dialect)
 
@@ -47,18 +49,20 @@ class Location:
                 raise InvalidInput(f"{key} must be text, not {given[key]!r}.")
         file, url, table, engine = (given.get(key) for key in ("file", "url", "table", "engine"))
         if (file is None) == (url is None):
-            raise InvalidInput('Say where the data is: file = "people.csv", or url = "postgresql://host/database".')
+            raise InvalidInput(
+                'The source needs a location: file = "people.csv", or url = "postgresql://host/database".'
+            )
         if engine is not None and engine not in ENGINES:
             raise InvalidInput(f"The engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
         if file is not None:
             if engine not in (None, "duckdb", "spark"):
-                raise InvalidInput(f"A file is read by duckdb or spark, not by {engine}: leave the engine out.")
+                raise InvalidInput(f"Files can be read by duckdb or spark, not by {engine}: remove the engine.")
             if engine == "spark" and table is not None:
-                raise InvalidInput(f"A file read by spark is one table by itself: leave out table = {table!r}.")
+                raise InvalidInput(f"A file read by spark is a single table: remove table = {table!r}.")
             return cls(engine or "duckdb", str(folder / file), table, *_written(given, folder / file, engine))
         for key in ("format", *_OF_TEXT_FILES):
             if key in given:
-                raise InvalidInput(f"{key} is for files: leave it out.")
+                raise InvalidInput(f"{key} is only for files: remove it.")
         return cls._server(str(url), table, engine)
 
     @classmethod
@@ -66,7 +70,7 @@ class Location:
         scheme = url.partition("://")[0]
         found = _SCHEMES.get(scheme)
         if found is None or engine not in (None, found):
-            raise InvalidInput(f"A url begins with postgresql:// or mongodb://, not {scheme}.")
+            raise InvalidInput(f"The url must start with postgresql:// or mongodb://, not {scheme}.")
         if table is None:
             raise InvalidInput('Name the table, or collection: table = "people".')
         return cls(found, url, table)
@@ -76,12 +80,11 @@ class Location:
         try:
             return self._open(reading)
         except ModuleNotFoundError as error:
-            raise DataUnavailable(
-                f"To read from {self.engine}, Python's {error.name} is missing: pip install 'noiseledger[{self.engine}]'"
-            ) from None
+            extra = "custodian" if self.engine == "duckdb" else self.engine
+            raise MissingExtra(f"To read from {self.engine},", extra, [str(error.name)]) from None
 
     def _open(self, reading: Reading) -> Source:
-        # Loaded late: each takes a second, and most people have one of them.
+        # Imported late: each takes a second, and most people have only one of them.
         if self.engine == "postgres":
             from noiseledger.data.engines.postgres import open_postgres  # noqa: PLC0415
 
@@ -94,12 +97,14 @@ class Location:
             from noiseledger.data.engines.spark import open_spark  # noqa: PLC0415
 
             return open_spark(Path(self.place), self.format, reading, self.dialect)
+        if missing("custodian"):
+            return open_small(Path(self.place), self.format, reading, self.table, self.dialect)
         from noiseledger.data.engines.files import open_file  # noqa: PLC0415
 
         return open_file(Path(self.place), self.format, reading, self.table, self.dialect)
 
     def __str__(self) -> str:
-        """Say where, without a password."""
+        """Return the location without a password."""
         if "://" not in self.place:
             return self.place
         scheme, _, rest = self.place.partition("?")[0].partition("://")
@@ -107,26 +112,28 @@ class Location:
 
 
 def _written(given: Mapping[str, Any], file: Path, engine: str | None) -> tuple[Format, Dialect]:
-    """Return what a file is and how it is written: by the catalogue, or by its name, and never by what is in it."""
+    """Return the format and the dialect of a file: from the catalogue or from its name, never from its content."""
     said = given.get("format")
     if said is not None and said not in FORMATS:
         raise InvalidInput(f"The format must be one of {', '.join(FORMATS)}, not {said!r}.")
-    # Spark's data is mostly a folder of Parquet files.
+    # Data for Spark is usually a folder of Parquet files.
     form = said or ("parquet" if engine == "spark" and not file.suffix else format_by_name(file))
     found = [key for key in _OF_TEXT_FILES if key in given]
     if found and form != "csv":
-        raise InvalidInput(f"{found[0]} is for text files, and this one is {form}: leave it out.")
+        raise InvalidInput(f"{found[0]} is only for text files, but this file is {form}: remove it.")
     by_name = {"delimiter": "\t"} if file.suffix.lower() in (".tsv", ".tab") else {}
     return form, Dialect.of(by_name | dict(given))
 
 
 def _filled_in(url: str) -> str:
-    """Put environment variables in, written as a url wants it: a password may have any letters."""
+    """Insert environment variables, escaped for a url: a password may contain any character."""
 
     def value(found: re.Match[str]) -> str:
         name = found[1] or found[2]
         if name not in os.environ:
-            raise DataUnavailable(f"The environment has no variable {name}, which the url of the source names.")
+            raise DataUnavailable(
+                f"The url of the source uses the environment variable {name}, which is not set: set it."
+            )
         return quote(os.environ[name], safe="")
 
     return re.sub(r"\$(?:(\w+)|\{(\w+)\})", value, url)

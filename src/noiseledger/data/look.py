@@ -1,8 +1,8 @@
-"""A look at a data file, to propose how it can be declared. The custodian confirms; nothing else in the program looks.
+"""Inspect a data file to propose its declaration. The custodian confirms it; no other part of the program inspects data.
 
-Why the promise holds: what is found here goes into a draft for the custodian and nowhere else. Data is only ever read by a
-catalogue that says everything itself, so no record decides how another one is read. A proposal has names of columns and words
-of this program, and never a value.
+Why the promise holds: the findings go into a draft for the custodian and nowhere else. Data is only read according to a
+catalogue that declares everything explicitly, so no record decides how another one is read. A proposal contains column names
+and fixed texts, and never a value.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from noiseledger.core.filters.condition import Kind
 from noiseledger.data.delimited import Dialect
 from noiseledger.data.formats import Format, check_format, format_by_content
 from noiseledger.errors import DataUnavailable, InvalidInput
+from noiseledger.extras import require
 
-#: How many records are looked at.
+#: The number of records that are inspected.
 RECORDS = 10_000
 
 
 @dataclass(frozen=True)
 class Guess:
-    """What a column seems to hold, None if it should be left out; and what the custodian should look at."""
+    """The probable kind of a column, None if it should be left out; and notes for the custodian."""
 
     kind: Kind | None
     notes: tuple[str, ...] = ()
@@ -30,7 +31,7 @@ class Guess:
 
 @dataclass(frozen=True)
 class Look:
-    """What a file seems to be."""
+    """The probable format and columns of a file."""
 
     format: Format
     columns: Mapping[str, Guess]
@@ -42,23 +43,26 @@ class Look:
 
 
 def look(file: Path, table: str | None = None, *, header: bool | None = None) -> Look:
-    """Look at the beginning of a file; ``header`` says whether the first line of a text file names the columns."""
+    """Inspect the beginning of a file; ``header`` says whether the first line of a text file contains the column names."""
     if file.is_dir():
         raise DataUnavailable(
-            f"{file} is a folder: name a file in it, or, for a folder of Parquet files, write the catalogue by hand with "
+            f"{file} is a folder: give a file in it or, for a folder of Parquet files, write the catalogue by hand with "
             'engine = "spark".'
         )
     form = format_by_content(file)
     check_format(file, form)
     if form != "csv" and header is not None:
-        raise InvalidInput(f"{file} is a {form} file, which names its columns: leave out --header and --no-header.")
+        raise InvalidInput(
+            f"{file} is a {form} file, which contains its column names: leave out --header and --no-header."
+        )
     if form in ("csv", "parquet") and table is not None:
-        raise InvalidInput(f"{file} is one table by itself: leave out --table.")
-    # Loaded late: a database's library takes a second.
+        raise InvalidInput(f"{file} is a single table: leave out --table.")
+    # Imported late: a database library takes a second.
     if form == "csv":
         from noiseledger.data.look_text import look_at_text  # noqa: PLC0415
 
         return look_at_text(file, header)
+    require("custodian", f"To look at {file}, a {form} file,")
     from noiseledger.data.engines.look import look_at_table  # noqa: PLC0415
 
     return look_at_table(file, form, table)

@@ -1,4 +1,4 @@
-"""What the fields of a text file seem to hold: a proposal, made from patterns and never from single values."""
+"""Propose the kinds of the columns of a text file, from patterns and never from single values."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from math import floor
 from noiseledger.data.look import Guess
 from noiseledger.data.reading import DATE, FALSE, NUMBER, TRUE
 
-#: Texts by which programs say "missing": R, pandas, SQL, Stata, SPSS, spreadsheets (also German ones), people.
+#: Texts for "missing" that programs and people write: R, pandas, SQL, Stata, SPSS, spreadsheets (also German ones).
 MISSING_TEXTS = (
     *("NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "#NULL!", "NaN", "nan", "NaT", "None", "none"),
     *(".", "-", "--", "?", "#NV", "#DIV/0!", "#VALUE!", "#WERT!", "k. A.", "k.A."),
 )
-#: A column is proposed as number or date if so many of its values are.
+#: A column is proposed as number or date if at least this share of its values are.
 _MOSTLY = Fraction(9, 10)
-#: Whole numbers with more digits are no longer told apart by doubles.
+#: Doubles do not distinguish whole numbers with more digits.
 _EXACT_DIGITS = 15
 
-# Digits in threes, with something between them.
+# Groups of three digits with a separator.
 _GROUPED = r" *[+-]?[0-9]{1,3}(?P<apart>[,.'\u2019 \u00a0\u202f])[0-9]{3}((?P=apart)[0-9]{3})*(?P<rest>[.,][0-9]+)? *"
 _OTHER_DATE = r" *([0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4}|[0-9]{2})|[0-9]{4}[./][0-9]{1,2}[./][0-9]{1,2})([ T].*)?"
 _ZONED = rf"(?:{DATE.removesuffix(' *')})(Z|[+-][0-9]{{2}}:?[0-9]{{2}}) *"
@@ -30,13 +30,13 @@ _FRACTION = r"[^.,]*[.,](?!0* *$).*"
 
 
 def missing_texts(fields: Iterable[str]) -> tuple[str, ...]:
-    """Return those of our own list that occur."""
+    """Return the texts of ``MISSING_TEXTS`` that occur."""
     found = set(MISSING_TEXTS).intersection(fields)
     return tuple(text for text in MISSING_TEXTS if text in found)
 
 
 def decimal_mark(fields: Iterable[str]) -> str:
-    """Return the decimal mark: a comma only where commas are no thousands separators and no dot is a decimal mark.
+    """Return the decimal mark: a comma only if commas are not thousands separators and no dot is a decimal mark.
 
     >>> decimal_mark(["1,5", "12"]), decimal_mark(["1,500", "12"]), decimal_mark(["1,5", "1.5"])
     (',', '.', '.')
@@ -46,22 +46,22 @@ def decimal_mark(fields: Iterable[str]) -> str:
 
 
 def _mark(field: str) -> str:
-    """Return the decimal mark of a number that has one for sure."""
+    """Return the decimal mark of a number if it certainly has one."""
     grouped = re.fullmatch(_GROUPED, field)
     if grouped:
-        return (grouped["rest"] or "")[:1]  # 1.234 can be either, and 1.234,50 cannot
+        return (grouped["rest"] or "")[:1]  # 1.234 is ambiguous, 1.234,50 is not
     return next((mark for mark in ",." if mark in field and re.fullmatch(NUMBER.format(mark=f"[{mark}]"), field)), "")
 
 
 def guess(fields: Sequence[str], decimal: str) -> Guess:
-    """Return what a column of a text file seems to hold.
+    """Return the probable kind of a column of a text file.
 
     >>> guess(["61", "34", "NA"], ".").kind, guess(["01067", "89073"], ".").kind, guess(["yes", "no"], ".").kind
     ('number', 'text', 'flag')
     """
     values = [field for field in fields if field.strip(" ") and field not in MISSING_TEXTS]
     if not values:
-        return Guess("text", ("there is no value in the part of the file that was looked at",))
+        return Guess("text", ("there is no value in the part of the file that was inspected",))
     if _all(TRUE + "|" + FALSE, values) and not _all(" *[01] *", values):
         both = any(re.fullmatch(TRUE, value) for value in values) and any(
             re.fullmatch(FALSE, value) for value in values
@@ -70,24 +70,31 @@ def guess(fields: Sequence[str], decimal: str) -> Guess:
     if _mostly(DATE, values):
         return Guess("date", () if _all(DATE, values) else (_SOME_ARE_NOT.format("dates such as 2024-12-31"),))
     if _mostly(f"{_OTHER_DATE}|{_ZONED}", values):
-        return Guess("text", ("dates are written 2024-12-31, without a time zone: these are compared as text",))
+        return Guess(
+            "text", ("expected dates such as 2024-12-31, without a time zone: these values are compared as text",)
+        )
     number = NUMBER.format(mark=f"[{decimal}]")
     if _mostly(number, values):
         return _number(values, number, decimal)
     if _mostly(f"{number}|{_GROUPED}", values):
         return Guess(
             "text",
-            ("these look like numbers with thousands separators, which are not read: write the file without them",),
+            (
+                "these look like numbers with thousands separators, which are not supported: write the file without them",
+            ),
         )
     return Guess("text")
 
 
-_SOME_ARE_NOT = "some values are no {}, and would be missing"
+_SOME_ARE_NOT = "some values are not {}, and would be missing"
 
 
 def _number(values: Sequence[str], number: str, decimal: str) -> Guess:
     if any(re.fullmatch(_CODE, value) for value in values):
-        return Guess("text", ("some have leading zeros or more than 15 digits, as codes have: codes are text",))
+        return Guess(
+            "text",
+            ("some values have leading zeros or more than 15 digits, so they are probably codes: codes are text",),
+        )
     notes = []
     if not _all(number, values):
         notes.append(_SOME_ARE_NOT.format("numbers"))
@@ -96,7 +103,7 @@ def _number(values: Sequence[str], number: str, decimal: str) -> Guess:
         name = {".": "dot", ",": "comma"}[decimal]
         notes.append(f"the {name} is read as the decimal mark; if it separates thousands, write the file without it")
     if any(re.fullmatch(_FRACTION, value) for value in marked):
-        notes.append('some have fractions: choose a grid such as "0.1"')
+        notes.append('some values have fractions: choose a grid such as "0.1"')
     return Guess("number", tuple(notes))
 
 

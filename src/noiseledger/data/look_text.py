@@ -1,6 +1,6 @@
-"""A look at a text file: how it seems to be written, and whether it can be read at all.
+"""Inspect a text file: its probable dialect, and whether it can be read at all.
 
-What cannot be read is refused with its line and a word on what to do, before anybody writes a catalogue for it.
+A file that cannot be read is refused, with the line and what to do, before anybody writes a catalogue for it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from noiseledger.data.look_kinds import MISSING_TEXTS, decimal_mark, guess, miss
 from noiseledger.data.reading import DATE, NUMBER
 from noiseledger.errors import DataUnavailable
 
-#: Lines are looked at within the first so many bytes.
+#: Lines are inspected within this many bytes at the start of the file.
 _BYTES = 2**24
-#: The encoding is a matter of single letters, which may come late.
+#: The encoding depends on single characters, which may come late in the file.
 _BYTES_FOR_ENCODING = 2**28
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
 def look_at_text(file: Path, header: bool | None) -> Look:
-    """Propose a dialect and the kind of each column; refuse a file that has no such."""
+    """Propose a dialect and the kind of each column; refuse a file for which there is none."""
     encoding = _encoding(file)
     lines = _lines(file, encoding)
     dialect = _dialect(lines, encoding)
@@ -36,10 +36,10 @@ def look_at_text(file: Path, header: bool | None) -> Look:
         header = _has_header(lines, dialect)
     dialect = replace(dialect, header=header)
     names = columns_of(file, dialect)
-    # As many as were looked at, so that every line among them is one record, or is named.
+    # Read all inspected lines: each is one record, or is reported.
     records = list(islice(records_of(file, dialect), len(lines)))
     if not records:
-        raise DataUnavailable(f"{file} has no record below line 1: there is nothing to look at.")
+        raise DataUnavailable(f"{file} has no records after line 1, so there is nothing to inspect.")
     columns = list(zip(*records, strict=True))
     decimal = decimal_mark(field for column in columns for field in column)
     missing = missing_texts(field for column in columns for field in column)
@@ -74,17 +74,17 @@ def _encoding(file: Path) -> str:
 
 
 def _check_bytes(file: Path, chunk: bytes, first: bool) -> None:
-    """Refuse what is no text, and lines that nothing ends."""
+    """Refuse binary files and lines without an end."""
     if b"\0" in chunk:
         line = chunk.count(b"\n", 0, chunk.index(b"\0")) + 1
         where = f", line {line}," if first else ""
         raise DataUnavailable(
-            f"{file}{where} has a NUL byte, so it is no text, or UTF-16 without the mark that says so: save it as UTF-8."
+            f"{file}{where} has a NUL byte, so it is not text, or UTF-16 without a byte order mark: save it as UTF-8."
         )
     if first and b"\n" not in chunk:
         if b"\r" in chunk:
             raise DataUnavailable(
-                f"{file}, line 1: lines end with a carriage return alone, as on old Macintoshes: save it with line feeds."
+                f"{file}, line 1: lines end with a carriage return only, as on old Macintoshes: save it with line feeds."
             )
         if len(chunk) == _BYTES:
             raise DataUnavailable(
@@ -93,7 +93,7 @@ def _check_bytes(file: Path, chunk: bytes, first: bool) -> None:
 
 
 def _lines(file: Path, encoding: str) -> list[str]:
-    """Return the first lines, whole ones only, as :func:`noiseledger.data.delimited.lines_of` cuts them."""
+    """Return the first complete lines, split as :func:`noiseledger.data.delimited.lines_of` does."""
     with file.open("rb") as stream:
         head = stream.read(_BYTES)
     text = head.decode({"utf-8": "utf-8-sig"}.get(encoding, encoding), "replace")
@@ -104,8 +104,8 @@ def _lines(file: Path, encoding: str) -> list[str]:
     for number, line in enumerate(lines, start=1):
         if _CONTROLS.search(line):
             raise DataUnavailable(
-                f"{file}, line {number}: there are control characters, which no text has. If this is another format, save the "
-                "table as CSV or Parquet; else remove them."
+                f"{file}, line {number}: there are control characters, which text may not contain. If this is another format, "
+                "save the table as CSV or Parquet; otherwise remove them."
             )
     return lines
 
@@ -125,13 +125,13 @@ def _dialect(lines: Sequence[str], encoding: str) -> Dialect:
 
 
 def _usual_width(lines: Sequence[str], dialect: Dialect) -> tuple[int, int]:
-    """Return the number of fields that most lines have, and how many lines."""
+    """Return the most common number of fields, and how many lines have it."""
     widths = Counter(len(fields) for line in lines if line and (fields := dialect.split(line)))
     return max(widths.items(), key=lambda item: (item[1], item[0])) if widths else (0, 0)
 
 
 def _encloses(quote: str, lines: Sequence[str], dialect: Dialect) -> bool:
-    """Say whether fields are in these quotes, more than once."""
+    """Return whether more than one field is in these quotes."""
     d = re.escape(dialect.delimiter)
     pattern = re.compile(rf"(?:^|{d}){quote}[^{quote}]*{quote}(?={d}|$)")
     return sum(len(pattern.findall(line)) for line in lines) > 1
@@ -141,36 +141,36 @@ def _check_shape(file: Path, lines: Sequence[str], dialect: Dialect) -> None:
     """Refuse a first line that does not belong to the table below it; the other lines are checked as records."""
     if not lines or not lines[0].strip():
         raise DataUnavailable(
-            f"{file}, line 1 is blank: expected the names of the columns. Remove the lines above them."
+            f"{file}, line 1 is blank: expected the names of the columns. Remove all lines above them."
         )
     if re.fullmatch(r'"?sep=.?"?', lines[0].rstrip(" ,;\t|")):
         raise DataUnavailable(
-            f"{file}, line 1 tells Excel the delimiter, and would be taken for the names of the columns: remove it."
+            f"{file}, line 1 tells Excel the delimiter, but would be read as the names of the columns: remove it."
         )
     width, agreeing = _usual_width(lines[1:], dialect)
     first = dialect.split(lines[0])
     if first is None or width < 2 or agreeing * 2 < len(lines[1:]):
-        return  # too little to tell, or to be said of a single line
+        return  # too few lines to judge
     given = len(first)
     if given > width and not any(name.strip(" ") for name in first[width:]):
-        raise DataUnavailable(f"{file}, line 1 ends with a delimiter and the records do not: remove it.")
+        raise DataUnavailable(f"{file}, line 1 ends with a delimiter, but the records do not: remove it.")
     rows = [fields for line in lines[1:] if (fields := dialect.split(line)) and len(fields) == width]
     if given >= width or not any(field for fields in rows for field in fields[given:]):
         return
     if given == width - 1 and len(lines) - 1 - agreeing <= 1:
         raise DataUnavailable(
-            f"{file}, line 1 has {given} names for {width} columns, as R's write.table leaves out the first: add a name, or "
-            "write the file with row.names = FALSE."
+            f"{file}, line 1 has {given} names for {width} columns, because R's write.table leaves out the first: add a name, "
+            "or write the file with row.names = FALSE."
         )
     begin = next(number for number, line in enumerate(lines, 1) if len(dialect.split(line) or ()) == width)
     raise DataUnavailable(
-        f"{file}, line 1 does not belong to the table, which seems to begin in line {begin}: remove the lines above it, and "
-        "notes below the table."
+        f"{file}, line 1 does not belong to the table, which seems to start in line {begin}: remove the lines above it, and "
+        "any notes below the table."
     )
 
 
 def _has_header(lines: Sequence[str], dialect: Dialect) -> bool:
-    """Say whether the first line seems to name the columns; in doubt it does not, for it could be somebody's record."""
+    """Return whether the first line seems to contain column names; in doubt it does not, as it could be a record."""
     first = [field.strip(" ") for field in dialect.split(lines[0]) or ()]
     if any(field in MISSING_TEXTS for field in first):
         return False
@@ -190,7 +190,7 @@ def _has_header(lines: Sequence[str], dialect: Dialect) -> bool:
 
 
 def _are_years(fields: Sequence[str]) -> bool:
-    """Say whether these count the years up or down, which names of columns do and values hardly ever."""
+    """Return whether these are consecutive years, which are common as column names and rare as values."""
     if len(fields) < 2 or not all(re.fullmatch("(18|19|20)[0-9]{2}", field) for field in fields):
         return False
     steps = {int(later) - int(earlier) for earlier, later in pairwise(fields)}
@@ -206,11 +206,11 @@ def _nameless(line: str, dialect: Dialect) -> list[bool]:
 
 
 def _nameless_column(fields: Sequence[str], decimal: str) -> Guess:
-    """Leave out what numbers the rows, as R and pandas write it, and what is only a delimiter at the end of lines."""
+    """Leave out row numbers, which R and pandas write, and an empty column after a delimiter at the end of lines."""
     if not any(field.strip(" ") for field in fields):
-        return Guess(None, ("it has no name and no values, as after a delimiter at the end of each line",))
+        return Guess(None, ("it has no name and no values: each line probably ends with a delimiter",))
     for start in ("0", "1"):
         if fields[0] == start and all(field == str(int(start) + place) for place, field in enumerate(fields)):
-            return Guess(None, ("it has no name and numbers the rows, as R and pandas write it",))
+            return Guess(None, ("it has no name and contains row numbers, which R and pandas write",))
     found = guess(fields, decimal)
-    return Guess(found.kind, ("the file gives it no name, so it is called by its place", *found.notes))
+    return Guess(found.kind, ("it has no name in the file, so it is named by its position", *found.notes))

@@ -1,8 +1,8 @@
-"""The totals of one dataset, read once and held.
+"""The totals of one dataset, read once and kept in memory.
 
-Why the promise holds: all answers come from the very dataset that the ledger was published for, however its source changes
-afterwards. The totals are taken before *and* after the commitment is computed; if they agree, then a source that changed
-once in between gave the totals of the dataset that the commitment was computed over.
+Why the promise holds: all answers come from the dataset that the ledger was published for, even if its source changes
+afterwards. The totals are computed before *and* after the commitment; if they agree, then even a source that changed once in
+between gave the totals of the dataset that the commitment was computed over.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from noiseledger.errors import DataMismatch, DataUnavailable
 
 
 class Pinned:
-    """A source that answers the queries of a catalogue and no others, without the data."""
+    """A source that answers only the queries of a catalogue, without further access to the data."""
 
     def __init__(self, source: Source, queries: Iterable[Query], secret: bytes) -> None:
-        """Read everything that will ever be needed."""
+        """Read all totals and compute the commitment."""
         self.rows = source.rows
         self.kinds: Mapping[str, Kind] = source.kinds
         wanted = list(queries)
@@ -30,7 +30,7 @@ class Pinned:
         #: The root of the Merkle tree over the records.
         self.root = Commitment(source.records(), secret).root
         if any(tuple(source.totals(query)) != self._totals[query.identifier] for query in wanted):
-            raise DataMismatch("The data changed while it was read: try again once nobody writes to it.")
+            raise DataMismatch("The data changed while it was read: try again when nobody writes to it.")
 
     def totals(self, query: Query) -> Sequence[int]:
         """Return the totals as they were when the data was read."""
@@ -39,12 +39,12 @@ class Pinned:
         return self._totals[query.identifier]
 
     def records(self) -> Iterator[Row]:
-        """Refuse: the records are not held."""
-        raise DataUnavailable("The records are read once and not held.")
+        """Refuse: the records are not kept."""
+        raise DataUnavailable("The records are read once and not kept.")
 
     def fingerprint(self, key: bytes) -> bytes:
-        """Refuse: what is pinned is known by its root, which is keyed already."""
-        raise DataUnavailable("The records are read once and not held.")
+        """Refuse: pinned data is identified by its root, which is already keyed."""
+        raise DataUnavailable("The records are read once and not kept.")
 
     def close(self) -> None:
         """Do nothing: nothing is open."""

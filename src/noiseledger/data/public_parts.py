@@ -1,8 +1,7 @@
-"""What of a catalogue is public, and its hash: whoever is shown a catalogue can tell whether it is the published one.
+"""The public parts of a catalogue and their hash, which shows whether a given catalogue is the published one.
 
-Why the promise holds: the hash is computed from what everyone may know and from nothing else, so no guess about anything
-private can be tested against it. Where the data is, and how to get in, is private; so is the file as a whole, with its
-comments.
+Why the promise holds: the hash is computed only from public information, so no guess about anything private can be tested
+against it. The location of the data and its credentials are private; so is the file as a whole, with its comments.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 
 from noiseledger.data.catalogue import Catalogue
 
-#: Each field of a catalogue is in one of these. What nobody decided on is not hashed, and a test fails.
+#: Each field of a catalogue is in one of these lists. A field in neither is not hashed, and a test fails.
 PUBLIC = ("budget", "neighbours", "reading", "columns", "entries", "access", "contact")
 PRIVATE = ("file", "source", "source_line")
 
@@ -49,7 +48,7 @@ def public_parts(catalogue: Catalogue) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Write a number exactly; leave texts, flags and nothing as they are."""
+    """Write a number exactly; leave texts, flags and None as they are."""
     if isinstance(value, Enum):
         return value.value
     return str(value) if isinstance(value, Fraction) else value

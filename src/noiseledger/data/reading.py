@@ -1,13 +1,13 @@
-"""How a value is read: the one rule that every engine follows to the last bit.
+"""How a value is read: one rule that every engine follows to the last bit.
 
-A column is declared as number, text, flag or date. The rule takes one value, a text from a file or whatever an engine
-holds, to a number, a text, a flag, a date, or *missing*; what is not of the declared kind is missing, for that record alone.
+A column is declared as number, text, flag or date. The rule converts one value, a text from a file or a value of an engine,
+to a number, a text, a flag, a date, or *missing*; a value that is not of the declared kind is missing, for that record alone.
 
-Why the promise holds: the rule looks at one value and at the declaration, and at nothing else, least of all at other records.
-So a record contributes to a total what its own values say, and one record moves a total by no more than it contributes
+Why the promise holds: the rule depends on one value and on the declaration, and never on other records. So the contribution
+of a record to a total depends on its own values alone, and one record changes a total by no more than it contributes
 (docs/explanation/reading.md).
 
-Data engines are made to follow by :mod:`noiseledger.data.engines.kinds`, from the same patterns.
+:mod:`noiseledger.data.engines.kinds` translates the rule for data engines, from the same patterns.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Value: TypeAlias = PresentValue | None
 
 KINDS: tuple[Kind, ...] = ("number", "text", "flag", "date")
 
-# In these patterns a blank is the only white space, and the digits are the ten of ASCII: engines agree on no others.
-#: A decimal number; {mark} is the decimal mark. No thousands apart, no hexadecimal, no inf or nan.
+# In these patterns a blank is the only white space, and only ASCII digits count: engines disagree on others.
+#: A decimal number; {mark} is the decimal mark. No thousands separators, no hexadecimal, no inf or nan.
 NUMBER = r" *[+-]?([0-9]+({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]{{1,3}})? *"
-#: Longer texts are no numbers: every engine reads any number of this length.
+#: Longer texts are not numbers: every engine can read any number of up to this length.
 NUMBER_LENGTH = 255
 TRUE = r" *([tT][rR][uU][eE]|[tT]|[yY][eE][sS]|[yY]|1([.]0+)?) *"
 FALSE = r" *([fF][aA][lL][sS][eE]|[fF]|[nN][oO]|[nN]|0([.]0+)?) *"
@@ -43,26 +43,26 @@ _DAY = (
     rf"({_YEAR}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))"
     rf"|{_LEAP}-02-29)"
 )
-#: A day of the years 1 to 9999, such as 2024-02-29; a time of day may follow, without a time zone, and does not matter.
+#: A day of the years 1 to 9999, such as 2024-02-29; a time of day without a time zone may follow and is ignored.
 DATE = rf" *{_DAY}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?)? *"
 DATE_LENGTH = 10
 
-#: Up to here a double without a fraction stands for one whole number, and its digits are its text.
+#: Up to this number, a double without a fraction represents one whole number, and its digits are its text.
 WHOLE_DOUBLES = 2**53
-#: A whole number of more digits has no text: it is more than engines hold.
+#: A whole number with more digits has no text: engines cannot hold it.
 WHOLE_DIGITS = 38
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What is declared about a dataset's columns: the kind of each, the decimal mark, and texts that mean "missing"."""
+    """The declaration of a dataset's columns: the kind of each, the decimal mark, and texts that mean "missing"."""
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     decimal: str = "."
     missing: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Refuse what is no kind and no decimal mark."""
+        """Refuse unknown kinds and decimal marks."""
         for name, kind in self.kinds.items():
             if kind not in KINDS:
                 raise InvalidInput(f"The kind of {name} must be one of {', '.join(KINDS)}, not {kind!r}.")
@@ -75,7 +75,7 @@ class Reading:
         return NUMBER.format(mark=f"[{self.decimal}]")
 
     def read(self, name: str, value: object) -> Value:
-        """Return what a value in the column ``name`` stands for.
+        """Convert a value of the column ``name`` according to the rule.
 
         >>> people = Reading({"age": "number", "town": "text"})
         >>> people.read("age", " 61"), people.read("age", "unknown"), people.read("town", 61)
@@ -85,12 +85,12 @@ class Reading:
         return found
 
     def record(self, values: Mapping[str, object]) -> dict[str, Value]:
-        """Return one record: every declared column, and no other; a field that is not there is missing."""
+        """Return one record with every declared column and no others; an absent field is missing."""
         return {name: self.read(name, values.get(name)) for name in self.kinds}
 
 
 def _number(reading: Reading, value: object) -> Fraction | None:
-    """Return the nearest double, as the decimal that it prints as."""
+    """Return the nearest double, as its shortest decimal."""
     if isinstance(value, bool):
         return None
     if type(value) is str:
@@ -101,13 +101,13 @@ def _number(reading: Reading, value: object) -> Fraction | None:
         return None
     try:
         double = float(value)
-    except (OverflowError, ValueError):  # beyond all doubles, or a signalling NaN
+    except (OverflowError, ValueError):  # larger than all doubles, or a signalling NaN
         return None
     return Fraction(repr(double)) if isfinite(double) else None
 
 
 def _text(reading: Reading, value: object) -> str | None:
-    """Return text as it is stored; whole numbers, days and UUIDs in their one spelling."""
+    """Return text as it is stored; whole numbers, days and UUIDs in their canonical spelling."""
     if type(value) is str:
         return value if value and value not in reading.missing else None
     if isinstance(value, bool):
@@ -117,7 +117,7 @@ def _text(reading: Reading, value: object) -> str | None:
     if isinstance(value, int | Decimal | Fraction):
         if isinstance(value, Decimal) and not value.is_finite():
             return None
-        # Not abs, which would round a Decimal.
+        # abs would round a Decimal.
         large = not -(10**WHOLE_DIGITS) < value < 10**WHOLE_DIGITS
         return str(int(value)) if not large and value == int(value) else None
     if isinstance(value, UUID) or type(value) is date:
@@ -137,7 +137,7 @@ def _flag(reading: Reading, value: object) -> bool | None:
 
 def _date(reading: Reading, value: object) -> date | None:
     if isinstance(value, datetime):
-        # The "not a time" of pandas is a datetime to Python, and not equal to itself.
+        # NaT of pandas is a datetime in Python, and not equal to itself.
         return None if value.tzinfo or value != value else value.date()
     if isinstance(value, date):
         return value

@@ -1,4 +1,4 @@
-"""What a ledger needs of the data, whatever engine holds it."""
+"""The interface of a data source, the same for every engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from noiseledger.errors import DataMismatch
 
 
 class Source(Protocol):
-    """Where true answers come from. Everything it tells is for the custodian alone."""
+    """The source of true answers. Everything that it returns is for the custodian alone."""
 
     @property
     def rows(self) -> int:
@@ -21,7 +21,7 @@ class Source(Protocol):
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """The declared columns, by name, and what each holds. There are no others."""
+        """The declared columns, by name, and their kinds. There are no others."""
 
     def records(self) -> Iterator[Record]:
         """Yield the records, in any order, with their declared columns: whole numbers, doubles, text, flags and dates."""
@@ -30,17 +30,17 @@ class Source(Protocol):
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
 
     def fingerprint(self, key: bytes) -> bytes:
-        """Return a keyed digest of the records, whatever their order: see :mod:`noiseledger.data.fingerprint`."""
+        """Return a keyed digest of the records in any order: see :mod:`noiseledger.data.fingerprint`."""
 
     def close(self) -> None:
-        """Let go of the data."""
+        """Close the data."""
 
 
 def check_query(query: Query, kinds: Mapping[str, Kind]) -> None:
-    """Refuse a query that looks at columns which are not declared, or declared as something else.
+    """Refuse a query that uses columns that are not declared, or declared as another kind.
 
-    Why the promise holds: this looks at declarations and never at a record, so whether a query can be published or answered
-    tells nothing about anybody; and ``totals`` of a query that passed does not fail, whatever the records hold.
+    Why the promise holds: this check depends on declarations and never on a record, so whether a query can be published or
+    answered reveals nothing about anybody; and ``totals`` of a query that passed never fails, whatever the records contain.
     """
     absent = sorted(query.kinds.keys() - kinds.keys())
     if absent:
@@ -49,10 +49,10 @@ def check_query(query: Query, kinds: Mapping[str, Kind]) -> None:
     for name, kind in query.kinds.items():
         if kind not in (None, kinds[name]):
             raise DataMismatch(
-                f"The column {name} is declared as {kinds[name]}, and the query takes it for {kind}"
+                f"The column {name} is declared as {kinds[name]}, but the query uses it as {kind}"
                 + (": write dates as DATE '2024-02-29'." if kinds[name] == "date" else ".")
             )
     if query.column is not None and query.column.missing is None:
         raise DataMismatch(
-            f"The column {query.column.name} has no value for missing ones: declare missing, whether or not there are any."
+            f"The column {query.column.name} has no value for missing ones: declare missing, even if there are none."
         )

@@ -1,4 +1,4 @@
-"""A small table in memory: the reference for what each query means, record by record, in exact arithmetic."""
+"""A small table in memory: the reference implementation of each query, record by record, in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
+from typing import Self
 
 from noiseledger.core.filters.condition import Kind, Row
 from noiseledger.core.query import Query
@@ -15,7 +16,7 @@ from noiseledger.data.hints import did_you_mean
 from noiseledger.data.reading import Reading
 from noiseledger.errors import DataMismatch
 
-#: What the sample that ships with the package holds.
+#: The columns of the sample that ships with the package.
 CENSUS_KINDS: Mapping[str, Kind] = {"income": "number", "race": "text", "age": "number", "citizen": "text"}
 
 
@@ -28,17 +29,17 @@ class Table:
     """
 
     def __init__(self, records: Iterable[Mapping[str, object]], kinds: Mapping[str, Kind] | Reading) -> None:
-        """Read the records, each by itself: the declared columns and no others.
+        """Read the records, each separately: the declared columns and no others.
 
-        A value that is not of its column's kind, or not there, is missing.
+        A value that is absent, or not of its column's kind, is missing.
         """
         reading = kinds if isinstance(kinds, Reading) else Reading(kinds)
         self._kinds = dict(reading.kinds)
         self._records: list[Row] = [reading.record(record) for record in records]
 
     @classmethod
-    def read_csv(cls, file: str | Path, kinds: Mapping[str, Kind] | Reading, dialect: Dialect | None = None) -> Table:
-        """Read a text file of records; by default UTF-8 with commas, quotes and a first line with names."""
+    def read_csv(cls, file: str | Path, kinds: Mapping[str, Kind] | Reading, dialect: Dialect | None = None) -> Self:
+        """Read a delimited text file; by default UTF-8 with commas, quotes and a header line."""
         path, form = Path(file), dialect or Dialect()
         names = columns_of(path, form)
         check_columns(kinds.kinds if isinstance(kinds, Reading) else kinds, names)
@@ -57,7 +58,7 @@ class Table:
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """The declared columns, by name, and what each holds."""
+        """The declared columns, by name, and their kinds."""
         return self._kinds
 
     def records(self) -> Iterator[Row]:
@@ -69,23 +70,23 @@ class Table:
         return totals(query, self._records)
 
     def fingerprint(self, key: bytes) -> bytes:
-        """Return a keyed digest of the records, whatever their order."""
+        """Return a keyed digest of the records, in any order."""
         return fingerprint_of(self.records(), key)
 
     def close(self) -> None:
-        """Do nothing: memory is all there is."""
+        """Do nothing: the table is in memory."""
 
 
 def check_columns(declared: Iterable[str], found: Iterable[str]) -> None:
-    """Refuse declared columns that a table with declared columns of its own does not have."""
+    """Refuse declared columns that the table does not have."""
     names = list(found)
     absent = [name + did_you_mean(name, names) for name in declared if name not in names]
     if absent:
-        raise DataMismatch(f"The data has no column {', '.join(absent)}: correct the name, or leave it out.")
+        raise DataMismatch(f"The data has no column {', '.join(absent)}: correct the name, or remove it.")
 
 
 def totals(query: Query, records: Iterable[Row]) -> list[int]:
-    """Return the totals of a query: the sum over records of what each contributes, which depends on it alone."""
+    """Return the totals of a query: the sum of the records' contributions, each of which depends on one record alone."""
     sums = [0] * query.dimension
     for record in records:
         if query.where is not None and not query.where.matches(record):

@@ -1,4 +1,4 @@
-"""Where each table and key of a TOML file stands; the standard parser does not tell."""
+"""The line of each table and key of a TOML file, which the standard parser does not report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 class TomlLines:
-    r"""The lines of a TOML file by the names that stand on them.
+    r"""The lines of a TOML file, by the names of tables and keys.
 
     >>> TomlLines("[a]\nx = 1\n[a.b]\ny = 2").find("a.b", "y")
     4
@@ -27,7 +27,7 @@ class TomlLines:
                 self._lines.setdefault(_plain(f"{table}.{key[1]}" if table else key[1]), number)
 
     def find(self, *names: str) -> int:
-        """Return the line of a key, or else of its table, or else the first."""
+        """Return the line of a key, or of its table, or the first line."""
         for length in range(len(names), 0, -1):
             line = self._lines.get(_plain(".".join(names[:length])))
             if line is not None:

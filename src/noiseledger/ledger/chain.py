@@ -8,9 +8,9 @@ computed from public numbers (ledger/public.py).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
-from noiseledger.chain.keys import Key
 from noiseledger.chain.sender import Sender, Watch, ignore
 from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
@@ -25,6 +25,9 @@ from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.purchase import ANSWER_SECONDS, Buyer
 from noiseledger.ledger.reading import ChainReader
 from noiseledger.ledger.state import LedgerState, readable
+
+if TYPE_CHECKING:
+    from noiseledger.chain.keys import Key
 
 __all__ = ["ANSWER_SECONDS", "ChainLedger"]
 

@@ -1,6 +1,6 @@
 """A Proof-of-Authority network of real go-ethereum nodes on this machine.
 
-Several validators that take turns are what one development node is not: a chain that goes on when one of them is gone, and
-that none of them can rewrite alone. On one machine it shows how that works; it proves something to others only where
-independent parties run the validators.
+Unlike a single development node, a network of validators that take turns continues when one of them fails, and none of them
+can rewrite its chain alone. On one machine it demonstrates how that works; it gives others assurance only if independent
+parties run the validators.
 """

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-#: Picked at random; we know no public chain that has it, so that no wallet takes this one for another.
+#: Chosen at random; no public chain that we know has it, so no wallet confuses this chain with another.
 CHAIN_ID = 1_907_251_309
 GAS_LIMIT = 30_000_000
-#: What a transaction must offer a validator for each unit of gas; go-ethereum's own default.
+#: The least tip for a validator per unit of gas; go-ethereum's own default.
 LEAST_TIP_WEI = 10**9
-#: Play money for each account that gets some: a million ether.
+#: The play money of each funded account: a million ether.
 PLAY_WEI = 10**24
-#: After so many blocks votes on validators start anew; the number that go-ethereum takes by itself.
+#: Votes on validators are reset after this many blocks; go-ethereum's own default.
 _EPOCH = 30_000
-#: All rules up to London hold from the start. Those after it need Proof of Stake.
+#: All forks up to London are active from the start. Later ones need Proof of Stake.
 _FORKS = (
     *("homestead", "eip150", "eip155", "eip158", "byzantium", "constantinople", "petersburg", "istanbul", "berlin"),
     "london",
@@ -30,7 +30,7 @@ def genesis(chain_id: int, block_seconds: int, validators: Sequence[str], funded
     >>> made["extraData"][66:].rstrip("0")
     'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb'
     """
-    # The order is that of the addresses, not ours: who checks a block expects it so.
+    # Sorted by address: nodes that check a block expect this order.
     signers = "".join(sorted(address.lower().removeprefix("0x") for address in validators))
     return {
         "config": {

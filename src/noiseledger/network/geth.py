@@ -1,4 +1,4 @@
-"""go-ethereum, built from its official source by Go, in one pinned version, kept in the user's cache."""
+"""go-ethereum, built from its official source with Go, in one pinned version, stored in the user's cache."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pathlib import Path
 
 from noiseledger.errors import ChainError
 
-#: The last release that seals Proof-of-Authority chains and still knows all that we use.
+#: The last release that can seal Proof-of-Authority chains and supports everything that we use.
 VERSION = "1.13.15"
-#: What Go's checksum of this source must be, whatever proxy it came from.
+#: The expected checksum of this source according to Go, whatever proxy it came from.
 CHECKSUM = "h1:U7sSGYGo4SPjP6iNIifNoyIAiNjrmQkz6EwQG+/EZWo="
-#: Its go.mod asks for 1.20. We build with 1.26; what is older than this is refused, since nobody tried it.
+#: Its go.mod requires 1.20. We build with 1.26; older versions than this are refused because they are untested.
 OLDEST_GO = (1, 21)
-#: From here on the linker forbids what one of its dependencies does, unless it is told not to.
+#: From this version on, the linker rejects one of its dependencies unless a flag allows it.
 _STRICT_GO = (1, 23)
 
 _MODULE = "github.com/ethereum/go-ethereum"
-_INSTEAD = "or use any Ethereum chain that is there with --rpc"
-#: All that the build learns of our environment: no key or password of ours has a place in it.
+_INSTEAD = "or use an existing Ethereum chain with --rpc"
+#: The only environment variables that are passed to the build: it must not see our keys or passwords.
 _PASSED_ON = (
     *("PATH", "HOME", "TMPDIR", "XDG_CACHE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"),
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
@@ -35,14 +35,14 @@ _PASSED_ON = (
 
 
 def install(say: Callable[[str], None] = lambda _: None) -> Path:
-    """Return geth's binary; build it the first time, which takes minutes: ``say`` is told so."""
+    """Return geth's binary; build it the first time, which takes minutes and is announced by ``say``."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger" / f"geth-{VERSION}"
     if not home.is_dir():
         go, version = _find_go()
         home.parent.mkdir(parents=True, exist_ok=True)
         with _alone(home.with_name(f"{home.name}.lock")):
             if not home.is_dir():
-                say(f"Building go-ethereum {VERSION} from its source, once; this takes some minutes.")
+                say(f"Building go-ethereum {VERSION} from source, which is needed only once and takes some minutes.")
                 _build(go, version, home)
     return home / "geth"
 
@@ -51,13 +51,13 @@ def _find_go() -> tuple[str, tuple[int, int]]:
     go = shutil.which("go")
     how = f"install Go {OLDEST_GO[0]}.{OLDEST_GO[1]} or newer (Debian: apt-get install golang; or https://go.dev/dl)"
     if go is None:
-        raise ChainError(f"No Go here to build go-ethereum {VERSION} with: {how}, {_INSTEAD}.")
+        raise ChainError(f"Go, which builds go-ethereum {VERSION}, was not found: {how}, {_INSTEAD}.")
     said = _run([go, "env", "GOVERSION"]).stdout.strip()
     found = re.match(r"go(\d+)\.(\d+)", said)
-    # What has no number was built from Go's own newest source.
+    # A version without a number was built from Go's latest source.
     version = (int(found[1]), int(found[2])) if found else _STRICT_GO
     if version < OLDEST_GO:
-        raise ChainError(f"{said} is too old to build go-ethereum {VERSION} with: {how}, {_INSTEAD}.")
+        raise ChainError(f"{said} is too old to build go-ethereum {VERSION}: {how}, {_INSTEAD}.")
     return go, version
 
 
@@ -71,7 +71,7 @@ def _build(go: str, version: tuple[int, int], home: Path) -> None:
             raise ChainError(f"go-ethereum {VERSION} could not be built ({said[-1]}): try again, {_INSTEAD}.")
         if f"\tmod\t{_MODULE}\tv{VERSION}\t{CHECKSUM}\n" not in _run([go, "version", "-m", str(new / "geth")]).stdout:
             raise ChainError(
-                f"What Go fetched as go-ethereum {VERSION} is not the official source: check GOPROXY. It was not kept."
+                f"Go did not download the official source of go-ethereum {VERSION}: check GOPROXY. The download was deleted."
             )
         new.rename(home)
 
@@ -83,7 +83,7 @@ def _run(command: list[str], **more: str) -> subprocess.CompletedProcess[str]:
 
 @contextmanager
 def _alone(file: Path) -> Iterator[None]:
-    """Let whoever comes second wait, and find it done."""
+    """Let only one process build at a time; a second one waits and then finds the result."""
     with file.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""Ask a node on its own socket, which only its owner can open: what it offers there is not for everybody."""
+"""Call a node through its IPC socket, which only its owner can open and which offers more than the HTTP port."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ask(path: Path, method: str, *params: Any) -> Any:
             with connection.makefile("rb") as lines:
                 reply = json.loads(lines.readline())
     except (OSError, ValueError) as error:
-        raise ChainUnreachable(f"No answer on {path} ({type(error).__name__}): is the node running?") from None
+        raise ChainUnreachable(f"No reply on {path} ({type(error).__name__}): is the node running?") from None
     if "error" in reply:
         raise RpcFailed(method, str(reply["error"].get("message")), None)
     return reply.get("result")

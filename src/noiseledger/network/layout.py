@@ -1,7 +1,7 @@
-"""What belongs to a network: its folder, its validators, their keys and ports.
+"""The files of a network: its folder, its validators, their keys and ports.
 
-Why no key gets out: every key is in a file of its own that only its owner can read, in a folder that only its owner can
-enter; network.json holds what anyone may know.
+Why no key leaks: every key is in its own file that only its owner can read, in a folder that only its owner can
+enter; network.json contains only public information.
 """
 
 from __future__ import annotations
@@ -25,56 +25,56 @@ from noiseledger.errors import ChainError, InvalidInput
 from noiseledger.network.genesis import CHAIN_ID, genesis
 
 LOOPBACK = "127.0.0.1"
-#: Where the ports of a network begin, if nobody says otherwise.
+#: The first port of a network by default.
 FIRST_PORT = 8645
 DEFAULT_VALIDATORS = 3
 DEFAULT_SECONDS = 2
 
 _FILE = "network.json"
 _SHAPE = 1
-#: A socket's path may have about 100 characters, of which ours take the rest.
+#: A socket's path may have about 100 characters, and our file names need the rest.
 _LONGEST_FOLDER = 75
-#: For each validator: one for requests, one for its peers, one that go-ethereum opens for itself.
+#: Ports for each validator: one for requests, one for its peers, one that go-ethereum opens for itself.
 _PORTS_EACH = 3
-#: Below what the system gives to outgoing connections, so that nobody else gets them while the network is down;
-#: each of these places has room for ten validators.
+#: Below the range for outgoing connections, so that no other program gets them while the network is down;
+#: each of these ranges has room for ten validators.
 _CHOICE_OF_PORTS = range(20_000, 32_000, 30)
-#: How far on to look next; all places are seen, as it has no factor in common with their number.
+#: The step between the ranges that are tried; it is coprime to their number, so all of them are tried.
 _STRIDE = 37
 _turns = itertools.count()
 
 
 @dataclass(frozen=True)
 class Member:
-    """One validator, as everybody may know it."""
+    """The public information about one validator."""
 
     name: str
     address: str
-    #: What its peers know it by.
+    #: The public key by which its peers identify it.
     enode_key: str
     rpc_port: int
     peer_port: int
     auth_port: int
-    #: The addresses where it takes requests, and where its peers find it.
+    #: The addresses for requests and for its peers.
     host: str = LOOPBACK
     peer_host: str = LOOPBACK
-    #: The network namespace where it runs; usually that of everybody.
+    #: The network namespace in which it runs; by default that of the machine.
     namespace: str = ""
 
     @property
     def url(self) -> str:
-        """Where it takes requests."""
+        """The endpoint for requests."""
         return f"http://{self.host}:{self.rpc_port}"
 
     @property
     def enode(self) -> str:
-        """Where its peers find it."""
+        """The address for its peers."""
         return f"enode://{self.enode_key}@{self.peer_host}:{self.peer_port}?discport=0"
 
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a validator runs, if not on loopback."""
+    """The addresses of a validator that does not run on loopback."""
 
     namespace: str = ""
     host: str = LOOPBACK
@@ -82,17 +82,17 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What a network shall be; what is None is taken as it is, or by default for a new one."""
+class NetworkOptions:
+    """The options of a network; None means the existing value, or the default for a new network."""
 
     validators: int | None = None
     block_seconds: int | None = None
     chain_id: int | None = None
-    #: Where its ports begin; 0 for any that are free.
+    #: The first port; 0 for any free ports.
     port: int | None = None
-    #: Accounts that get play money.
+    #: Accounts that receive play money.
     fund: tuple[str, ...] = ()
-    #: Where each validator runs; usually on loopback.
+    #: The addresses of each validator; by default on loopback.
     spots: tuple[Spot, ...] = ()
 
 
@@ -102,7 +102,7 @@ class Layout:
 
     folder: Path
     chain_id: int
-    #: 0 means: a block whenever there are transactions, and none otherwise.
+    #: 0 means a block whenever there are transactions, and none otherwise.
     block_seconds: int
     #: An account of this network only, with play money; its key is in ``account_key``.
     account: str
@@ -125,76 +125,78 @@ class Layout:
 
     @property
     def urls(self) -> str:
-        """Every validator's endpoint, as ``--rpc`` takes them."""
+        """The endpoints of all validators, in the format of ``--rpc``."""
         return ",".join(member.url for member in self.members)
 
     @classmethod
     def read(cls, folder: Path) -> Layout:
-        """Read what a folder holds."""
+        """Read the network in a folder."""
         folder = folder.absolute()
         try:
             content = json.loads((folder / _FILE).read_text(encoding="utf-8"))
             if content.pop("shape") != _SHAPE:
-                raise InvalidInput(f"The network in {folder} was made by another version of noiseledger.")
+                raise InvalidInput(
+                    f"The network in {folder} was created by another version of noiseledger: use another --dir."
+                )
             members = tuple(Member(**member) for member in content.pop("members"))
             return cls(folder=folder, members=members, funded=tuple(content.pop("funded")), **content)
         except FileNotFoundError:
-            raise InvalidInput(f"There is no network in {folder}: `noiseledger network up` makes one.") from None
+            raise InvalidInput(f"There is no network in {folder}: create one with `noiseledger network up`.") from None
         except OSError as error:
             raise InvalidInput(f"The network in {folder} cannot be read: {error.strerror}.") from None
         except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
             raise InvalidInput(f"{folder / _FILE} does not describe a network.") from None
 
     @classmethod
-    def open(cls, folder: Path, wishes: Wishes) -> Layout:
-        """Return the network in a folder, which must be as wished; make it if there is none."""
+    def open(cls, folder: Path, options: NetworkOptions) -> Layout:
+        """Return the network in a folder, which must match the options; make it if there is none."""
         folder = folder.absolute()
         if not (folder / _FILE).exists():
-            _make(folder, wishes)
+            _make(folder, options)
         found = cls.read(folder)
-        found._check(wishes)
+        found._check(options)
         return found
 
-    def _check(self, wishes: Wishes) -> None:
+    def _check(self, options: NetworkOptions) -> None:
         is_not = [
             f"{name} {is_now}, not {wished}"
             for name, wished, is_now in (
-                ("--validators", wishes.validators, len(self.members)),
-                ("--block-seconds", wishes.block_seconds, self.block_seconds),
-                ("--chain-id", wishes.chain_id, self.chain_id),
-                ("--port", wishes.port or None, self.members[0].rpc_port),
+                ("--validators", options.validators, len(self.members)),
+                ("--block-seconds", options.block_seconds, self.block_seconds),
+                ("--chain-id", options.chain_id, self.chain_id),
+                ("--port", options.port or None, self.members[0].rpc_port),
             )
             if wished not in (None, is_now)
         ]
         if is_not:
             raise InvalidInput(
-                f"The network in {self.folder} is another one ({'; '.join(is_not)}): leave the options out to start it "
-                "as it is, or give another --dir."
+                f"The network in {self.folder} has other options ({'; '.join(is_not)}): leave the options out to start it "
+                "as it is, or use another --dir."
             )
-        late = [address for address in wishes.fund if address.lower() not in map(str.lower, self.funded)]
+        late = [address for address in options.fund if address.lower() not in map(str.lower, self.funded)]
         if late:
             raise InvalidInput(
-                f"The first block of the network in {self.folder} is made and gives {late[0]} nothing: send it money from "
-                f"{self.account}, whose key is in {self.account_key}."
+                f"The first block of the network in {self.folder} already exists and does not fund {late[0]}: send it money "
+                f"from {self.account}, whose key is in {self.account_key}."
             )
 
 
-def _make(folder: Path, wishes: Wishes) -> None:
-    """Make a network's folder, all at once: nobody ever sees half of one."""
+def _make(folder: Path, options: NetworkOptions) -> None:
+    """Create a network's folder atomically."""
     _check_folder(folder)
-    for address in wishes.fund:
+    for address in options.fund:
         if not re.fullmatch(r"0x[0-9a-fA-F]{40}", address):
             raise InvalidInput(f"{address!r} is not an account's address: expected 0x and 40 hexadecimal digits.")
-    # Only its owner can enter it: that is how a temporary folder is made.
+    # Only its owner can enter a temporary folder.
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
-        _fill(new, wishes)
+        _fill(new, options)
         new.rename(folder)
     except OSError as error:
-        # Unless somebody else has just made one: then that is the network.
+        # If another process has just created one, that is the network.
         if not (folder / _FILE).exists():
-            raise InvalidInput(f"No network can be made in {folder}: {error.strerror}.") from None
+            raise InvalidInput(f"The network cannot be created in {folder}: {error.strerror}.") from None
     finally:
         shutil.rmtree(new, ignore_errors=True)
 
@@ -203,21 +205,21 @@ def _check_folder(folder: Path) -> None:
     if len(str(folder)) > _LONGEST_FOLDER:
         raise InvalidInput(f"The path {folder} is too long for a network: at most {_LONGEST_FOLDER} characters.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidInput(f"{folder} holds something else than a network: give a new or empty folder with --dir.")
+        raise InvalidInput(f"{folder} contains something else than a network: use a new or empty folder with --dir.")
 
 
-def _fill(folder: Path, wishes: Wishes) -> None:
-    count = wishes.validators or DEFAULT_VALIDATORS
-    ports = _ports(count, FIRST_PORT if wishes.port is None else wishes.port)
-    spots = wishes.spots or (Spot(),) * count
+def _fill(folder: Path, options: NetworkOptions) -> None:
+    count = options.validators or DEFAULT_VALIDATORS
+    ports = _ports(count, FIRST_PORT if options.port is None else options.port)
+    spots = options.spots or (Spot(),) * count
     members = [
         _make_member(folder / f"validator-{number + 1}", ports[number::count], spot)
         for number, spot in enumerate(spots[:count])
     ]
     account = Key.from_hex(_new_key(folder / "account.key")).address
-    funded = [account, *wishes.fund]
-    chain_id = CHAIN_ID if wishes.chain_id is None else wishes.chain_id
-    seconds = DEFAULT_SECONDS if wishes.block_seconds is None else wishes.block_seconds
+    funded = [account, *options.fund]
+    chain_id = CHAIN_ID if options.chain_id is None else options.chain_id
+    seconds = DEFAULT_SECONDS if options.block_seconds is None else options.block_seconds
     first = genesis(chain_id, seconds, [member.address for member in members], funded)
     _write(folder / "genesis.json", first)
     _write(
@@ -236,7 +238,7 @@ def _make_member(home: Path, ports: Sequence[int], spot: Spot) -> Member:
 
 
 def _new_key(file: Path) -> str:
-    """Write a new private key where only its owner can read it."""
+    """Write a new private key to a file that only its owner can read."""
     private = secrets.token_hex(32)
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
         stream.write(private)
@@ -248,10 +250,10 @@ def _write(file: Path, content: dict[str, Any]) -> None:
 
 
 def _ports(count: int, first: int) -> list[int]:
-    """Return the ports from the first on, or any that are free and lie together.
+    """Return consecutive ports from the first on, or any free consecutive ports.
 
-    What is free now is taken only when the nodes start. Processes that make networks at the same moment therefore look in
-    different places, each where its number says, and none looks twice in the same one.
+    The ports are taken only when the nodes start. Processes that create networks at the same time therefore try different
+    ranges, which depend on the process id, and no process tries the same range twice.
     """
     if first:
         return [node.free_port(first + i) for i in range(_PORTS_EACH * count)]
@@ -261,4 +263,6 @@ def _ports(count: int, first: int) -> list[int]:
             return _ports(count, _CHOICE_OF_PORTS[(os.getpid() + turn * _STRIDE) % places])
         except ChainError:
             continue
-    raise ChainError(f"No {_PORTS_EACH * count} ports in a row are free on this machine: choose some with --port.")
+    raise ChainError(
+        f"This machine has no {_PORTS_EACH * count} consecutive free ports: choose the first one with --port."
+    )

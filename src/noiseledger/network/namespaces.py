@@ -1,7 +1,7 @@
 """Network namespaces for validators, so that the network between them can be cut and healed. For tests, on Linux, as root.
 
-Each validator has a namespace with two cables. One leads to a switch, where its peers are; a cut moves it to another
-switch, and neither side notices more than silence. The other leads to us, for requests, and is never cut. Nothing of it
+Each validator has a namespace with two virtual cables. One connects it to a switch with its peers; a cut moves it to another
+switch, so both sides only stop receiving messages. The other connects it to us, for requests, and is never cut. Nothing
 reaches beyond this machine: no namespace has a route to anywhere else.
 """
 
@@ -17,14 +17,14 @@ from typing import Self
 from noiseledger.errors import ChainError
 from noiseledger.network.layout import Spot
 
-#: Addresses for private use: one of these networks between the validators, one for each cable to us.
+#: Private addresses: one network between the validators, one for each cable to us.
 _PEERS = "10.{}.{}"
 _FIRST_NETWORK = 64
 _NETWORKS = 64
 
 
 def available() -> bool:
-    """Return whether this machine lets us make namespaces."""
+    """Return whether this machine lets us create namespaces."""
     if not shutil.which("ip") or os.geteuid() != 0:
         return False
     probe = f"nl-{secrets.token_hex(3)}"
@@ -35,16 +35,16 @@ def available() -> bool:
 
 
 class Namespaces:
-    """Namespaces for so many validators; they are gone at the end of the block."""
+    """Namespaces for a number of validators, as a context manager that removes them at the end."""
 
     def __init__(self, count: int) -> None:
-        """Choose names and addresses; nothing is made yet."""
+        """Choose names and addresses; nothing is created yet."""
         tag = secrets.token_hex(2)
         net = _PEERS.format(_FIRST_NETWORK + secrets.randbelow(_NETWORKS), secrets.randbelow(256))
         cable = _PEERS.format(_FIRST_NETWORK + _NETWORKS + secrets.randbelow(_NETWORKS), secrets.randbelow(256))
         self._hub = f"nl-{tag}-hub"
         self._cables = [f"nl{tag}m{number}" for number in range(count)]
-        # Four addresses for each cable to us: ours is the first that may be used, the validator's the second.
+        # Four addresses for each cable to us: ours is the first usable one, the validator's the second.
         self._ours = [f"{cable}.{4 * number + 1}" for number in range(count)]
         self.spots = tuple(
             Spot(f"nl-{tag}-{number}", host=f"{cable}.{4 * number + 2}", peer_host=f"{net}.{number + 1}")
@@ -52,7 +52,7 @@ class Namespaces:
         )
 
     def __enter__(self) -> Self:
-        """Make everything, and connect it."""
+        """Create and connect everything."""
         try:
             _ip("netns", "add", self._hub)
             for number in range(len(self.spots)):
@@ -67,11 +67,11 @@ class Namespaces:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove everything; what still runs inside has no network any more."""
+        """Remove everything; programs that still run inside lose their network."""
         self._remove()
 
     def cut(self, *groups: Sequence[int]) -> None:
-        """Let validators reach those of their own group only; each must be in one group."""
+        """Let validators reach only their own group; each must be in one group."""
         for switch, group in enumerate(groups):
             for number in group:
                 _ip("-n", self._hub, "link", "set", f"p{number}", "master", f"br{switch}")
@@ -105,4 +105,4 @@ class Namespaces:
 def _ip(*words: str, must: bool = True) -> None:
     done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)  # noqa: S603, S607 - fixed words
     if must and done.returncode:
-        raise ChainError(f"The network of a test could not be made: ip {' '.join(words)}: {done.stderr.strip()}")
+        raise ChainError(f"The network of a test could not be created: ip {' '.join(words)}: {done.stderr.strip()}")

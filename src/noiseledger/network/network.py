@@ -1,4 +1,4 @@
-"""A network of validators: start it, stop it, look at it."""
+"""A network of validators: start it, stop it, show its state."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any
 
 from noiseledger.errors import ChainError, ChainUnreachable, RpcFailed
 from noiseledger.network import geth
-from noiseledger.network.layout import Layout, Wishes
+from noiseledger.network.layout import Layout, NetworkOptions
 from noiseledger.network.validator import Validator
 
-#: How long validators may take to find each other, and to seal a block each.
+#: The time in which validators must find each other, and each must seal a block.
 CONNECT_SECONDS = 120.0
 TURNS_SECONDS = 120.0
 _LOOK_SECONDS = 0.25
@@ -25,7 +25,7 @@ _LOOK_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Standing:
-    """How a validator does; what only a running node knows is None if it does not run."""
+    """The state of a validator; values that only a running node knows are None if it does not run."""
 
     name: str
     address: str
@@ -37,22 +37,22 @@ class Standing:
     peers: int | None
     #: The share of the last blocks that it sealed.
     sealed: float | None
-    #: Of node and signer, since they were started.
+    #: Processor time of node and signer since they were started.
     cpu_seconds: float
 
 
 @dataclass(frozen=True)
 class Idle:
-    """What the network used while nobody asked for anything."""
+    """The resources that the network used while it was idle."""
 
     seconds: float
     blocks: int
-    #: Processor seconds in a minute, by validator.
+    #: Processor seconds per minute, by validator.
     by_validator: dict[str, float]
 
     @property
     def cpu_seconds_per_minute(self) -> float:
-        """Processor seconds in a minute, of all validators."""
+        """Processor seconds per minute, of all validators."""
         return sum(self.by_validator.values())
 
 
@@ -60,15 +60,15 @@ class Network:
     """The network in a folder; it may be running or not."""
 
     def __init__(self, layout: Layout) -> None:
-        """Know the validators."""
+        """Create an object for each validator; start nothing."""
         self.layout = layout
         self.validators = [Validator(layout, member) for member in layout.members]
 
     @classmethod
-    def up(cls, folder: Path, wishes: Wishes, say: Callable[[str], None] = lambda _: None) -> Network:
-        """Make what is not there, start what does not run, and return when all validators seal blocks by turns."""
+    def up(cls, folder: Path, options: NetworkOptions, say: Callable[[str], None] = lambda _: None) -> Network:
+        """Create the network if there is none, start every validator that is not running, and wait until all seal blocks."""
         binary = geth.install(say)
-        network = cls(Layout.open(folder, wishes))
+        network = cls(Layout.open(folder, options))
         with network._alone():
             for validator in network.validators:
                 validator.start(binary)
@@ -97,15 +97,15 @@ class Network:
                 validator.wait_until_stopped()
 
     def remove(self) -> None:
-        """Delete chain and keys of a network that is stopped."""
+        """Delete chain and keys of a stopped network."""
         shutil.rmtree(self.layout.folder)
 
     def standing(self) -> list[Standing]:
-        """Look at every validator."""
+        """Return the state of every validator."""
         return [_look(validator) for validator in self.validators]
 
     def measure(self, seconds: float) -> Idle:
-        """Return the processor time of all validators in the next seconds, during which we ask them nothing."""
+        """Return the processor time that all validators use in the next seconds without requests."""
         if not all(validator.running for validator in self.validators):
             raise ChainError(
                 f"Not all validators run: start them with `noiseledger network up --dir {self.layout.folder}`."
@@ -128,15 +128,15 @@ class Network:
         give_up = time.monotonic() + CONNECT_SECONDS
         while alone := [v for v in self.validators if v.peers < others]:
             if time.monotonic() > give_up:
-                raise ChainError(f"{alone[0].member.name} does not find the other validators (see {alone[0].log}).")
+                raise ChainError(f"{alone[0].member.name} cannot find the other validators (see {alone[0].log}).")
             time.sleep(_LOOK_SECONDS)
 
     def _wait_for_turns(self) -> None:
-        """Return when the chain grows, and every validator has sealed one of the last blocks."""
+        """Wait until the chain grows and every validator has sealed one of the last blocks."""
         start, count = self._height(), len(self.validators)
         give_up = time.monotonic() + TURNS_SECONDS + 10 * count * self.layout.block_seconds
         while True:
-            # What all of them have.
+            # The newest block that all of them have.
             height = min(int(validator.ask("eth_blockNumber"), 16) for validator in self.validators)
             sealers = {self._sealer(number) for number in range(max(1, height - 2 * count + 1), height + 1)}
             missing = [v for v in self.validators if v.member.address.lower() not in sealers]
@@ -148,7 +148,7 @@ class Network:
             time.sleep(_LOOK_SECONDS)
 
     def _sealer(self, block: int) -> str | None:
-        """Return who sealed a block, or None in the moment when the node exchanges it for another one."""
+        """Return who sealed a block, or None while the node replaces it by another one."""
         try:
             return str(self.validators[0].ask("clique_getSigner", hex(block))).lower()
         except RpcFailed:
@@ -156,7 +156,7 @@ class Network:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let no other command start or stop validators of this network at the same time."""
+        """Prevent other commands from starting or stopping validators of this network at the same time."""
         folder = os.open(self.layout.folder, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
@@ -168,7 +168,7 @@ class Network:
 def _look(validator: Validator) -> Standing:
     member = validator.member
     block = peers = sealed = None
-    # It may stop while we look.
+    # It may stop in the meantime.
     with suppress(ChainUnreachable):
         block, peers = int(validator.ask("eth_blockNumber"), 16), validator.peers
         sealed = _share(validator)
@@ -191,7 +191,7 @@ def _share(validator: Validator) -> float | None:
     try:
         status: dict[str, Any] = validator.ask("clique_status")
     except RpcFailed:
-        # Before the first blocks the node divides by their number.
+        # Before the first blocks, the node divides by their number, which is zero.
         return None
     activity = {address.lower(): count for address, count in status["sealerActivity"].items()}
     total = sum(activity.values())

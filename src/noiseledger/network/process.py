@@ -1,4 +1,4 @@
-"""A process that goes on when the command that started it is done, known by the file where it writes its number."""
+"""A background process that outlives the command that started it, identified by its pid file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from noiseledger.errors import ChainError
 
 _PROC = Path("/proc")
-#: The process writes its number by itself, before it becomes the program: there is no moment when it runs unknown.
+#: The process writes its own pid before it executes the program, so it never runs without a pid file.
 _BECOME = 'umask 077; echo $$ >"$1"; shift; exec "$@"'
 _LOOK_SECONDS = 0.05
 
@@ -23,14 +23,14 @@ _LOOK_SECONDS = 0.05
 class Process:
     """A program that may be running."""
 
-    #: Where its number is.
+    #: The pid file.
     file: Path
-    #: A word on its command line that no other program has, since numbers are given again after a while.
+    #: A text in its command line that no other program has, because pids are reused.
     mark: str
 
     @property
     def pid(self) -> int | None:
-        """Its number, or None if it does not run."""
+        """Its pid, or None if it does not run."""
         try:
             number = int(self.file.read_text(encoding="ascii"))
         except (OSError, ValueError):
@@ -38,12 +38,12 @@ class Process:
         if self.mark in _command(number):
             return number
         with suppress(ChildProcessError):
-            # If it was our own child, let it go.
+            # If it was our own child, reap it.
             os.waitpid(number, os.WNOHANG)
         return None
 
     def start(self, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
-        """Start it in a session of its own, so that no Ctrl-C here reaches it; what it says is added to a file."""
+        """Start it in its own session, so that Ctrl-C does not reach it; append its output to a file."""
         self.file.unlink(missing_ok=True)
         append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         child = os.posix_spawn(
@@ -71,7 +71,7 @@ class Process:
                 os.kill(pid, number)
 
     def wait(self, seconds: float) -> None:
-        """Return when it has ended; end it by force after so many seconds."""
+        """Wait until it has ended; kill it after this many seconds."""
         give_up = time.monotonic() + seconds
         while self.pid is not None:
             if time.monotonic() > give_up:
@@ -91,11 +91,11 @@ def last_words(log: Path) -> str:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     except OSError:
         lines = []
-    return (lines or ["it said nothing"])[-1]
+    return (lines or ["no output"])[-1]
 
 
 def _command(pid: int) -> str:
-    """Return a process's command line; nothing if it has ended."""
+    """Return a process's command line; an empty text if it has ended."""
     if not _PROC.is_dir():
         return _command_elsewhere(pid)
     try:
@@ -108,7 +108,7 @@ def _cpu_seconds(pid: int) -> float:
     if not _PROC.is_dir():
         return _cpu_seconds_elsewhere(pid)
     try:
-        # The name comes second, in brackets, and may hold anything; user and system time are fields 14 and 15.
+        # The name is the second field, in parentheses, and may contain anything; user and system time are fields 14 and 15.
         fields = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:
         return 0.0
@@ -136,5 +136,7 @@ def _psutil() -> Any:
     try:
         import psutil  # noqa: PLC0415 - only where there is no /proc
     except ImportError:
-        raise ChainError("A network on this kind of machine needs psutil: pip install psutil.") from None
+        raise ChainError(
+            "On this kind of machine, a network needs psutil: pip install 'noiseledger[network]'."
+        ) from None
     return psutil

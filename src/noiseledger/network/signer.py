@@ -1,9 +1,9 @@
 """A validator's signer: holds its key, seals blocks, and signs nothing else.
 
-A node with an unlocked key signs for whoever can reach its HTTP port: transactions, messages, all. So the node has no key.
-It asks this program, on a socket that only its owner can open, and whatever is not the header of a block is refused.
+A node with an unlocked key signs anything for anyone who can reach its HTTP port. So the node has no key. It asks this
+program, through a socket that only its owner can open, and everything except the header of a block is refused.
 
-Started with ``--wait``, it keeps the first seals back until it is told that the other validators listen.
+Started with ``--wait``, it delays the first seals until it is told that the other validators are ready.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from coincurve import PrivateKey
-from eth_hash.auto import keccak
+
+from noiseledger.chain.keccak import keccak
 
 SOCKET = "signer.ipc"
 KEY = "sealing.key"
@@ -26,20 +27,20 @@ BEGIN = "noiseledger_begin"
 
 _HEADER_TYPE = "application/x-clique-header"
 _NOT_OURS = -32601
-#: What follows the parent's hash in every block of this kind: that it has no uncles. No transaction starts like this.
+#: The hash of an empty list of uncles, which follows the parent's hash in every block; no transaction starts like this.
 _NO_UNCLES = bytes.fromhex("a01dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347")
 _LIST_START = 3
 
 
 class Refused(Exception):
-    """Something that this signer does not sign."""
+    """A request that this signer refuses to sign."""
 
 
 class Signer:
-    """Answers what go-ethereum asks of an external signer."""
+    """Implements go-ethereum's interface of an external signer."""
 
     def __init__(self, key: PrivateKey, *, waits: bool = False) -> None:
-        """Hold the key; one that waits seals nothing until it is told to begin."""
+        """Store the key; with ``waits``, seal nothing until told to begin."""
         self._key = key
         self._begun = threading.Event()
         if not waits:
@@ -78,7 +79,7 @@ class Signer:
 
 
 class _Conversation(socketserver.StreamRequestHandler):
-    """One connection, with one call to a line."""
+    """One connection, with one call per line."""
 
     server: _Server
 
@@ -97,7 +98,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 
 
 def main(home: Path, *, waits: bool) -> None:
-    """Serve the validator in this folder until told to stop."""
+    """Serve the validator in this folder until stopped."""
     key = PrivateKey.from_hex((home / KEY).read_text(encoding="ascii").strip())
     (home / SOCKET).unlink(missing_ok=True)
     os.umask(0o177)

@@ -22,14 +22,14 @@ from noiseledger.network.signer import BEGIN, SOCKET, WAIT
 
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
-#: What anyone on this machine may use. The rest, such as voting validators in and out, is for the socket alone.
+#: The APIs that anyone on this machine may use. Others, such as voting on validators, need the socket.
 _HTTP_APIS = "eth,net,web3"
 _CACHE_MEGABYTES = 64
-#: Below errors go-ethereum says every few seconds that it is not this validator's turn.
+#: At lower levels than errors, go-ethereum logs every few seconds that it is not this validator's turn.
 _ERRORS = 1
 _LOOK_SECONDS = 0.1
 _MISSING_LOOKS = 10
-#: A node that was killed just now lets go of its ports a moment later.
+#: The ports of a killed node become free after a moment.
 _PORT_SECONDS = 3.0
 
 
@@ -37,7 +37,7 @@ class Validator:
     """One validator in its own folder; it may be running or not."""
 
     def __init__(self, layout: Layout, member: Member) -> None:
-        """Know where everything is."""
+        """Compute the paths of all files; start nothing."""
         self.member = member
         self.home = layout.home(member)
         self.log = self.home / "geth.log"
@@ -59,17 +59,17 @@ class Validator:
 
     @property
     def peers(self) -> int:
-        """How many others it exchanges blocks with; one that only said hello is told of none yet."""
+        """The number of peers that it exchanges blocks with; a peer does not count before the handshake is complete."""
         return sum(isinstance(peer["protocols"].get("eth"), dict) for peer in self.ask("admin_peers"))
 
     def ask(self, method: str, *params: Any) -> Any:
-        """Ask the node, as its owner."""
+        """Call the node through its socket."""
         return ipc.ask(self.home / "geth.ipc", method, *params)
 
     def start(self, geth: Path) -> None:
-        """Start what does not run; ``wait_until_up`` says when it is there."""
+        """Start node and signer if they do not run; ``wait_until_up`` waits for them."""
         if self.node.pid is None:
-            # One that is left over no longer waits.
+            # A signer from an earlier start no longer waits.
             self._stop_signer()
         if self.signer.pid is None:
             self._start_signer()
@@ -79,28 +79,28 @@ class Validator:
             self.node.start(self._command(geth), self.log, self._environment())
 
     def wait_until_up(self) -> None:
-        """Return when the node answers."""
+        """Wait until the node replies."""
         self._wait(lambda: self.ask("net_version"), self.node, self.log)
 
     def make_ready(self) -> None:
-        """Let a node that is connected take in the blocks of others, and prepare its own, which its signer keeps back."""
+        """Let a connected node accept the blocks of others and prepare its own, which its signer holds back."""
         if not self.ask("eth_mining"):
             self.ask("miner_start")
 
     def begin(self) -> None:
         """Let it seal, now that all are ready.
 
-        A block that is sealed while two nodes greet each other, or before they are ready, is lost to others. If all three had
-        sealed such a block, each would wait for another's, for ever.
+        A block that is sealed during the handshake of two nodes, or before they are ready, does not reach the others. If all
+        three had sealed such a block, each would wait for another's forever.
         """
         ipc.ask(self.home / SOCKET, BEGIN)
 
     def signal_stop(self) -> None:
-        """Ask the node to stop; ``wait_until_stopped`` says when it has, and stops the signer."""
+        """Ask the node to stop; ``wait_until_stopped`` waits for it and stops the signer."""
         self.node.signal(signal.SIGTERM)
 
     def wait_until_stopped(self) -> None:
-        """Return when nothing runs any more. The signer goes last, since the node may need it."""
+        """Wait until both have stopped. The signer stops last, because the node may need it."""
         self.node.wait(STOP_SECONDS)
         self._stop_signer()
 
@@ -120,7 +120,7 @@ class Validator:
             try:
                 attempt()
             except ChainUnreachable:
-                # While one program becomes another it has no name for a moment.
+                # During exec, a process has no name for a moment.
                 missing = missing + 1 if process.pid is None else 0
                 if missing > _MISSING_LOOKS:
                     raise ChainError(f"{self.member.name} did not start: {last_words(log)} (see {log}).") from None
@@ -138,12 +138,12 @@ class Validator:
             while not _is_free(port):
                 if time.monotonic() > give_up:
                     raise ChainError(
-                        f"Port {port}, which belongs to {self.member.name}, is used by another program: stop that one first."
+                        f"Port {port} of {self.member.name} is used by another program: stop that program first."
                     )
                 time.sleep(_LOOK_SECONDS)
 
     def _prepare(self, geth: Path) -> None:
-        """Write the first block, which changes nothing where it is already, and what flags cannot say."""
+        """Write the first block, which has no effect if it exists, and the settings that have no flags."""
         done = subprocess.run(  # noqa: S603 - our own binary
             [geth, "init", "--datadir", self._data, "--state.scheme", "hash", self._layout.genesis_file],
             env=self._environment(),
@@ -153,10 +153,10 @@ class Validator:
         )
         if done.returncode:
             said = done.stderr.strip().splitlines() or ["no message"]
-            raise ChainError(f"{self.member.name} has no first block: {said[-1]}")
+            raise ChainError(f"The first block of {self.member.name} could not be written: {said[-1]}")
         others = [member.enode for member in self._layout.members if member != self.member]
-        # JSON's strings and lists of strings are TOML's as well. A node that may dial only some of its peers, as usual, waits
-        # for the others to dial it; of five, three would wait for each other.
+        # JSON's strings and lists of strings are valid TOML. By default a node dials only some of its peers and waits for
+        # the others to dial it; of five, three would wait for each other.
         self._config.write_text(
             f"[Node.P2P]\nListenAddr = {json.dumps(f'{self.member.peer_host}:{self.member.peer_port}')}\n"
             f"DialRatio = 1\nBootstrapNodes = []\nStaticNodes = {json.dumps(others)}\nTrustedNodes = {json.dumps(others)}\n",
@@ -169,26 +169,26 @@ class Validator:
         return [
             *(*inside, str(geth), "--config", str(self._config), "--datadir", str(self._data)),
             *("--networkid", str(self._layout.chain_id), "--verbosity", str(_ERRORS)),
-            # Every block's state is written at once, and every transaction stays findable: a killed node forgets nothing.
+            # Write every block's state at once, and index every transaction: a killed node loses nothing.
             *("--syncmode", "full", "--gcmode", "archive", "--state.scheme", "hash", "--snapshot=false"),
             *("--history.transactions", "0", "--cache", str(_CACHE_MEGABYTES)),
-            # Nobody but the other validators is looked for, let in, or told where this node is.
+            # Connect to the other validators only, and do not announce this node to anyone else.
             *("--nodekey", str(self.home / "node.key"), "--nodiscover", "--nat", "none"),
             *("--netrestrict", ",".join(sorted({f"{other.peer_host}/32" for other in self._layout.members}))),
-            # A node that is behind catches up once it has all its peers; with room for more it would wait for them.
+            # A node that is behind catches up once it has all its peers; if more were allowed, it would wait for them.
             *("--maxpeers", str(max(1, count - 1)), "--ipcpath", str(self.home / "geth.ipc")),
             *("--http", "--http.addr", member.host, "--http.port", str(member.rpc_port), "--http.api", _HTTP_APIS),
             *("--authrpc.addr", LOOPBACK, "--authrpc.port", str(member.auth_port)),
-            # A block that waits for its time takes in what came meanwhile; a second is the least that go-ethereum allows.
+            # Rebuild a waiting block with new transactions every second, the least that go-ethereum allows.
             *("--miner.recommit", "1s"),
             *("--miner.etherbase", member.address, "--miner.gaslimit", str(GAS_LIMIT)),
-            # What no validator would put into a block is refused at once.
+            # Refuse transactions that no validator would include.
             *("--miner.gasprice", str(LEAST_TIP_WEI), "--txpool.pricelimit", str(LEAST_TIP_WEI)),
             *("--signer", str(self.home / SOCKET)),
         ]
 
     def _environment(self) -> dict[str, str]:
-        """Return an environment without secrets, and without variables that would change the node's options."""
+        """Return an environment without secrets and without variables that change the node's options."""
         return {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.home)}
 
 

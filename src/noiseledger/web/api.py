@@ -1,4 +1,4 @@
-"""The JSON API: the client's own words over HTTP. It reads, and prepares transactions that are signed elsewhere."""
+"""The JSON API: the client's names over HTTP. It reads the ledger and prepares transactions that are signed elsewhere."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def router(site: Site) -> APIRouter:
 
     @api.get("/ledger", responses=_errors())
     def ledger() -> LedgerShape:
-        """Where the ledger is, and what is fixed for good."""
+        """The ledger's address and its fixed terms."""
         snapshot = site.look().snapshot
         facts, terms = snapshot.facts, snapshot.terms
         return {
@@ -91,33 +91,35 @@ def router(site: Site) -> APIRouter:
 
     @api.get("/queries", responses=_errors())
     def queries() -> list[OfferShape]:
-        """What may be asked, and the best answer that is free."""
+        """The queries of the ledger, each with the best free answer."""
         look = site.look()
         return look.cached(("api", "queries"), lambda: [_offer(look, offer) for offer in look.offers])
 
     @api.get("/budget", responses=_errors())
     def budget() -> BudgetShape:
-        """What was promised, what is spent and what is left."""
+        """The budget: total, spent and left."""
         look = site.look()
         return look.cached(("api", "budget"), lambda: describe_budget(look.client.budget()))
 
     @api.get("/quote", responses=_errors(404, 422))
     def quote(wanted: Annotated[AccuracyBody, Query()]) -> QuoteShape:
-        """What a request would cost and give; nothing is spent."""
+        """The price and the accuracy of a request; nothing is spent."""
         return _quote(site.look(), wanted)
 
     @api.get("/best", responses=_errors(404, 422))
     def best(query: Annotated[str, Query(min_length=1, max_length=2000, description=_WHICH)]) -> AnswerShape | None:
-        """The most accurate answer that is public; null if nobody has asked yet."""
+        """The most accurate public answer; null if nobody has asked yet."""
         return _best(site.look(), query)
 
     @api.get("/history", responses=_errors(404, 422))
     def history(
         query: Annotated[str | None, Query(min_length=1, max_length=2000, description=_WHICH)] = None,
-        after: Annotated[int, Query(ge=0, le=2**63, description="Only those with a higher number.")] = 0,
-        limit: Annotated[int, Query(ge=1, le=MOST_RECORDS, description="So many at most.")] = 100,
+        after: Annotated[int, Query(ge=0, le=2**63, description="Return only requests with a higher number.")] = 0,
+        limit: Annotated[
+            int, Query(ge=1, le=MOST_RECORDS, description="The maximum number of requests to return.")
+        ] = 100,
     ) -> HistoryShape:
-        """Who asked what, what it cost and what came out: those above a number, in order."""
+        """The requests above a number, in order: who asked what, the cost and the answer."""
         look = site.look()
         wanted = None if query is None else look.client.find(query)
         found, more = _page(look.snapshot, look.snapshot.places(after, wanted), limit)
@@ -126,18 +128,18 @@ def router(site: Site) -> APIRouter:
 
     @api.post("/ask", responses=_errors(403, 404, 409, 422))
     def ask(wanted: AskBody) -> AskShape:
-        """Answer what is free; for the rest, prepare the transaction that pays for it. Nothing is sent."""
+        """Return the answer if it is free; otherwise prepare the transaction that pays for it. Nothing is sent."""
         return _ask(site, site.look(), wanted)
 
     @api.get("/analysts", responses=_errors())
     def analysts() -> AnalystsShape:
-        """Who may still buy how much, and who has bought how much."""
+        """The analysts, each with the remaining allowance and the amount bought."""
         look = site.look()
         return look.cached(("api", "analysts"), lambda: _analysts(look.snapshot))
 
     @api.post("/pause", responses=_errors(403, 409, 422))
     def pause(body: PauseBody) -> ChangeShape:
-        """Prepare the transaction that stops selling, or goes on. Nothing is sent."""
+        """Prepare the transaction that pauses or resumes sales. Nothing is sent."""
         return _change(site, governance.pause(site.look().snapshot, body.paused), body.custodian)
 
     @api.post("/allow", responses=_errors(403, 409, 422))
@@ -148,32 +150,32 @@ def router(site: Site) -> APIRouter:
 
     @api.post("/rotate-worker", responses=_errors(403, 409, 422))
     def rotate_worker(body: RotateWorkerBody) -> ChangeShape:
-        """Prepare the transaction that gives the right to reveal to another key. Nothing is sent."""
+        """Prepare the transaction that replaces the worker's key. Nothing is sent."""
         balance = int(site.rpc.call("eth_getBalance", body.worker, "latest"), 16)
         return _change(site, governance.rotate_worker(site.look().snapshot, body.worker, balance), body.custodian)
 
     @api.post("/hand-over", responses=_errors(403, 409, 422))
     def hand_over(body: HandOverBody) -> ChangeShape:
-        """Prepare the transaction that offers custody to another key, or takes the offer back. Nothing is sent."""
+        """Prepare the transaction that offers custody to another key, or withdraws the offer. Nothing is sent."""
         return _change(site, governance.hand_over(site.look().snapshot, body.heir), body.custodian)
 
     @api.post("/accept-custody", responses=_errors(403, 409, 422))
     def accept_custody(body: AcceptCustodyBody) -> ChangeShape:
-        """Prepare the transaction with which an heir takes over. Nothing is sent."""
+        """Prepare the transaction with which the new custodian accepts custody. Nothing is sent."""
         return _change(site, governance.accept_custody(site.look().snapshot), body.heir)
 
     @api.get("/transactions/{transaction}", responses=_errors(404, 422))
     def transaction(
-        transaction: Annotated[str, Path(pattern=HASH, description="Its hash.")],
+        transaction: Annotated[str, Path(pattern=HASH, description="The transaction's hash.")],
         sent: Annotated[float | None, Query(description="When it was sent, in seconds since 1970.")] = None,
     ) -> ProgressShape:
-        """What became of a transaction to this ledger."""
+        """The state of a transaction to this ledger."""
         look = site.look()
         return _progress(look, site.follower.follow(look.snapshot, transaction.lower(), sent))
 
     @api.get("/health", responses=_errors())
     def health() -> HealthShape:
-        """How the worker and this page are."""
+        """The health of the worker and of this site."""
         look = site.look()
         return {
             "worker_ok": look.health.ok,
@@ -234,7 +236,7 @@ def _ask(site: Site, look: Look, wanted: AskBody) -> AskShape:
     if best is not None and best.precision >= quote.request.precision:
         return {"quote": shape, "answer": shape["best"], "transaction": None}
     if not quote.price.cost:
-        # Somebody has paid for it, and the worker is about to answer: nothing is left to buy.
+        # Somebody has already paid for it, and the worker is about to answer: there is nothing to buy.
         return {"quote": shape, "answer": None, "transaction": None}
     prepared = prepare_ask(site.contract, look.snapshot, quote, wanted.analyst, site.settings.ledger.contact)
     return {"quote": shape, "answer": None, "transaction": _transaction(prepared)}
@@ -261,7 +263,7 @@ def _transaction(prepared: Prepared) -> TransactionShape:
 
 
 def _page(snapshot: LedgerSnapshot, places: Sequence[int], limit: int) -> tuple[list[Record], bool]:
-    """Return the first requests of some, and whether there are more: an answer may take a millisecond for each number."""
+    """Return the first of these requests, and whether there are more: each number of an answer may take a millisecond."""
     found: list[Record] = []
     numbers = 0
     for place in places:

@@ -1,4 +1,4 @@
-"""The API's description, as far as people read it: from the same OpenAPI that programs get."""
+"""The API's description for people, made from the OpenAPI document that programs get."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Field:
-    """Something that a call takes."""
+    """A parameter of an operation."""
 
     name: str
     is_needed: bool
@@ -18,7 +18,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Operation:
-    """One call."""
+    """One operation of the API."""
 
     method: str
     path: str
@@ -27,7 +27,7 @@ class Operation:
 
 
 def operations(openapi: dict[str, Any]) -> list[Operation]:
-    """Return the calls that an OpenAPI document describes."""
+    """Return the operations that an OpenAPI document describes."""
     return [
         Operation(method.upper(), path, found["description"], [*_parameters(found), *_body(found, openapi)])
         for path, methods in openapi["paths"].items()

@@ -1,4 +1,4 @@
-"""What the API takes and gives, besides what the command line prints as well."""
+"""The API's request and response formats, except those that the command line prints too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from noiseledger.errors import InvalidInput
 from noiseledger.ledger.shapes import AnalystShape, AnswerShape, BudgetShape, PriceShape, QueryShape, RecordShape
 
 MOST_RECORDS = 1000
-#: A part of the history ends with the request whose answer reaches so many numbers.
+#: A page of the history ends when its answers have this many numbers in total.
 MOST_NUMBERS = 2000
 HASH = r"^0x[0-9a-fA-F]{64}$"
 ADDRESS = r"^0x[0-9a-fA-F]{40}$"
@@ -22,7 +22,7 @@ NUMBER = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?(/[0-9]+)?$"
 
 
 class ErrorBody(BaseModel):
-    """What was wrong; a refusal by a budget carries its amounts."""
+    """An error; if the budget does not suffice, it contains the amounts."""
 
     type: str
     message: str
@@ -32,13 +32,13 @@ class ErrorBody(BaseModel):
 
 
 class ErrorShape(BaseModel):
-    """The one shape of all mistakes."""
+    """The format of all errors."""
 
     error: ErrorBody
 
 
 class LedgerShape(TypedDict):
-    """Where the ledger is, and what is fixed for good."""
+    """The ledger's address and its fixed terms."""
 
     address: str
     chain_id: int
@@ -75,7 +75,7 @@ class OfferShape(QueryShape):
 
 
 class LeftShape(TypedDict):
-    """What would be left."""
+    """The budget that would be left."""
 
     precision: float
     precision_exact: str
@@ -83,7 +83,7 @@ class LeftShape(TypedDict):
 
 
 class QuoteShape(PriceShape):
-    """What a request would cost and give, and what there is for free."""
+    """The price and the accuracy of a request, and the best free answer."""
 
     affordable: bool
     left: LeftShape | None
@@ -92,7 +92,7 @@ class QuoteShape(PriceShape):
 
 
 class TransactionShape(TypedDict):
-    """What a wallet is asked to sign; ``gas`` only if it was said who signs."""
+    """A transaction for a wallet to sign; ``gas`` only if the signer was given."""
 
     chain_id: int
     to: str
@@ -102,7 +102,7 @@ class TransactionShape(TypedDict):
 
 
 class ChangeShape(TypedDict):
-    """What a change would do, and the transaction that makes it; none if things are so already."""
+    """The effect of a change and its transaction; no transaction if the change is already in effect."""
 
     action: str
     says: list[str]
@@ -111,14 +111,14 @@ class ChangeShape(TypedDict):
 
 
 class AnalystsShape(TypedDict):
-    """Who may still buy how much, and who has bought how much."""
+    """The analysts, each with the remaining allowance and the amount bought."""
 
     access: str
     analysts: list[AnalystShape]
 
 
 class AskShape(TypedDict):
-    """Either the answer, if it is free, or the transaction that pays for it; neither if it is paid for, and on its way."""
+    """The answer if it is free, or the transaction that pays for it; neither if it is paid for but not yet answered."""
 
     quote: QuoteShape
     answer: AnswerShape | None
@@ -126,7 +126,7 @@ class AskShape(TypedDict):
 
 
 class ProgressShape(TypedDict):
-    """What became of a transaction."""
+    """The state of a transaction."""
 
     transaction: str
     state: Literal["unseen", "sent", "mined", "final", "answered", "refused", "dropped", "displaced"]
@@ -138,14 +138,14 @@ class ProgressShape(TypedDict):
 
 
 class HistoryShape(TypedDict):
-    """Some requests, and where to go on."""
+    """A page of requests, and where the next page starts."""
 
     records: list[RecordShape]
     next: int | None
 
 
 class HealthShape(TypedDict):
-    """How the worker and this page are."""
+    """The health of the worker and of this site."""
 
     worker_ok: bool | None
     worker: str
@@ -155,11 +155,11 @@ class HealthShape(TypedDict):
 
 
 def _written(value: Number) -> Number:
-    """Return a number as it was written: a text holds it exactly, and may be a fraction such as the API itself gives."""
+    """Return a number as it was written: a text is exact, and may be a fraction such as those the API returns."""
     if isinstance(value, str) and not re.fullmatch(NUMBER, value, re.ASCII):
         raise InvalidInput("Expected a number such as 0.05, 1e-4 or 2/3.")
     if exact(value) < 0:
-        raise InvalidInput("Expected a number that is not below 0.")
+        raise InvalidInput("Expected a number of at least 0.")
     return value
 
 
@@ -177,21 +177,23 @@ _Amount = Annotated[Number, PlainValidator(_written), WithJsonSchema({"anyOf": _
 
 
 class AccuracyBody(BaseModel):
-    """How accurate, in one way: epsilon and delta; within (and confidence); sigma; or precision."""
+    """The accuracy, stated in one way: epsilon and delta; within (and confidence); sigma; or precision."""
 
     model_config = ConfigDict(extra="forbid")
 
     query: Annotated[str, Field(min_length=1, max_length=2000, description="Name, text or identifier of a query.")]
-    epsilon: Annotated[_Positive | None, Field(description="With delta: the promise of this answer alone.")] = None
+    epsilon: Annotated[_Positive | None, Field(description="With delta: the promise of this answer by itself.")] = None
     delta: Annotated[_Positive | None, Field(description="The probability that epsilon fails.")] = None
-    within: Annotated[_Positive | None, Field(description="So close to the truth, in the query's units.")] = None
-    confidence: Annotated[_Positive | None, Field(description="With within; 0.95 if left out.")] = None
-    sigma: Annotated[_Positive | None, Field(description="The noise's standard deviation.")] = None
-    precision: Annotated[_Positive | None, Field(description="Sensitivity squared over deviation squared.")] = None
+    within: Annotated[_Positive | None, Field(description="Largest acceptable error, in the query's units.")] = None
+    confidence: Annotated[_Positive | None, Field(description="Confidence of within; 0.95 by default.")] = None
+    sigma: Annotated[_Positive | None, Field(description="Standard deviation of the noise.")] = None
+    precision: Annotated[_Positive | None, Field(description="Squared sensitivity over the variance of the noise.")] = (
+        None
+    )
 
     @property
     def accuracy(self) -> Accuracy:
-        """The same as the client takes it."""
+        """The accuracy as keywords for the client."""
         return Accuracy(
             epsilon=self.epsilon,
             delta=self.delta,
@@ -203,16 +205,18 @@ class AccuracyBody(BaseModel):
 
 
 class AskBody(AccuracyBody):
-    """A request to be paid for."""
+    """A request to buy."""
 
-    analyst: Annotated[str | None, Field(pattern=ADDRESS, description="Who will sign, to try it beforehand.")] = None
+    analyst: Annotated[
+        str | None, Field(pattern=ADDRESS, description="The signer's address, to simulate the call.")
+    ] = None
 
 
-_Signer = Annotated[str | None, Field(pattern=ADDRESS, description="Who will sign, to try it beforehand.")]
+_Signer = Annotated[str | None, Field(pattern=ADDRESS, description="The signer's address, to simulate the call.")]
 
 
 class PauseBody(BaseModel):
-    """Whether to stop selling."""
+    """Whether to pause sales."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -221,19 +225,21 @@ class PauseBody(BaseModel):
 
 
 class AllowBody(BaseModel):
-    """How much an analyst may buy from now on, in one way: epsilon and delta, or precision (0 takes it away)."""
+    """An analyst's allowance from now on, stated in one way: epsilon and delta, or precision (0 removes it)."""
 
     model_config = ConfigDict(extra="forbid")
 
     analyst: Annotated[str, Field(pattern=ADDRESS)]
-    epsilon: Annotated[_Positive | None, Field(description="With delta: what all of it together keeps.")] = None
+    epsilon: Annotated[
+        _Positive | None, Field(description="With delta: the promise of all these purchases together.")
+    ] = None
     delta: Annotated[_Positive | None, Field(description="The probability that epsilon fails.")] = None
     precision: Annotated[_Amount | None, Field(description="The precision that may be bought.")] = None
     custodian: _Signer = None
 
 
 class RotateWorkerBody(BaseModel):
-    """Which key may reveal from now on."""
+    """The new key of the worker."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -242,7 +248,7 @@ class RotateWorkerBody(BaseModel):
 
 
 class HandOverBody(BaseModel):
-    """Who may become custodian; null takes an offer back."""
+    """The account that custody is offered to; null withdraws an offer."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -251,7 +257,7 @@ class HandOverBody(BaseModel):
 
 
 class AcceptCustodyBody(BaseModel):
-    """Who takes over."""
+    """The account that accepts custody."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""Put the web application together."""
+"""Build the web application."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from noiseledger.web.site import Site
 
 
 def create_app(site: Site) -> FastAPI:
-    """Return the application of one ledger; it keeps up with the chain while it runs."""
+    """Return the application of one ledger; it follows the chain while it runs."""
 
     @asynccontextmanager
     async def keeping_up(_: FastAPI) -> AsyncIterator[None]:
@@ -28,9 +28,9 @@ def create_app(site: Site) -> FastAPI:
     app = FastAPI(
         title="noiseledger",
         version=version("noiseledger"),
-        description="A privacy budget that anyone can check. Read-only; what must be signed is prepared, never sent.",
+        description="A privacy budget that anyone can check. Read-only; transactions are prepared, never sent.",
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # it would load scripts from elsewhere; /api is our own page of it
+        docs_url=None,  # it would load scripts from other sites; /api is our own page
         redoc_url=None,
         dependencies=[Depends(only_json)],
         lifespan=keeping_up,

@@ -1,4 +1,4 @@
-"""What a custodian fills in on the web page: read, put into words, and prepared for their wallet."""
+"""The custodian's forms on the web page: read them, describe the change, and prepare it for the custodian's wallet."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from noiseledger.ledger.snapshot import LedgerSnapshot
 
 @dataclass(frozen=True)
 class ChangeView:
-    """What a change would do, and where the API prepares it; or why it cannot be made."""
+    """The effect of a change and the API call that prepares it; or the reason why it cannot be made."""
 
     error: NoiseledgerError | None = None
     change: Change | None = None
-    #: Where the API prepares it, what it is told, and what it calls the one who signs.
+    #: The API's path and body, and the body's name for the signer.
     path: str = ""
     body: str = ""
     signer: str = "custodian"
 
 
 def change_view(snapshot: LedgerSnapshot, given: Mapping[str, str]) -> ChangeView:
-    """Work out what somebody filled in; whatever is wrong is said in its place."""
+    """Read a form; if it is wrong, the view contains the error."""
     try:
         return _read(snapshot, given.get("action", ""), given)
     except NoiseledgerError as error:
@@ -48,11 +48,11 @@ def _read(snapshot: LedgerSnapshot, action: str, given: Mapping[str, str]) -> Ch
             return _view(governance.hand_over(snapshot, address or None), {"heir": address or None})
         case "accept-custody":
             return _view(governance.accept_custody(snapshot), {}, "heir")
-    raise InvalidInput("This page knows allow, rotate-worker, hand-over and accept-custody.")
+    raise InvalidInput("Unknown change: expected allow, rotate-worker, hand-over or accept-custody.")
 
 
 def _amount(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the allowance as it was written; the delta that stands there from the beginning needs an epsilon."""
+    """Return the allowance as it was written; the delta, which is filled in by default, counts only with an epsilon."""
     filled = {name: given.get(name, "").strip() for name in ("epsilon", "delta", "precision")}
     if not filled["epsilon"] and filled["precision"]:
         filled["delta"] = ""

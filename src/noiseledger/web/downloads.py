@@ -80,7 +80,7 @@ def _by_query(look: Look) -> list[dict[str, Any]]:
 def _records(look: Look) -> Iterator[dict[str, Any]]:
     for record in look.snapshot.records():
         shape = describe_record(look.name(record.query), record)
-        # As JSON, a list is one cell that can be read back: the name of a group may hold any sign.
+        # A list is one cell of JSON, which can be parsed again: the name of a group may contain any character.
         yield shape | {"groups": json.dumps(shape["groups"]), "values": json.dumps(shape["values"])}
 
 
@@ -102,7 +102,7 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _harmless(value: Any) -> Any:
-    """Keep a spreadsheet from taking a text for a formula."""
+    """Prevent a spreadsheet from interpreting a text as a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 

@@ -1,4 +1,4 @@
-"""The form of the first page: which query, how accurate; read from an address, with sensible beginnings."""
+"""The form of the start page (query and accuracy), read from the URL, with sensible defaults."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from noiseledger.ledger.snapshot import LedgerSnapshot
 
 #: The share of the budget that a first suggestion costs.
 _SUGGESTED = Fraction(1, 20)
-#: How much less accurate than the best that is affordable the slider goes.
+#: The slider's range: the largest error is this multiple of the smallest affordable one.
 _RANGE = 100
 _LEAST_EPSILON = 0.01
 
 
 @dataclass(frozen=True)
 class Slider:
-    """A number from low to high, in equal ratios."""
+    """A number from low to high, on a logarithmic scale."""
 
     low: float
     high: float
@@ -31,7 +31,7 @@ class Slider:
 
 @dataclass(frozen=True)
 class Form:
-    """What was chosen."""
+    """The query and the accuracy that were chosen."""
 
     offer: Offer
     #: "accuracy" (within, confidence) or "privacy" (epsilon, delta).
@@ -43,19 +43,19 @@ class Form:
 
     @property
     def accuracy(self) -> Accuracy:
-        """The same as the client takes it."""
+        """The accuracy as keywords for the client."""
         if self.way == "privacy":
             return Accuracy(epsilon=self.epsilon.value, delta=self.delta)
         return Accuracy(within=self.within.value, confidence=self.confidence)
 
     @property
     def request(self) -> dict[str, str]:
-        """The same as the API takes it."""
+        """The request as fields for the API."""
         return {"query": self.offer.query.identifier, **{name: str(value) for name, value in self.accuracy.items()}}
 
 
 def read_form(snapshot: LedgerSnapshot, offer: Offer, given: Mapping[str, str]) -> Form:
-    """Read what was chosen; what was left out gets a beginning that is affordable."""
+    """Read the form; missing fields get affordable defaults."""
     bought, budget = snapshot.query_state(offer.query).bought, snapshot.budget()
     confidence = given.get("confidence") or "0.95"
     reach = bought + budget.remaining
@@ -76,5 +76,5 @@ def _width(precision: Fraction, offer: Offer, confidence: str) -> float:
     try:
         return half_width(precision, offer.sensitivity, exact(confidence))
     except NoiseledgerError:
-        # The form still wants numbers; that the confidence is wrong is said beside the price.
+        # The form still needs numbers; the error about the confidence is shown beside the price.
         return half_width(precision, offer.sensitivity)

@@ -1,7 +1,7 @@
-"""What stands before every page: who may ask, how much, how often; and the headers that keep a browser safe.
+"""Checks before every page (host, origin, size, rate) and the security headers of every response.
 
-Why no other site can act here: whatever changes or prepares something is taken from our own pages only, by the headers that
-a browser sets and a page cannot forge; and only under the names that we know to be ours, so no other name points here.
+Why no other site can act here: requests that change or prepare something are accepted from our own pages only, according to
+headers that a browser sets and a page cannot forge; and only under our own host names, so that no other name can point here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from noiseledger.errors import RequestRefused
 from noiseledger.web.refusals import is_part, respond, unforeseen
 
 MAX_BODY, MAX_QUERY, MAX_PATH, MAX_HEADERS = 16_384, 4_096, 512, 16_384
-#: Wallets come with a picture of their own, as data.
+#: Wallets provide their icons as data URLs.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -33,7 +33,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-#: What a request takes from a visitor's allowance; what is not listed takes 1.
+#: How much of a visitor's rate limit a request uses; requests that are not listed use 1.
 _COSTS = {"/static/": 0.0, "/budget/live": 0.1, "/custodian/live": 0.1, "/fresh": 0.1}
 _REMEMBERED = 10_000
 #: The methods that change nothing.
@@ -41,15 +41,15 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Allowance:
-    """So many requests a second for each visitor, and twice as many in a burst."""
+    """A rate limit: a number of requests per second for each visitor, and twice as many in a burst."""
 
     def __init__(self, rate: float) -> None:
-        """Begin with full allowances."""
+        """Start with unused limits."""
         self._rate = rate
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, visitor: str, cost: float, now: float | None = None) -> bool:
-        """Say whether a visitor may go on."""
+        """Return whether a visitor is within the limit."""
         moment = time.monotonic() if now is None else now
         left, since = self._left.pop(visitor, (2 * self._rate, moment))
         left = min(left + (moment - since) * self._rate, 2 * self._rate)
@@ -61,16 +61,16 @@ class Allowance:
 
 
 class Guard:
-    """Refuses what should not come in, and adds the headers to what goes out."""
+    """Refuse unacceptable requests, and add the security headers to responses."""
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str], rate: float) -> None:
-        """Stand before an application."""
+        """Wrap an application."""
         self._app = app
         self._hosts = frozenset(hosts)
         self._allowance = Allowance(rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or refuse it."""
+        """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -87,12 +87,12 @@ class Guard:
         try:
             self._check(scope)
             body = await _body(scope, receive)
-            # Whatever can be got can be asked about: the same answer, without its body.
+            # HEAD is allowed wherever GET is: the same response, without its body.
             await self._app({**scope, "method": "GET"} if is_head else scope, _replay(body, receive), send_safely)
         except RequestRefused as refusal:
             await _told(scope, refusal)(scope, receive, send_safely)
         except Exception as error:
-            # Told here, since what is told further outside has no headers of ours; raised again for the log.
+            # Handled here because responses made further outside lack our headers; raised again for the log.
             if not is_begun:
                 await _told(scope, unforeseen(error))(scope, receive, send_safely)
             raise
@@ -104,14 +104,14 @@ class Guard:
                 "This site is not served under that name: use the address that it was started with.", 421
             )
         if len(scope["path"]) > MAX_PATH or len(scope["query_string"]) > MAX_QUERY:
-            raise RequestRefused(f"The address is too long: at most {MAX_PATH} and {MAX_QUERY} characters.", 414)
+            raise RequestRefused(f"The URL is too long: expected at most {MAX_PATH} and {MAX_QUERY} characters.", 414)
         if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADERS:
-            raise RequestRefused(f"The headers are too long: {MAX_HEADERS:,} bytes at most.", 431)
+            raise RequestRefused(f"The headers are too long: expected at most {MAX_HEADERS:,} bytes.", 431)
         if scope["method"] not in _SAFE:
             _check_origin(headers)
         cost = next((cost for path, cost in _COSTS.items() if scope["path"].startswith(path)), 1.0)
         if not self._allowance.take(_visitor((scope.get("client") or ("", 0))[0]), cost):
-            raise RequestRefused("Too many requests from your address: wait a second, then go on.", 429)
+            raise RequestRefused("Too many requests from your address: wait a second, then try again.", 429)
 
 
 def _told(scope: Scope, refusal: RequestRefused) -> Response:
@@ -119,7 +119,7 @@ def _told(scope: Scope, refusal: RequestRefused) -> Response:
 
 
 def _visitor(address: str) -> str:
-    """Return whom an address counts for: in IPv6 one visitor has a whole network of them.
+    """Return the visitor that an address belongs to: in IPv6, one visitor has a whole network of addresses.
 
     >>> _visitor("2001:db8:1:2:3:4:5:6"), _visitor("127.0.0.1")
     ('2001:db8:1:2::/64', '127.0.0.1')
@@ -133,17 +133,17 @@ def _host_name(host: str) -> str:
 
 
 def _check_origin(headers: Mapping[str, str]) -> None:
-    """Refuse what another site's page sends; programs that are no browser send neither header."""
+    """Refuse requests from another site's page; programs other than browsers send neither header."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     foreign = site not in (None, "same-origin", "none") or (
         origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower()
     )
     if foreign:
-        raise RequestRefused("This comes from another site, and is not taken: use our own pages.", 403)
+        raise RequestRefused("This request comes from another site and is not accepted: use our own pages.", 403)
 
 
 async def only_json(request: Request) -> None:
-    """Refuse what a form of another site could send, wherever there is something to send to; a dependency of all routes."""
+    """Refuse bodies that a form on another site could send; a dependency of all routes."""
     if request.method in _SAFE:
         return
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -151,7 +151,7 @@ async def only_json(request: Request) -> None:
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:
-    """Return the whole body, which is small or refused; what is too long is not even read to its end."""
+    """Return the whole body; refuse one that is too long without reading it to its end."""
     if scope["method"] in _SAFE:
         return b""
     body = b""
@@ -159,13 +159,13 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
         message = await receive()
         body += bytes(message.get("body", b""))
         if len(body) > MAX_BODY:
-            raise RequestRefused(f"The request is too large: {MAX_BODY:,} bytes at most.", 413)
+            raise RequestRefused(f"The request is too large: expected at most {MAX_BODY:,} bytes.", 413)
         if message["type"] == "http.disconnect" or not message.get("more_body"):
             return body
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a way to receive a body that was read already."""
+    """Return a ``receive`` that yields a body that was already read."""
     told = False
 
     async def again() -> Message:

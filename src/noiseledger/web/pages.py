@@ -1,4 +1,4 @@
-"""The pages: one for analysts, one for the public, one for the custodian, and what hangs on them."""
+"""The pages: one for analysts, one for the public, one for the custodian, and the parts that they load."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from noiseledger.web.site import Look, Site, epsilon_of
 from noiseledger.web.words import meaning
 
 _PageNumber = Annotated[int, Query(alias="page", ge=1, le=10**9)]
-#: What a page has already: if it is the newest, nothing is sent again.
+#: The state that a page already shows: if it is the latest, nothing is sent again.
 _Seen = Annotated[str, Query(max_length=200)]
 
 
@@ -47,13 +47,13 @@ def router(site: Site) -> APIRouter:
 
     @pages.get("/accuracy")
     def accuracy(request: Request) -> HTMLResponse:
-        """Give the rest of the form after another query or another way was chosen."""
+        """Return the rest of the form after the query or the kind of accuracy was changed."""
         look = site.look()
         return page("_accuracy.html", look, **_ask(look, request))
 
     @pages.get("/fresh")
     def fresh(seen: _Seen = "") -> Response:
-        """Tell a page that there is something new to see, so that it asks for its price again."""
+        """Tell a page that the ledger has changed, so that it requests its price again."""
         look = site.look()
         if seen == look.version:
             return _unchanged()
@@ -112,7 +112,7 @@ def router(site: Site) -> APIRouter:
 
     @pages.get("/custodian/change")
     def change(request: Request) -> HTMLResponse:
-        """Say what a change would do, before anybody signs it."""
+        """Describe the effect of a change before anybody signs it."""
         look = site.look()
         name = "_change.html" if is_part(request) else "change.html"
         return page(name, look, view=change_view(look.snapshot, request.query_params))
@@ -136,7 +136,7 @@ def _ask(look: Look, request: Request) -> dict[str, Any]:
 
 
 def _live_budget(site: Site, look: Look, number: int) -> Markup:
-    """Return the part that many people watch: drawn once for all of them."""
+    """Return the part that many people watch; it is rendered once for all of them."""
     return look.cached(
         ("budget", number), lambda: render("_budget.html", site=site, look=look, **_budget(look, number))
     )
@@ -147,7 +147,7 @@ def _budget(look: Look, number: int) -> dict[str, Any]:
     count = len(snapshot.state.record)
     pages = max(-(-count // views.RECORDS_A_PAGE), 1)
     if number > pages:
-        raise RequestRefused(f"There are {pages} pages of records.", 404)
+        raise RequestRefused(f"This page does not exist: there are {pages} pages of records.", 404)
     last = count - (number - 1) * views.RECORDS_A_PAGE
     places = range(last - 1, max(last - views.RECORDS_A_PAGE, 0) - 1, -1)
     bars = look.cached(("bars",), lambda: views.bars(look))

@@ -1,8 +1,8 @@
-"""Throw-away accounts for a local development chain: play money, and nobody has a key.
+"""Throw-away accounts for a local development chain, with play money and without keys.
 
-Why no key is seen: the account is a random address that nobody can sign for; the development node is told to take its word. On
-a ledger by invitation the node takes the custodian's word as well, to invite such an account with a small part of the budget:
-whoever reaches a development node could do the same.
+Why no key is involved: the account is a random address that nobody can sign for; the development node is told to impersonate
+it. On a ledger by invitation the node also impersonates the custodian, to give such an account a small part of the budget:
+anyone who can reach a development node could do the same.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from noiseledger.errors import InvalidInput, NotAllowed, RpcFailed
 
 _MONEY = 10**18
 _MOST_ACCOUNTS = 10_000
-#: The part of the budget that each account may buy on a ledger by invitation.
+#: On a ledger by invitation, each account may buy one part in this many of the budget.
 _SHARE = 20
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Play:
-    """Makes accounts on a development node, and sends their requests to one ledger."""
+    """Creates accounts on a development node, and sends their requests to one ledger."""
 
     def __init__(self, rpc: Rpc, ledger: str) -> None:
         """Refuse every chain but a development node on this machine."""
@@ -43,9 +43,9 @@ class Play:
         self._accounts: set[str] = set()
 
     def account(self) -> str:
-        """Make an account with play money, and return its address."""
+        """Create an account with play money, and return its address."""
         if len(self._accounts) >= _MOST_ACCOUNTS:
-            raise NotAllowed("There are too many play accounts already: start the page anew.")
+            raise NotAllowed("There are too many play accounts: restart the web server.")
         address = checksummed("0x" + secrets.token_hex(20))
         self._rpc.call("anvil_setBalance", address, hex(_MONEY))
         self._rpc.call("anvil_impersonateAccount", address)
@@ -54,7 +54,7 @@ class Play:
         return address
 
     def _invite(self, address: str) -> None:
-        """Let the custodian allow an account what anybody may try out."""
+        """Give an account its allowance, in the custodian's name."""
         contract = PrivacyLedgerContract(self._rpc, self._ledger)
         terms = contract.terms()
         if not terms.requires_allowance:
@@ -65,11 +65,11 @@ class Play:
         self._rpc.call("eth_sendTransaction", {"from": custodian, "to": self._ledger, "data": data})
 
     def send(self, sender: str, data: str) -> str:
-        """Send a request from such an account, to this ledger and no other function than ``ask``; return the hash."""
+        """Send a request from such an account to this ledger's function ``ask``, and no other; return the hash."""
         if sender not in self._accounts:
-            raise NotAllowed("This is no play account of this page: connect again.")
+            raise NotAllowed("This is not a play account of this site: connect again.")
         if not data.startswith(self._selector):
-            raise NotAllowed("A play account may ask, and nothing else.")
+            raise NotAllowed("A play account may only ask.")
         try:
             return str(self._rpc.call("eth_sendTransaction", {"from": sender, "to": self._ledger, "data": data}))
         except RpcFailed as error:
@@ -77,7 +77,7 @@ class Play:
 
 
 class Transaction(BaseModel):
-    """What a page asks a wallet to send."""
+    """A transaction that a page asks a wallet to send."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -86,7 +86,7 @@ class Transaction(BaseModel):
 
 
 def router(play: Play) -> APIRouter:
-    """Return what the page's play wallet talks to."""
+    """Return the endpoints of the page's play wallet."""
     routes = APIRouter(prefix="/play", include_in_schema=False)
 
     @routes.post("/account")

@@ -1,6 +1,7 @@
-"""Transactions for others to sign: written here, tried on the chain without being sent, and handed over.
+"""Transactions for others to sign: encoded here, simulated on the chain without being sent, and returned.
 
-Why the promise holds: nothing is signed or sent here; the contract prices and refuses when the signed one arrives.
+Why the promise holds: nothing is signed or sent here; the contract sets the price or refuses when the signed transaction
+arrives.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from noiseledger.ledger.governance import Change
 from noiseledger.ledger.interface import Quote
 from noiseledger.ledger.snapshot import LedgerSnapshot
 
-#: Other purchases may come first and make a transaction a little dearer.
+#: Other purchases may come first and slightly raise the gas that a transaction uses.
 _GAS_RESERVE = 1.25
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a wallet is asked to sign."""
+    """A transaction for a wallet to sign."""
 
     chain_id: int
     to: str
@@ -36,11 +37,11 @@ def prepare_ask(
     analyst: str | None,
     contact: str = "",
 ) -> Prepared:
-    """Write the purchase that was quoted; raise what the contract would say, and whom to ask for an allowance."""
+    """Encode the quoted purchase; raise the contract's error if it would refuse, with the contact for an allowance."""
     if not quote.affordable:
         raise BudgetExceeded(quote.price.cost, quote.budget.remaining)
     if snapshot.facts.paused:
-        raise LedgerPaused("The custodian has stopped selling for now; what is known already is still free.")
+        raise LedgerPaused("The custodian has paused sales; public answers are still free.")
     try:
         return _tried(contract, encode_ask([quote.request]), analyst)
     except AllowanceExceeded as refused:
@@ -49,7 +50,7 @@ def prepare_ask(
 
 
 def prepare_change(contract: PrivacyLedgerContract, change: Change, sender: str | None) -> Prepared:
-    """Write a change that the custodian makes; refuse another account than the one that the contract listens to."""
+    """Encode a change by the custodian; refuse every account but the one that the contract accepts."""
     if sender is not None:
         change.check_signer(sender)
     return _tried(contract, abi.encode_call(change.function, *change.call), sender)
@@ -73,4 +74,4 @@ def _gas(contract: PrivacyLedgerContract, data: str, sender: str) -> int:
 
 
 def _no_funds(sender: str) -> NoFunds:
-    return NoFunds(f"The account {sender} has nothing to pay the chain's fee with: send it some of the chain's coin.")
+    return NoFunds(f"The account {sender} has no funds to pay the chain's fee: send it some of the chain's coin.")

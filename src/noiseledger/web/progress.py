@@ -1,4 +1,4 @@
-"""What became of a transaction: seen, in a block, final, answered; or refused, displaced, lost from sight."""
+"""The state of a transaction: seen, in a block, final, answered; or refused, displaced, dropped."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from noiseledger.errors import InvalidInput, NoiseledgerError, RpcFailed
 from noiseledger.ledger.query_state import Purchase
 from noiseledger.ledger.snapshot import LedgerSnapshot
 
-#: Another node may have been told first; after this time a transaction that ours does not know is likely lost.
+#: A transaction may reach another node first; after this time, one that our node has not seen is probably lost.
 PATIENCE_SECONDS = 60.0
-#: So many transactions that wait are remembered, to tell later what displaced them.
+#: The number of pending transactions that are remembered, to recognise later that they were displaced.
 _REMEMBERED = 10_000
 
 
 class State(StrEnum):
-    """How far a transaction is."""
+    """The state of a transaction."""
 
     UNSEEN = "unseen"
     SENT = "sent"
@@ -39,14 +39,14 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far one transaction is, and what is known of it."""
+    """The state of one transaction, with its details."""
 
     transaction: str
     state: State
     block: int | None = None
     sender: str | None = None
     asked: tuple[Purchase, ...] = ()
-    #: Whether the chain may no longer take it back.
+    #: Whether its block is final.
     is_final: bool = False
     #: Why it was refused.
     reason: NoiseledgerError | None = None
@@ -64,15 +64,15 @@ class _Waiting:
 
 
 class Follower:
-    """Finds out about transactions to one ledger; remembers those that it saw waiting."""
+    """Follows transactions to one ledger; remembers those that it saw pending."""
 
     def __init__(self, contract: PrivacyLedgerContract) -> None:
-        """Remember none yet."""
+        """Start with no transactions."""
         self._contract = contract
         self._waiting: OrderedDict[str, _Waiting] = OrderedDict()
 
     def follow(self, snapshot: LedgerSnapshot, transaction: str, sent_at: float | None) -> Progress:
-        """Return how far a transaction is; ``sent_at`` is when a wallet said it was sent, in seconds since 1970."""
+        """Return the state of a transaction; ``sent_at`` is when the wallet sent it, in seconds since 1970."""
         receipt, found = self._contract.rpc.batch(
             [("eth_getTransactionReceipt", [transaction]), ("eth_getTransactionByHash", [transaction])]
         )
@@ -103,7 +103,7 @@ class Follower:
         return Progress(transaction, state, block, sender, asked, is_final)
 
     def _gone(self, transaction: str, sent_at: float | None) -> Progress:
-        """Say what may have become of a transaction that the node does not know."""
+        """Return the probable state of a transaction that the node does not know."""
         waiting = self._waiting.get(transaction)
         if waiting is not None:
             count = int(self._contract.rpc.call("eth_getTransactionCount", waiting.sender, "latest"), 16)
@@ -114,7 +114,7 @@ class Follower:
 
     def _check(self, found: dict[str, Any]) -> None:
         if (found.get("to") or "").lower() != self._contract.address.lower():
-            raise InvalidInput("This transaction does not concern this ledger.")
+            raise InvalidInput("This transaction was not sent to this ledger.")
 
     def _remember(self, transaction: str, found: dict[str, Any]) -> None:
         self._waiting[transaction] = _Waiting(checksummed(found["from"]), int(found["nonce"], 16))
@@ -123,13 +123,15 @@ class Follower:
             self._waiting.popitem(last=False)
 
     def _why(self, found: dict[str, Any], block: int) -> NoiseledgerError:
-        """Find out why the contract refused, by trying the same call where it was refused."""
+        """Return why the contract refused, by simulating the same call at the same block."""
         call = {"from": found["from"], "to": found["to"], "data": found["input"]}
         try:
             self._contract.rpc.call("eth_call", call, hex(block))
         except RpcFailed as error:
             reason = typed(error)
-            # What is no word of the contract is one of the node's, which is not for everyone.
+            # An error that is not the contract's is the node's own text, which is not for the public.
             if not isinstance(reason, RpcFailed):
                 return reason
-        return InvalidInput("The transaction failed, probably for want of gas; nothing was spent from the budget.")
+        return InvalidInput(
+            "The transaction failed, probably because it ran out of gas; nothing was spent from the budget."
+        )

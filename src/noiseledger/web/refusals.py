@@ -1,4 +1,4 @@
-"""How mistakes are told: one shape for programs, one page for people, and no word about how the chain is reached."""
+"""Error responses: one format for programs, one page for people, without details of the chain's endpoint."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from noiseledger.web.rendering import render
 
 API = "/api/"
 
-# The first that fits.
+# The first match counts.
 _STATUS: tuple[tuple[type[NoiseledgerError], HTTPStatus], ...] = (
     (UnknownQuery, HTTPStatus.NOT_FOUND),
     (InvalidInput, HTTPStatus.UNPROCESSABLE_ENTITY),
@@ -39,8 +39,8 @@ _STATUS: tuple[tuple[type[NoiseledgerError], HTTPStatus], ...] = (
     (ChainError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 _PHRASES = {
-    HTTPStatus.NOT_FOUND: "There is nothing here. Begin at the first page.",
-    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not take that method.",
+    HTTPStatus.NOT_FOUND: "This page does not exist. Go to the start page.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not support that HTTP method.",
 }
 
 
@@ -52,7 +52,7 @@ def status_of(error: NoiseledgerError) -> int:
 
 
 def respond(path: str, error: NoiseledgerError, *, is_part: bool = False) -> Response:
-    """Tell a mistake to whoever asked for a path; ``is_part`` where only a part of a page was asked for."""
+    """Return the error response for a path; ``is_part`` if only a part of a page was requested."""
     status, shown = status_of(error), _public(error)
     headers = {"Retry-After": "1"} if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE) else None
     if path.startswith(API) or path.startswith("/play/"):
@@ -62,17 +62,17 @@ def respond(path: str, error: NoiseledgerError, *, is_part: bool = False) -> Res
 
 
 def _public(error: NoiseledgerError) -> NoiseledgerError:
-    """Return an error that everyone may read: some sentences name the endpoint, which may hold a password."""
+    """Return an error that everyone may read: some messages name the endpoint, which may contain a password."""
     if isinstance(error, ChainUnreachable | ChainMismatch):
-        return type(error)("The chain does not answer, or does not show this ledger; try again in a moment.")
+        return type(error)("The chain does not reply, or does not contain this ledger; try again in a moment.")
     if isinstance(error, RpcFailed):
-        # What a node says is its own text, and may name whoever pays for it.
-        return RpcFailed("this", "why is not repeated here; try again in a moment", None)
+        # The node writes this text, which may identify its account with a provider.
+        return RpcFailed("the call", "the reason is not shown here; try again in a moment", None)
     return error
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Let an application tell all of its mistakes in this way."""
+    """Make an application report all of its errors in this way."""
 
     @app.exception_handler(NoiseledgerError)
     def _ours(request: Request, error: NoiseledgerError) -> Response:
@@ -91,13 +91,13 @@ def handle_errors(app: FastAPI) -> None:
 
 
 def unforeseen(error: Exception) -> RequestRefused:
-    """Return what is told of an error that nobody foresaw: its text could hold anything, so only its kind is shown."""
+    """Return the response to an unexpected error: its text could contain anything, so only its type is shown."""
     kind = type(error).__name__
-    return RequestRefused(f"This should not have happened ({kind}), and is a mistake of ours: please report it.", 500)
+    return RequestRefused(f"An unexpected error occurred ({kind}). This is a bug: please report it.", 500)
 
 
 def is_part(request: Request) -> bool:
-    """Say whether htmx asks for a part of a page; going back in time it wants the whole."""
+    """Return whether htmx requests a part of a page; when it restores history it needs the whole page."""
     return "hx-request" in request.headers and "hx-history-restore-request" not in request.headers
 
 
@@ -106,4 +106,4 @@ def _sentence(error: RequestValidationError) -> str:
         f"{'.'.join(str(word) for word in found['loc'][1:]) or 'body'}: {found['msg'].removeprefix('Value error, ')}"
         for found in error.errors()
     ]
-    return f"The request is not as expected ({'; '.join(parts[:5])})."
+    return f"The request is invalid ({'; '.join(parts[:5])})."

@@ -1,4 +1,4 @@
-"""Pages from templates. Everything that goes in is text, and is escaped: names and definitions may be hostile."""
+"""Render pages from templates. All values are text and are escaped: names and definitions may be hostile."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ STATIC = _FOLDER / "static"
 
 def render(name: str, **values: Any) -> Markup:
     """Return a page, or a part of one."""
-    return Markup(_TEMPLATES.get_template(name).render(**values))  # noqa: S704 - the template has escaped what went in
+    return Markup(_TEMPLATES.get_template(name).render(**values))  # noqa: S704 - the template has escaped its values
 
 
 def number(value: float | Fraction, digits: int = 4) -> str:
-    """Return a number for people."""
+    """Format a number for people."""
     return readable(float(value), digits)
 
 
 def brief(value: float | Fraction) -> str:
-    """Return a number that somebody chose, as they would write it.
+    """Format a number that somebody chose as they would write it.
 
     >>> brief(Fraction(8)), brief(Fraction(1, 10_000))
     ('8', '0.0001')
@@ -36,7 +36,7 @@ def brief(value: float | Fraction) -> str:
 
 
 def short(text: str) -> str:
-    """Return an address or a hash so that it fits a table.
+    """Shorten an address or a hash to fit a table.
 
     >>> short("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
     '0x7099…79C8'
@@ -45,7 +45,7 @@ def short(text: str) -> str:
 
 
 def moment(when: datetime) -> str:
-    """Return a time for people."""
+    """Format a time for people."""
     return f"{when:%Y-%m-%d %H:%M:%S} UTC"
 
 

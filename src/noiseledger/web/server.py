@@ -1,4 +1,4 @@
-"""Serve the application over HTTP, until told to stop."""
+"""Serve the application over HTTP until it is stopped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from noiseledger.web.guard import MAX_HEADERS
 from noiseledger.web.settings import SECRETS
 from noiseledger.web.site import Site
 
-#: More at once are told to come again, so that those who are here get their answers.
+#: Beyond this many concurrent requests, clients are told to try again, so that the others get their responses.
 _MOST_AT_ONCE = 2_000
 #: A library of the chain's raises Python's own bound a hundredfold, and then deeply nested JSON could end the process.
 _DEEPEST = 1000
@@ -29,13 +29,13 @@ def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told:
         config = uvicorn.Config(
             create_app(site),
             log_level="warning",
-            access_log=False,  # who looks at what is nobody's business
+            access_log=False,  # do not record who looks at what
             server_header=False,
             proxy_headers=behind_proxy,
             limit_concurrency=_MOST_AT_ONCE,
-            http="h11",  # the one of uvicorn's parsers that bounds the headers
+            http="h11",  # the only parser of uvicorn's that limits the headers
             h11_max_incomplete_event_size=MAX_HEADERS,
-            timeout_keep_alive=15,  # pages look for news every two seconds
+            timeout_keep_alive=15,  # pages poll every two seconds
             timeout_graceful_shutdown=3,
         )
         shown = f"[{host}]" if ":" in host else host
@@ -46,7 +46,7 @@ def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told:
 def _check_no_secrets(environment: Mapping[str, str]) -> None:
     for name in SECRETS:
         if environment.get(name):
-            raise InvalidInput(f"{name} is set, and the web pages shall know no key: start them with env -u {name}.")
+            raise InvalidInput(f"{name} is set, but the web pages must not have a key: start them with env -u {name}.")
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -1,4 +1,4 @@
-"""What pages and API share: the newest state of the ledger, and the way to the chain."""
+"""Shared by pages and API: the latest state of the ledger, and the connection to the chain."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from noiseledger.web.progress import Follower
 from noiseledger.web.settings import Settings
 from noiseledger.web.watcher import Health, State, Watcher
 
-#: A visitor does not wait long for a chain that is slow; the page says so instead.
+#: Visitors should not wait long for a slow chain; the page reports it instead.
 _RPC_SECONDS, _RPC_ATTEMPTS = 5.0, 2
 _CACHED = 64
 
-#: Conversions are exact and take a millisecond; the same few are needed again and again.
+#: Conversions take a millisecond, and the same few are needed again and again.
 epsilon_of = lru_cache(maxsize=4096)(epsilon_for)
 
 _T = TypeVar("_T")
@@ -34,7 +34,7 @@ class Site:
     """One ledger on the web."""
 
     def __init__(self, settings: Settings) -> None:
-        """Connect to the chain; refuse what is no ledger."""
+        """Connect to the chain; refuse an address that is not a ledger."""
         self.settings = settings
         with ExitStack() as stack:
             self.rpc = stack.enter_context(
@@ -48,25 +48,25 @@ class Site:
             stack.pop_all()
 
     def start(self) -> None:
-        """Begin to keep up with the chain."""
+        """Start following the chain."""
         self.watcher.start()
 
     def close(self) -> None:
-        """Let go of the chain."""
+        """Close the connection to the chain."""
         self.watcher.stop()
         self.rpc.close()
 
     def __enter__(self) -> Self:
-        """Keep up for the length of a block."""
+        """Follow the chain, as a context manager."""
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of the chain."""
+        """Close the connection to the chain."""
         self.close()
 
     def look(self) -> Look:
-        """Return what is known now; whatever answers one request looks once."""
+        """Return the latest state; each HTTP request calls this once."""
         return Look(self.settings.ledger, self.watcher.state, self.watcher.health)
 
 
@@ -74,7 +74,7 @@ class Look:
     """The ledger at one moment, for one request."""
 
     def __init__(self, ledger: LedgerFile, state: State, health: Health) -> None:
-        """Look at one state."""
+        """Wrap one state."""
         self.snapshot = state.snapshot
         self.trouble = state.trouble
         self.version = state.version
@@ -85,23 +85,23 @@ class Look:
         self._state = state
 
     def admission(self, analyst: str | None = None) -> Admission:
-        """Return who may ask, what an analyst may still buy, and whom to ask for more."""
+        """Return who may ask, an analyst's remaining allowance, and the contact for more."""
         snapshot = self.snapshot
         allowance = None if analyst is None else snapshot.analyst(analyst).allowance
         return Admission(snapshot.access, snapshot.facts.custodian, self._contact, analyst, allowance)
 
     @property
     def offers(self) -> list[Offer]:
-        """What may be asked."""
+        """The queries of the ledger."""
         return self.cached(("offers",), self.client.queries)
 
     def name(self, query: Query) -> str:
-        """Return what a query is called."""
+        """Return the name of a query."""
         return self.client.name(query)
 
     def cached(self, key: tuple[object, ...], make: Callable[[], _T]) -> _T:
-        """Return what was made for this state before, or make it: many watch, all see the same, and one makes it."""
-        # A state that lasts may be asked for very many pages.
+        """Return the cached value for this state, or compute it: all visitors see the same, so it is computed once."""
+        # Visitors may request very many pages of one state, so the cache is limited.
         with self._state.lock:
             cache = self._state.cache
             if key not in cache:

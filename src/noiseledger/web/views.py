@@ -1,4 +1,4 @@
-"""What the pages show, worked out from one state of the ledger."""
+"""The content of the pages, computed from one state of the ledger."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from noiseledger.web.words import CASES, meaning
 RECORDS_A_PAGE = 50
 SHOWN_HISTORY = 10
 _EPSILON_TICKS = 6
-#: Longer answers are shown in part; the API has all of it.
+#: Longer answers are truncated; the API returns all groups.
 SHOWN_GROUPS = 40
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A request in a table; an answer of many numbers is in the API."""
+    """A request in a table; the API returns answers with many numbers."""
 
     name: str
     record: Record
@@ -40,7 +40,7 @@ class Listed:
 
     @property
     def answer(self) -> str:
-        """What came of it, for the table."""
+        """The answer, formatted for the table."""
         if not self.is_answered:
             return "waits"
         return readable(self.record.values[0], 5) if self.record.values else "answered"
@@ -48,7 +48,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class AnswerView:
-    """An answer with its picture."""
+    """An answer with its chart."""
 
     name: str
     answer: Answer
@@ -62,12 +62,12 @@ class AnswerView:
 
     @property
     def hidden(self) -> int:
-        """How many groups are not shown."""
+        """The number of groups that are not shown."""
         return max(self.answer.query.dimension - SHOWN_GROUPS, 0)
 
     @property
     def chart(self) -> Markup | None:
-        """The picture of a histogram."""
+        """The chart of a histogram."""
         if self.answer.query.groups is None:
             return None
         width = self.answer.half_width()
@@ -77,7 +77,7 @@ class AnswerView:
 
 @dataclass(frozen=True)
 class QuoteView:
-    """What a request would cost and give; or why there is no price."""
+    """The price and the accuracy of a request; or the reason why there is no price."""
 
     error: NoiseledgerError | None = None
     quote: Quote | None = None
@@ -93,7 +93,7 @@ class QuoteView:
 
     @property
     def is_known(self) -> bool:
-        """Say whether the best public answer is as accurate as what is asked for."""
+        """Whether the best public answer is at least as accurate as the requested one."""
         return (
             self.quote is not None
             and self.best is not None
@@ -102,7 +102,7 @@ class QuoteView:
 
     @property
     def is_coming(self) -> bool:
-        """Say whether somebody has paid for it, and the worker has not answered yet."""
+        """Whether somebody has paid for the answer, but the worker has not revealed it yet."""
         return self.quote is not None and not self.is_known and self.quote.price.cost == 0
 
     @property
@@ -113,7 +113,7 @@ class QuoteView:
 
 @dataclass(frozen=True)
 class Reach:
-    """What the rest of the budget affords on one query."""
+    """The accuracy that the rest of the budget allows for one query."""
 
     offer: Offer
     spent: Fraction
@@ -122,7 +122,7 @@ class Reach:
 
 
 def find_offer(look: Look, name: str | None) -> Offer:
-    """Return what is asked about: by name or identifier, or the first."""
+    """Return a query by name or identifier, or the first one."""
     offers = look.offers
     if not offers:
         raise UnknownQuery("This ledger has no query that can be asked yet: its custodian can add one.")
@@ -136,7 +136,7 @@ def find_offer(look: Look, name: str | None) -> Offer:
 
 
 def quote_view(look: Look, form: Form) -> QuoteView:
-    """Work out what a request would cost and give."""
+    """Compute the price and the accuracy of a request."""
     snapshot = look.snapshot
     best = best_view(look, form.offer)
     try:
@@ -149,8 +149,8 @@ def quote_view(look: Look, form: Form) -> QuoteView:
 
 def _picture(quote: Quote, best: AnswerView | None) -> Markup:
     centre = None if best is None or len(best.answer.values) > 1 else best.answer.value
-    known = None if best is None else charts.Curve(best.answer.deviation, centre, "free already")
-    return charts.distribution_chart("picture", charts.Curve(quote.deviation, centre, "asked for"), known)
+    known = None if best is None else charts.Curve(best.answer.deviation, centre, "already free")
+    return charts.distribution_chart("picture", charts.Curve(quote.deviation, centre, "requested"), known)
 
 
 def best_view(look: Look, offer: Offer) -> AnswerView | None:
@@ -162,19 +162,19 @@ def best_view(look: Look, offer: Offer) -> AnswerView | None:
 
 
 def newest(look: Look, offer: Offer) -> list[Listed]:
-    """Return the newest requests for a query, the newest first."""
+    """Return the latest requests for a query, newest first."""
     places = look.snapshot.places(query=offer.query)[-SHOWN_HISTORY:]
     return listed(look, reversed(places))
 
 
 def newest_of(look: Look, address: str) -> list[Listed]:
-    """Return the newest requests of an analyst, however the address is written."""
+    """Return the latest requests by an analyst, regardless of the case of the address."""
     places = look.snapshot.state.analysts.get(checksummed(address), [])[-RECORDS_A_PAGE:]
     return listed(look, reversed(places))
 
 
 def listed(look: Look, places: Iterable[int]) -> list[Listed]:
-    """Return the requests at some places of the record."""
+    """Return the requests at these positions of the record."""
     snapshot, rows = look.snapshot, []
     for place in places:
         answered = snapshot.is_answered(snapshot.state.record[place].purchase)
@@ -184,20 +184,20 @@ def listed(look: Look, places: Iterable[int]) -> list[Listed]:
 
 
 def answers_of(look: Look, progress: Progress) -> list[AnswerView]:
-    """Return the answers to what was asked in a transaction."""
+    """Return the answers to the requests of a transaction."""
     asked = {request.query for request in progress.asked}
     views = [best_view(look, offer) for offer in look.offers if offer.query.identifier in asked]
     return [view for view in views if view is not None]
 
 
 def steps(snapshot: LedgerSnapshot) -> list[charts.Step]:
-    """Return what was spent over time."""
+    """Return the amounts spent over time."""
     record = snapshot.state.record
     return [charts.Step(snapshot.asked_at(line.purchase), float(line.spent), float(line.naive)) for line in record]
 
 
 def spending_chart(look: Look) -> Markup:
-    """Draw what was spent over time."""
+    """Draw the amounts spent over time."""
     terms = look.snapshot.terms
     total = terms.budget
     ticks = [total * number / (_EPSILON_TICKS - 1) for number in range(_EPSILON_TICKS)]
@@ -206,7 +206,7 @@ def spending_chart(look: Look) -> Markup:
 
 
 def bars(look: Look) -> list[charts.Bar]:
-    """Return what was spent on each query."""
+    """Return the amount spent on each query."""
     snapshot, delta = look.snapshot, look.snapshot.terms.delta
     found = []
     for offer in look.offers:

@@ -1,4 +1,4 @@
-"""One thread that looks at the chain and at the worker's health, so that no visitor has to."""
+"""One thread that polls the chain and the worker's health for all visitors."""
 
 from __future__ import annotations
 
@@ -16,39 +16,41 @@ from noiseledger.ledger.snapshot import LedgerSnapshot
 
 _HEALTH_SECONDS = 2.0
 _HEALTH_BYTES = 10_000
-#: The longest name of an error that is believed.
+#: Longer names of errors are not accepted.
 _NAME_LENGTH = 40
-#: The greatest age that is believed: a hundred years.
+#: Greater ages than a hundred years are not accepted.
 _OLDEST_SECONDS = 3_155_760_000
 
 
 @dataclass(frozen=True)
 class Health:
-    """How the worker is, as far as its endpoint tells."""
+    """The worker's health, as its endpoint reports it."""
 
     #: None where no endpoint is known.
     ok: bool | None
     sentence: str
 
 
-UNKNOWN = Health(None, "Whether the worker runs is not known here: nobody told this page where its health is reported.")
-SILENT = Health(False, "The worker does not answer: it is stopped, or its health endpoint cannot be reached from here.")
+UNKNOWN = Health(None, "The worker's state is unknown: this site was started without the worker's health endpoint.")
+SILENT = Health(
+    False, "The worker does not respond: it is stopped, or its health endpoint cannot be reached from here."
+)
 
 
 @dataclass(frozen=True)
 class State:
-    """What is known at one moment. It never changes, so whatever is worked out from it fits together."""
+    """The ledger at one moment. It is immutable, so all values computed from it are consistent."""
 
     snapshot: LedgerSnapshot
-    #: Why the newest look failed; None if it did not.
+    #: Why the latest poll failed; None if it succeeded.
     trouble: str | None = None
-    #: What was worked out before: states in which the same can be seen share it.
+    #: Values computed before; states with the same content share them.
     cache: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     @property
     def version(self) -> str:
-        """A text that changes whenever there is something new to see."""
+        """A text that changes whenever the content changes."""
         return f"{self.snapshot.version}-{'stale' if self.trouble else 'fresh'}"
 
     def next(self, snapshot: LedgerSnapshot, trouble: str | None) -> State:
@@ -59,10 +61,10 @@ class State:
 
 
 class Watcher:
-    """Holds the newest state of the ledger, and how the worker is."""
+    """Holds the latest state of the ledger and the worker's health."""
 
     def __init__(self, mirror: Mirror, worker_health: str | None, seconds: float) -> None:
-        """Look once now, so that what is wrong from the beginning is said at once."""
+        """Poll once now, so that errors at the start are reported immediately."""
         self._mirror = mirror
         self._health_url = worker_health
         self._seconds = seconds
@@ -75,11 +77,11 @@ class Watcher:
         self._ask_for_health()
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start polling."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop polling."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -90,18 +92,18 @@ class Watcher:
             self.look()
 
     def look(self) -> None:
-        """Look once; what fails is noted, and the last state stays."""
+        """Poll once; on a failure, record the error and keep the last state."""
         snapshot, trouble = self.state.snapshot, None
         try:
             snapshot = self._mirror.look()
         except ChainUnreachable:
-            # Its sentence names the endpoint, which is nobody's business.
-            trouble = "The chain does not answer."
+            # The error's message names the endpoint, which must stay private.
+            trouble = "The chain does not reply."
         except NoiseledgerError as error:
-            trouble = str(error) if not isinstance(error, ChainError) else "The chain does not show this ledger."
+            trouble = str(error) if not isinstance(error, ChainError) else "The chain does not contain this ledger."
         except Exception:
-            # A watcher that ended here would leave visitors with an old state, and nobody would tell them.
-            trouble = "The chain shows something that is not this ledger."
+            # If the watcher stopped here, visitors would see an old state without a warning.
+            trouble = "The chain contains something else at this ledger's address."
         self.state = self.state.next(snapshot, trouble)
         self._ask_for_health()
 
@@ -120,7 +122,7 @@ class Watcher:
                         return SILENT
             return _read_health(json.loads(body))
         except Exception:
-            # Whatever stands there, it is no worker of ours, and no reason to stop looking at the chain.
+            # The endpoint is not a worker of ours; that is no reason to stop polling the chain.
             return SILENT
 
 
@@ -129,8 +131,8 @@ def _read_health(report: dict[str, Any]) -> Health:
     if age > _OLDEST_SECONDS:
         return SILENT
     if report["ok"] is True:
-        return Health(True, f"The worker is well; it last looked {age:,} seconds ago.")
+        return Health(True, f"The worker is healthy; it last checked the chain {age:,} seconds ago.")
     error = report["last_error"]
     kind = error if isinstance(error, str) and error.isidentifier() and len(error) <= _NAME_LENGTH else "unknown"
     why = f"its last step failed ({kind})" if error else f"it has not finished a step for {age:,} seconds"
-    return Health(False, f"The worker is not well: {why}. It tries again by itself.")
+    return Health(False, f"The worker is not healthy: {why}. It retries automatically.")

@@ -1,4 +1,4 @@
-"""What a query, a case and a state mean, in plain words."""
+"""Descriptions of queries and cases in plain English."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from noiseledger.core.query import Column, Measure, Query
 from noiseledger.core.sensitivity import Population
 
 CASES = {
-    Case.NEW: "nobody has asked this before, so all of the accuracy is paid for",
-    Case.KNOWN: "just this accuracy is already known, so it is free",
-    Case.EXTEND: "less than this is already known, so only the difference is paid for",
-    Case.BRIDGE: "more than this is already known, so it is free",
+    Case.NEW: "nobody has asked this query before, so the full price is due",
+    Case.KNOWN: "an answer of exactly this accuracy is public, so it is free",
+    Case.EXTEND: "a less accurate answer is public, so only the difference is due",
+    Case.BRIDGE: "a more accurate answer is public, so this one is free",
 }
 
 
 def meaning(query: Query, population: Population) -> str:
-    """Say what is asked.
+    """Describe a query.
 
     >>> meaning(Query.share("age > 60"), Population.replace(2000))
     'The share of all 2,000 records with age > 60, as a number between 0 and 1.'
@@ -26,7 +26,7 @@ def meaning(query: Query, population: Population) -> str:
     by = "" if query.groups is None else f", for each group of {query.groups.column}"
     match query.measure:
         case Measure.COUNT:
-            return f"How many records there are{_with(query)}{by}."
+            return f"The number of records{_with(query)}{by}."
         case Measure.SHARE:
             return f"The share of {everyone}{_with(query)}{by}, as a number between 0 and 1."
         case Measure.SUM:
@@ -47,6 +47,6 @@ def _bounds(column: Column | None) -> str:
     if column is None:
         return ""
     lower, upper = readable(float(column.lower)), readable(float(column.upper))
-    text = f"Values count as at least {lower} and at most {upper}"
+    text = f"Values are clamped to the range from {lower} to {upper}"
     missing = "" if column.missing is None else f"; a missing value counts as {readable(float(column.missing))}"
     return f"{text}{missing}."

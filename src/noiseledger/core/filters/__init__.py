@@ -1,4 +1,4 @@
-"""Filters: which records a query looks at, written as a condition and kept in one canonical form."""
+"""Filters: a condition selects the records that a query uses, and is stored in one canonical form."""
 
 from noiseledger.core.filters.filter import Filter, parse_filter
 

@@ -1,11 +1,11 @@
-"""The canonical form of a filter: one text for each meaning, whatever the filter looked like.
+"""The canonical form of a filter: one text for each meaning, however the filter was written.
 
 A filter is a function from the cells of its columns (:mod:`noiseledger.core.filters.cells`) to "counted" or "not counted",
 and each such function has exactly one decision diagram (:mod:`noiseledger.core.filters.diagram`). The text is written from the
-diagram alone and can be read back, so two filters have the same text if and only if they mean the same.
+diagram alone and can be parsed again, so two filters have the same text if and only if they mean the same.
 
-Three-valued logic needs no third value here: NOT is pushed inwards by asking where an expression is *false* instead of
-where it is *true*, and for a single condition both are plain sets of cells, with the missing value in neither.
+Three-valued logic needs no third value here: NOT is pushed inwards by computing where an expression is *false* instead of
+where it is *true*, and for a single condition both are sets of cells, neither of which contains the missing value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Fitting: TypeAlias = Expression | None  # None: too long to be part of any text
 
 
 def canonical_text(expression: Expression) -> str:
-    """Return the one text of everything that means the same as ``expression``.
+    """Return the text that all expressions with the meaning of ``expression`` share.
 
     >>> from fractions import Fraction
     >>> from noiseledger.core.filters.condition import Comparison, Or
@@ -34,12 +34,12 @@ def canonical_text(expression: Expression) -> str:
     diagram = Diagram(expression)
     found = _Description(diagram).of(diagram.root)
     if found is None:
-        raise too_complex(f"written out in full it is longer than {MAX_LENGTH:,} characters")
+        raise too_complex(f"its canonical form is longer than {MAX_LENGTH:,} characters")
     return write(found)
 
 
 class _Description:
-    """Describe nodes the way a person would write them; a function of the diagram and of nothing else."""
+    """Describe nodes the way a person would write them; the result depends on the diagram alone."""
 
     def __init__(self, diagram: Diagram) -> None:
         self._diagram = diagram
@@ -53,10 +53,10 @@ class _Description:
         return self._known[node]
 
     def _narrow(self, node: Node) -> _Fitting:
-        """Part the function where it can be parted.
+        """Split the function at a node that every path must pass, if there is one.
 
-        If every way to TRUE passes one place, it is "as far as there" AND "from there on"; if every way to FALSE
-        does, it is the OR of the same two.
+        If every path to TRUE passes one node, the function is "reaches that node" AND "TRUE from that node on"; if every
+        path to FALSE does, it is the OR of the same two.
         """
         for goal, together in ((TRUE, all_of), (FALSE, any_of)):
             for waist in self._diagram.waists(node, goal):
@@ -65,7 +65,7 @@ class _Description:
         return self._shorter(node)
 
     def _shorter(self, node: Node) -> _Fitting:
-        """Describe where the function holds and where it does not hold, and keep the shorter of the two."""
+        """Describe where the function holds and where it does not, and return the shorter description."""
         opposite = self._diagram.flip(node)
         options = [self._cases(node, node, False)[1], self._cases(opposite, opposite, True)[1]]
         return min((option for option in options if option), key=lambda option: len(write(option)), default=None)
@@ -73,7 +73,7 @@ class _Description:
     def _cover(self, low: Node, high: Node, negated: bool) -> tuple[Node, _Fitting]:
         """Choose a function that holds wherever ``low`` does and only where ``high`` does, and describe it.
 
-        With ``negated``, the description is that of the opposite.
+        With ``negated``, describe its negation.
         """
         if low in (high, FALSE) or high == TRUE:
             chosen = TRUE if high == TRUE else low
@@ -84,9 +84,9 @@ class _Description:
         return self._covers[key]
 
     def _cases(self, low: Node, high: Node, negated: bool) -> tuple[Node, _Fitting]:
-        """Cover by the first column: first what holds in all cases, then case by case what is still missing.
+        """Cover by the first column: first the part that holds in all cases, then what remains, case by case.
 
-        What was chosen for one case also counts for every other case that allows it (Minato 1992, for several values).
+        The cover chosen for one case also counts for every other case that allows it (Minato 1992, for several values).
         """
         level, blocks = self._diagram.blocks(low, high)
         column = self._diagram.columns[level]
@@ -106,7 +106,7 @@ class _Description:
         return result, self._fitting(all_of if negated else any_of, in_order)
 
     def _in_order(self, column: Column, blocks: Blocks) -> list[tuple[Node, Node]]:
-        """Return what all cases share, then the cases, those first whose description can serve the most others."""
+        """Return what all cases share, then the cases, sorted by how many others their description can cover."""
         lows, highs = zip(*blocks, strict=True)
 
         def rank(block: tuple[Node, Node]) -> tuple[int, int]:

@@ -1,11 +1,11 @@
-"""Split the values of one column into the finitely many cells that a filter can tell apart.
+"""Split the values of one column into the finitely many cells that a filter can distinguish.
 
 With the literals 50 and 60, a number lies below 50, at 50, between them, at 60, above 60, or is missing; a filter that
-mentions only these literals treats all values of one cell alike. Dates are whole days: they are cut before and after each
+mentions only these literals treats all values of one cell alike. Dates are whole days: they are split before and after each
 literal, so that "after the 1st" and "from the 2nd on" are the same cells. A set of cells is an integer, one bit per cell.
 
-``condition`` turns a set back into the tree a person would write. It uses only literals where the set really changes,
-so the result depends on the set of values and not on how finely it was cut.
+``condition`` converts a set back to the tree a person would write. It uses only literals at which the set changes,
+so the result depends on the set of values and not on how finely it was split.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Column:
 
     @classmethod
     def cut(cls, name: str, kind: Kind | None, tests: Iterable[Leaf]) -> Column:
-        """Return the column cut by every literal in ``tests``, which may speak of other columns too."""
+        """Return the column split at every literal in ``tests``, which may also contain conditions on other columns."""
         found: set[Any] = {False, True} if kind == "flag" else set()
         for leaf in tests:
             if leaf.column == name and not isinstance(leaf, IsNull):
@@ -68,7 +68,7 @@ class Column:
 
     @property
     def rest(self) -> Mask:
-        """The cell of all values that no literal names; only text has one."""
+        """The cell of all values that equal no literal; only text has one."""
         return 0 if self.kind in ("number", "flag", "date") else 1 << len(self.values)
 
     @cached_property
@@ -80,7 +80,7 @@ class Column:
 
     @cached_property
     def everything(self) -> Mask:
-        """Every cell, the missing value too."""
+        """Every cell, including the missing value."""
         return (2 << self.size) - 1
 
     @cached_property
@@ -96,7 +96,7 @@ class Column:
         return found if wanted else self.present & ~found
 
     def order(self, mask: Mask) -> int:
-        """Return a key that sorts disjoint sets in a way that does not depend on literals without effect."""
+        """Return a sort key for disjoint sets that does not depend on literals without effect."""
         return mask & self.rest or mask & -mask
 
     def condition(self, mask: Mask) -> Expression:
@@ -198,7 +198,7 @@ def any_of(terms: Iterable[Expression]) -> Expression:
 
 
 def _runs(mask: Mask, size: int) -> Iterator[list[int]]:
-    """Yield the stretches of neighbouring cells in a set."""
+    """Yield the runs of neighbouring cells in a set."""
     bits = [bit for bit in range(size) if mask >> bit & 1]
     for _, run in groupby(enumerate(bits), key=lambda pair: pair[1] - pair[0]):
         yield [bit for _, bit in run]

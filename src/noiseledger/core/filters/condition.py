@@ -1,10 +1,10 @@
 """The tree of a filter: conditions on one record, with SQL's three-valued logic.
 
-Seven small frozen nodes. Data engines translate them; :mod:`noiseledger.core.filters.filter` reads them from text and
-:mod:`noiseledger.core.filters.canonical` decides when two trees mean the same. A node looks at one record only, and a
-comparison with a missing value is neither true nor false: its truth is ``None``.
+There are seven small frozen nodes. Data engines translate them; :mod:`noiseledger.core.filters.filter` parses them from text
+and :mod:`noiseledger.core.filters.canonical` decides whether two trees mean the same. A node depends on one record only, and
+a comparison with a missing value is neither true nor false: its truth is ``None``.
 
-A node checks itself when it is made, so a tree built by hand is as safe as one read from text.
+Each node is validated when it is created, so a tree built in code is as safe as one parsed from text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from noiseledger.core.numbers import held_everywhere
 from noiseledger.errors import InvalidFilter, InvalidInput
 
 Value: TypeAlias = Fraction | str | bool | date
-#: What a column is declared to hold; a value of another kind counts as missing, for that record alone.
+#: The declared kind of a column; a value of another kind counts as missing, for that record alone.
 Kind: TypeAlias = Literal["number", "text", "flag", "date"]
 Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 Row: TypeAlias = Mapping[str, Value | None]
@@ -34,7 +34,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _KINDS: dict[type, Kind] = {Fraction: "number", str: "text", bool: "flag", date: "date"}
-#: The kinds that have the same order everywhere.
+#: The kinds that every engine orders in the same way.
 ORDERED: tuple[Kind, ...] = ("number", "date")
 
 
@@ -50,7 +50,7 @@ class Constant:
     value: bool
 
     def truth(self, row: Row) -> bool | None:
-        """Return the constant, whatever the record."""
+        """Return the constant, for every record."""
         return self.value
 
 
@@ -65,7 +65,7 @@ class Comparison:
     column: str
     operator: Operator
     value: Value
-    # Part of equality because Python says True == 1, which SQL does not.
+    # Part of equality because True == 1 in Python, but not in SQL.
     kind: Kind = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class Membership:
         object.__setattr__(self, "kind", _kind_of_all(self.column, self.values))
 
     def truth(self, row: Row) -> bool | None:
-        """Look the value up; a missing value is neither in nor out."""
+        """Look the value up; for a missing value the result is unknown."""
         value = _value(row, self.column, self.kind)
         return None if value is None else value in self.values
 
@@ -106,7 +106,7 @@ class IsNull:
     column: str
 
     def truth(self, row: Row) -> bool | None:
-        """Tell whether the value is missing; never ``None``."""
+        """Return whether the value is missing; never ``None``."""
         return _value(row, self.column, None) is None
 
 
@@ -117,7 +117,7 @@ class Not:
     term: Expression
 
     def truth(self, row: Row) -> bool | None:
-        """Negate; not knowing stays not knowing."""
+        """Negate; unknown stays unknown."""
         inner = self.term.truth(row)
         return None if inner is None else not inner
 
@@ -193,26 +193,26 @@ def _kind_of_all(column: str, values: Iterable[Value]) -> Kind:
     kinds = list(dict.fromkeys(_KINDS.get(type(value)) for value in values))
     if any(isinstance(value, Fraction) and not held_everywhere(value) for value in values):
         raise InvalidFilter(
-            f"The column {column!r} is compared with a number of more digits than data engines hold: write at most 15."
+            f"The column {column!r} is compared with a number with more digits than data engines hold: write at most 15."
         )
     if len(kinds) == 1 and kinds[0] is not None:
         return kinds[0]
     if len(kinds) > 1 and kinds[0] and kinds[1]:
         raise _two_kinds(column, kinds[0], kinds[1])
     raise InvalidFilter(
-        f"The column {column!r} is compared with nothing usable; expected exact numbers (Fraction), text, flags or dates."
+        f"The column {column!r} is compared with an unsupported value; expected exact numbers (Fraction), text, flags or dates."
     )
 
 
 def _two_kinds(column: str, first: Kind, second: Kind) -> InvalidFilter:
     return InvalidFilter(
         f"The column {column!r} is compared both with a {first} and with a {second} value; expected one kind of value "
-        f"per column, so write them alike."
+        f"per column, so write them in the same way."
     )
 
 
 def _value(row: Row, column: str, kind: Kind | None) -> Value | None:
-    """Return one value of the record; a value of another kind is missing, as Python would quietly compare 1 with True."""
+    """Return one value of the record; a value of another kind is missing, because Python would compare 1 equal to True."""
     if column not in row:
         raise InvalidInput(f"The record has no column {column!r}; give every column of the filter (None if missing).")
     value = row[column]

@@ -1,8 +1,8 @@
 """Decision diagrams: functions from the cells of several columns to TRUE or FALSE.
 
-A node asks one column and leads on by the cell of the answer. Columns are asked in alphabetical order, answers that
-lead to the same place share a branch, and a question whose answers all lead to the same place is not asked. Then each
-function is exactly one node (Bryant 1986, here with more than two answers), and equal meaning is the same integer.
+A node tests one column and has a branch for each cell of its value. Columns are tested in alphabetical order, cells that
+lead to the same child share a branch, and a test whose cells all lead to the same child is left out. Then each function is
+exactly one node (Bryant 1986, here with more than two branches), and functions are equal if their integers are.
 """
 
 from __future__ import annotations
@@ -54,25 +54,25 @@ class Diagram:
         self.root = self._build(expression, wanted=True)
 
     def meet(self, nodes: Iterable[Node]) -> Node:
-        """Return where all hold."""
+        """Return the conjunction: where all nodes hold."""
         return reduce(lambda left, right: self._combine(left, right, FALSE), nodes, TRUE)
 
     def join(self, nodes: Iterable[Node]) -> Node:
-        """Return where one holds."""
+        """Return the disjunction: where at least one node holds."""
         return reduce(lambda left, right: self._combine(left, right, TRUE), nodes, FALSE)
 
     def implies(self, left: Node, right: Node) -> bool:
-        """Tell whether ``right`` holds wherever ``left`` does."""
+        """Return whether ``right`` holds wherever ``left`` does."""
         return self.meet([left, right]) == left
 
     def flip(self, node: Node) -> Node:
-        """Return where ``node`` does not hold."""
+        """Return the negation: where ``node`` does not hold."""
         if node not in self._flipped:
             self._flipped[node] = self.replace(node, {FALSE: TRUE, TRUE: FALSE})
         return self._flipped[node]
 
     def replace(self, node: Node, places: Mapping[Node, Node]) -> Node:
-        """Return the function in which some places became others."""
+        """Return the function with some nodes replaced by others."""
         done = dict(places)
         for current in self._below(node):
             if current not in done:
@@ -83,7 +83,7 @@ class Diagram:
         return done[node]
 
     def blocks(self, low: Node, high: Node) -> tuple[int, Blocks]:
-        """Return the level of the first column asked, and the cells that lead to each pair of places."""
+        """Return the level of the first column tested, and the cells that lead to each pair of nodes."""
         level = min(self._nodes[low][0], self._nodes[high][0])
         found: Blocks = defaultdict(int)
         for one, other, mask in self._pairs(low, high, level):
@@ -91,7 +91,7 @@ class Diagram:
         return level, found
 
     def waists(self, node: Node, goal: Node) -> list[Node]:
-        """Return the inner places that every way from ``node`` to ``goal`` passes, the first one first."""
+        """Return the inner nodes that every path from ``node`` to ``goal`` passes, in order."""
         order = self._below(node)
         onward = {FALSE: int(goal == FALSE), TRUE: int(goal == TRUE)}
         for current in order:
@@ -104,7 +104,7 @@ class Diagram:
         return [place for place in reversed(inner) if reached[place] * onward[place] == onward[node]]
 
     def spend(self, work: int) -> None:
-        """Count work; refuse a filter that needs too much of it."""
+        """Count work, and refuse a filter that needs too much."""
         self._work += work
         if self._work > MAX_WORK:
             raise too_complex("its columns depend on each other in too many ways")
@@ -126,7 +126,7 @@ class Diagram:
                 return self.node(level, [(TRUE, mask), (FALSE, column.everything & ~mask)])
 
     def node(self, level: int, branches: Iterable[tuple[Node, Mask]]) -> Node:
-        """Return the node that leads to each child from its cells, sharing what is equal."""
+        """Return the node with these branches; equal nodes are shared."""
         merged: dict[Node, Mask] = defaultdict(int)
         for child, mask in branches:
             merged[child] |= mask
@@ -168,7 +168,7 @@ class Diagram:
         return branches if own == level else ((node, self.columns[level].everything),)
 
     def _below(self, node: Node) -> list[Node]:
-        """Return the node and all that it leads to, children before parents."""
+        """Return the node and all its descendants, children before parents."""
         found, waiting = {node}, [node]
         while waiting:
             new = {child for child, _ in self._nodes[waiting.pop()][1]} - found
@@ -179,5 +179,5 @@ class Diagram:
 
 
 def too_complex(reason: str) -> InvalidFilter:
-    """Return the error for a filter that is correct but beyond our limits."""
+    """Return the error for a filter that is correct but exceeds our limits."""
     return InvalidFilter(f"The filter is too complex: {reason}. Use fewer columns or fewer alternatives.")

@@ -1,11 +1,10 @@
 """The filter of a query: a condition in a safe subset of SQL.
 
-Why privacy holds: a filter is only ever evaluated record by record, so whether a record is counted depends on that
-record alone; and equal identifiers only for equal meaning means a noisy answer is never reused for a different
-question.
+Why the promise holds: a filter is evaluated record by record, so whether a record is counted depends on that record alone.
+Two queries share an identifier only if they mean the same, so a noisy answer is never reused for a different query.
 
-The tree (:mod:`noiseledger.core.filters.condition`) is for engines, the canonical text
-(:mod:`noiseledger.core.filters.canonical`) for identifiers and for people.
+Engines use the tree (:mod:`noiseledger.core.filters.condition`); identifiers and people use the canonical text
+(:mod:`noiseledger.core.filters.canonical`).
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ class Filter:
 
     @cached_property
     def canonical(self) -> str:
-        """The one SQL text that all filters of this meaning share."""
+        """The canonical SQL text, which all filters with this meaning share."""
         return canonical_text(self.expression)
 
     def matches(self, row: Row) -> bool:
-        """Tell whether a record is counted: only where SQL says TRUE, not where it says FALSE or NULL.
+        """Return whether a record is counted: only if SQL yields TRUE, not if it yields FALSE or NULL.
 
         >>> parse_filter("age <> 60").matches({"age": None})
         False
@@ -60,7 +59,7 @@ def parse_filter(text: str) -> Filter:
         text: A condition such as ``age > 60 AND citizen = 'yes'``.
 
     Raises:
-        InvalidFilter: The text is no condition, is outside the safe subset, or is too long or too complex.
+        InvalidFilter: The text is not a condition, is outside the safe subset, or is too long or too complex.
 
     >>> parse_filter('"age" BETWEEN 18 AND 65 OR age IS NULL').canonical
     '(age >= 18 AND age <= 65) OR age IS NULL'
@@ -69,16 +68,16 @@ def parse_filter(text: str) -> Filter:
         found = Filter(read(text))
         if found.canonical != text:
             _check_identity(found.canonical)
-    except RecursionError:  # only when the caller itself is deep in the stack: our own limits come first
+    except RecursionError:  # only if the caller itself is deep in the stack: our own limits are lower
         raise InvalidFilter("The filter is nested too deeply to be read here; write it with fewer levels.") from None
     return found
 
 
 def _check_identity(canonical: str) -> None:
-    """Refuse a filter whose canonical text we could not read back: an identifier that nobody can check is none."""
+    """Refuse a filter whose canonical text cannot be parsed again: nobody could check its identifier."""
     try:
         again = Filter(read(canonical)).canonical
     except InvalidFilter:
         again = None
     if again != canonical:
-        raise too_complex("its canonical form is beyond what can be read back")
+        raise too_complex("its canonical form is too complex to be parsed again")

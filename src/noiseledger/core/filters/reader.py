@@ -8,8 +8,8 @@
     condition   = operand [comparison operand | [NOT] IN (literals) | [NOT] BETWEEN operand AND operand | IS [NOT] NULL]
     operand     = column | literal | ( either )
 
-A parser of our own rather than a library's: the language is this small, and every SQL parser we tried accepts, and puts
-right in silence, what nobody should write here.
+We use our own parser rather than a library's: the language is small, and every SQL parser we tried accepts and silently
+corrects text that nobody should write here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _END = Token("end", "the end", -1)
 
 
 def read(text: str) -> Expression:
-    """Return the tree of a filter as it was written; refuse whatever is outside the subset."""
+    """Return the tree of a filter as it was written; refuse anything outside the subset."""
     if not isinstance(text, str):
         raise InvalidFilter(f"The filter must be text such as age > 60, not {type(text).__name__}.")
     if len(text) > MAX_LENGTH:
@@ -227,7 +227,7 @@ def _date(token: Token) -> date:
         return date.fromisoformat(token.text[-11:-1])
     except ValueError:
         raise InvalidFilter(
-            f"The filter has {token.text} at character {token.position + 1}, and there is no such day."
+            f"The filter has {token.text} at character {token.position + 1}, which is not a day of the calendar: correct it."
         ) from None
 
 

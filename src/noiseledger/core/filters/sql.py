@@ -1,4 +1,4 @@
-"""Write a condition as SQL text that any engine reads, and that we read back."""
+"""Write a condition as SQL text that any engine accepts, and that our parser reads back."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from noiseledger.core.filters.condition import (
 
 KEYWORDS = frozenset(["AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "TRUE", "FALSE"])
 
-# PostgreSQL's reserved words (DuckDB has the same) and the operators that other engines spell as words. The list
-# is fixed here, not asked from a library: canonical text is hashed and must not change with somebody's release.
+# PostgreSQL's reserved words (DuckDB has the same) and the operators that other engines spell as words. The list is
+# fixed here rather than taken from a library: canonical text is hashed and must not change with a library's release.
 _OTHER_WORDS = """
     ALL ANALYSE ANALYZE ANY ARRAY AS ASC ASYMMETRIC AUTHORIZATION BINARY BOTH CASE CAST CHECK COLLATE
     COLLATION COLUMN CONCURRENTLY CONSTRAINT CREATE CROSS CURRENT_CATALOG CURRENT_DATE CURRENT_ROLE
@@ -81,7 +81,7 @@ def decimal(number: Fraction) -> str:
 
 
 def _within(term: Expression) -> str:
-    # AND binds tighter than OR, yet few readers trust that: every mixture gets its parentheses.
+    # AND binds tighter than OR, but few readers rely on that: every mixture gets parentheses.
     return f"({write(term)})" if isinstance(term, And | Or) else write(term)
 
 

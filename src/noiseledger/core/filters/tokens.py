@@ -1,6 +1,6 @@
-"""The words and signs a filter may use; the first gate of :mod:`noiseledger.core.filters.filter`.
+"""The tokens that a filter may contain; the first step of :mod:`noiseledger.core.filters.filter`.
 
-What SQL has beyond the subset never gets past here: comments, semicolons, ``==``, reserved words, odd kinds of white space.
+SQL outside the subset is refused here: comments, semicolons, ``==``, reserved words, unusual white space.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import NamedTuple
 from noiseledger.core.filters.sql import KEYWORDS, RESERVED
 from noiseledger.errors import InvalidFilter
 
-# Each level takes a few stack frames, and Python allows a thousand in all.
+# Each level takes a few stack frames, and Python allows a thousand in total.
 MAX_NESTING = 16
 
-# Control characters and halves of characters are kept out of quotes: canonical text is hashed and shown in terminals.
+# Control characters and surrogates are not allowed in quotes: canonical text is hashed and shown in terminals.
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+)
     |(?P<date>(?i:date)[ \t\r\n]*'[0-9]{4}-[0-9]{2}-[0-9]{2}')
@@ -44,14 +44,14 @@ class Token(NamedTuple):
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Cut the text into tokens; refuse what no filter may contain.
+    """Split the text into tokens; refuse characters and words that no filter may contain.
 
     >>> " ".join(token.text for token in tokens_of("age>=60 and not retired=true"))
     '"age" >= 60 AND NOT "retired" = TRUE'
     """
     tokens = list(_tokens(text))
     if not tokens:
-        raise InvalidFilter("The filter is empty; expected a condition, so write TRUE to keep every record.")
+        raise InvalidFilter("The filter is empty; expected a condition. Write TRUE to count every record.")
     _check_order(tokens)
     _check_nesting(tokens)
     return tokens
@@ -84,10 +84,10 @@ def _word(word: str, position: int) -> str:
 def _unknown(text: str, position: int) -> InvalidFilter:
     hint = "use only columns, literals and = <> < <= > >= IN BETWEEN IS NULL AND OR NOT"
     if text[position].isalpha():
-        hint = "put a column name with such letters in double quotes"
+        hint = "put a column name with non-ASCII letters in double quotes"
     piece = re.split(r"\s", text[position : position + 20])[0] or text[position]
     return InvalidFilter(
-        f"The filter has {piece!r} at character {position + 1}, which is not part of any condition we allow; "
+        f"The filter has {piece!r} at character {position + 1}, which no condition may contain; "
         f"{_HINTS.get(text[position], hint)}."
     )
 
@@ -99,12 +99,12 @@ def _check_order(tokens: list[Token]) -> None:
         if token.kind == "sign" and after.kind != "number":
             raise InvalidFilter(
                 f"The filter has {token.text} at character {token.position + 1} without a number after it; "
-                f"expected a literal such as -1, so compute numbers beforehand and leave out comments."
+                f"expected a literal such as -1. Compute numbers beforehand, and leave out comments."
             )
 
 
 def _check_nesting(tokens: list[Token]) -> None:
-    """Bound the depth of the tree: each parenthesis and each NOT before it is one level."""
+    """Limit the depth of the tree: each parenthesis and each NOT before it is one level."""
     levels, negations = [0], 0
     for token in tokens:
         if token.text == "(":

@@ -1,4 +1,4 @@
-"""The Merkle tree over all records of a dataset, as only its custodian can build it."""
+"""The Merkle tree over all records of a dataset, which only its custodian can build."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from noiseledger.data.commitment.proof import PLACE_BYTES, Proof
 from noiseledger.data.commitment.secret import SECRET_BYTES
 from noiseledger.data.record import Record, record_text
 from noiseledger.errors import DataMismatch, InvalidInput
+from noiseledger.extras import require
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Half of the places: then every second draw finds a free one.
+#: Half of the places, so that at least every second draw finds a free one.
 MOST_RECORDS = PLACES // 2
 _SALT, _PLACE, _FILLER = b"noiseledger salt", b"noiseledger move", b"noiseledger fill"
 
 
 class Commitment:
-    """The Merkle tree over all records of a dataset, as only its custodian can build it.
+    """The Merkle tree over all records of a dataset, which only its custodian can build.
 
     >>> people = [{"age": 61}, {"age": 34}, {"age": 61}]
     >>> tree = Commitment(people, secret=bytes(32))
@@ -40,7 +41,7 @@ class Commitment:
         """Hash every record with its own salt; the records are read once and not kept."""
         if len(secret) != SECRET_BYTES:
             raise InvalidInput(f"The secret of a commitment must have {SECRET_BYTES} bytes.")
-        # BLAKE2b takes a key by design.
+        # BLAKE2b is designed to take a key.
         self._salts = blake2b(key=secret, digest_size=SIZE + PLACE_BYTES, person=_SALT)
         self._moves = blake2b(key=secret, digest_size=PLACE_BYTES, person=_PLACE)
         self._filler_key = blake2b(key=secret, digest_size=SIZE, person=_FILLER).digest()
@@ -49,16 +50,16 @@ class Commitment:
             hashes += text_hash(record_text(record))
         self.rows = len(hashes) // SIZE
         if self.rows > MOST_RECORDS:
-            raise InvalidInput(f"A dataset may have {MOST_RECORDS:,} records at most.")
+            raise InvalidInput(f"A dataset may have at most {MOST_RECORDS:,} records.")
         self._tree = self._plant(hashes)
 
     @cached_property
     def root(self) -> bytes:
-        """What is published, together with the journal's name: see ``bind``."""
+        """The root, which is published together with the journal's name: see ``bind``."""
         return keyed_hash(ROOT, self._tree.top())
 
     def proof(self, record: Record, occurrence: int = 0) -> Proof:
-        """Return the proof for a record; of several equal ones, that with the given number."""
+        """Return the proof for a record; ``occurrence`` selects one of several equal records."""
         return self.proofs([(record, occurrence)])[0]
 
     def proofs(self, wanted: Iterable[tuple[Record, int]]) -> list[Proof]:
@@ -75,13 +76,14 @@ class Commitment:
             place = self._move(leaf, attempt) if attempt else place
             if self._tree.has(place, leaf):
                 return salt, place
-        raise DataMismatch("The dataset has no such record.")
+        raise DataMismatch("The dataset does not contain this record.")
 
     def _plant(self, hashes: bytearray) -> Tree:
-        """Make the leaves of records, given by their hashes, and give each a place."""
+        """Create the leaves of the records with these hashes, and assign each a place."""
+        require("custodian", "For a commitment to data,")
         import numpy as np  # noqa: PLC0415 - takes a tenth of a second, which most commands can do without
 
-        # To NumPy, zero bytes at the end of a text are padding; among texts of one length that makes no difference.
+        # NumPy treats zero bytes at the end of a text as padding; for texts of equal length that makes no difference.
         np.frombuffer(hashes, dtype=f"S{SIZE}").sort()
         leaves, drawn = bytearray(), bytearray()
         previous, occurrence = b"", 0
@@ -97,9 +99,9 @@ class Commitment:
         return Tree(places[order], values[order], self._fillers)
 
     def _settle(self, places: NDArray[np.uint32], leaves: NDArray[np.void]) -> NDArray[np.intp]:
-        """Let leaves that meet draw again, all but the first, until none meet; return their order by place.
+        """Move leaves that collide, all but the first, until none collide; return their order by place.
 
-        Which leaves draw again depends on which places are the same, and not on which places these are. So all ways to give
+        Which leaves move depends only on which places are equal, not on which places these are. So all assignments of
         different places to the leaves are equally probable.
         """
         for attempt in count(1):
@@ -113,13 +115,13 @@ class Commitment:
         return order
 
     def _leaf(self, record: bytes, occurrence: int) -> tuple[bytes, bytes, int]:
-        """Return salt, leaf and first place of a record, given by its hash."""
+        """Return salt, leaf and first place of the record with this hash."""
         drawn = keyed_hash(self._salts, occurrence.to_bytes(8, "big") + record)
         salt = drawn[:SIZE]
         return salt, keyed_hash(LEAF, salt + record), int.from_bytes(drawn[SIZE:], "big")
 
     def _move(self, leaf: bytes, attempt: int) -> int:
-        """Return where a leaf goes at this attempt, if it must."""
+        """Return the place of a leaf at this attempt, if it must move."""
         return int.from_bytes(keyed_hash(self._moves, attempt.to_bytes(8, "big") + leaf), "big")
 
     def _fillers(self, level: int, piece: int, number: int) -> bytes:

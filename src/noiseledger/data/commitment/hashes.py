@@ -17,7 +17,7 @@ def text_hash(text: str) -> bytes:
 
 
 def keyed_hash(kind: blake2b, content: bytes) -> bytes:
-    """Return the hash of some content, of a kind that holds its key or its person already."""
+    """Return the hash of some content; ``kind`` already contains its key or personalisation."""
     # A copy takes half the time of a new hash.
     hashed = kind.copy()
     hashed.update(content)

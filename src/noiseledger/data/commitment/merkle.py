@@ -1,11 +1,11 @@
-"""A Merkle tree of one depth for every number of leaves, in which an empty place looks like any other.
+"""A Merkle tree with the same depth for every number of leaves, in which an empty place looks like any other.
 
-A node has four children, and there are 16 levels of them above 2^32 places. Each leaf has a place; where there is none, for as
-far as there is none, a *filler* stands, which its owner makes look random. So a way to the top always has the same form:
-a place, and three siblings on each level, of which nobody else can say whether they stand for leaves or for nothing.
+A node has four children, and there are 16 levels of nodes above 2^32 places. Each leaf has a place; an empty subtree is
+replaced by a *filler*, which looks random to everyone but its owner. So an authentication path always has the same form: a
+place, and three siblings on each level, and nobody else can tell whether these stand for leaves or for empty subtrees.
 
-Level by level, only nodes with a leaf below them are hashed. What is kept are 36 bytes a leaf; a way to the top is found by
-hashing the tree once more.
+On each level, only nodes with a leaf below them are hashed. The tree keeps 36 bytes per leaf; authentication paths are
+computed by hashing the tree again.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ SIZE = 32
 CHILDREN = 4
 LEVELS = 16
 PLACES = CHILDREN**LEVELS
-#: On each level from the leaf upwards: the hashes of the other three children, by their order.
+#: For each level from the leaf upwards: the hashes of the other three children, in order.
 Siblings: TypeAlias = tuple[bytes, ...]
-#: Returns hashes for empty places, given the level, which piece of it, and how many: the same ones whenever it is asked.
+#: Returns hashes for empty places, given the level, the piece of the level and their number; always the same ones.
 Fillers: TypeAlias = Callable[[int, int, int], bytes]
 
-# Other hashes of a commitment are personalised otherwise, so that none can be passed off as a node.
+# Other hashes of a commitment are personalised differently, so that none can be passed off as a node.
 _NODE = blake2b(digest_size=SIZE, person=b"noiseledger node")
 _PIECE = 2**14
 _HASH = f"V{SIZE}"
@@ -38,28 +38,28 @@ class Tree:
     """The tree over leaves at different places."""
 
     def __init__(self, places: NDArray[np.uint32], leaves: NDArray[np.void], fillers: Fillers) -> None:
-        """Keep the leaves, sorted by their places, and what fills the others."""
+        """Store the leaves, sorted by their places, and the function that makes fillers."""
         self._places, self._leaves, self._fillers = places, leaves, fillers
 
     def has(self, place: int, leaf: bytes) -> bool:
-        """Say whether a leaf is at a place."""
+        """Return whether a leaf is at a place."""
         index = int(self._places.searchsorted(place))
         return index < len(self._places) and self._places[index] == place and self._leaves[index].tobytes() == leaf
 
     def top(self) -> bytes:
-        """Return the hash that all leaves lead to."""
+        """Return the hash at the top of the tree."""
         return self._hash([])[0]
 
     def siblings(self, wanted: Sequence[int]) -> list[Siblings]:
-        """Return the ways from leaves at some places to the top."""
+        """Return the authentication paths of the leaves at these places."""
         return [tuple(way) for way in self._hash(wanted)[1]]
 
     def _hash(self, wanted: Sequence[int]) -> tuple[bytes, list[list[bytes]]]:
-        """Hash the tree; on the way, note the siblings of what is above some places."""
+        """Hash the tree, and collect the siblings of the nodes above these places."""
         if not len(self._places):
             return self._fillers(LEVELS, 0, 1), []
         ways: list[list[bytes]] = [[] for _ in wanted]
-        # Every level takes the place of the one below, which is never shorter.
+        # Every level overwrites the one below, which is never shorter.
         places, nodes = self._places.copy(), self._leaves.copy()
         for level in range(LEVELS):
             start = end = 0
@@ -75,7 +75,7 @@ class Tree:
     def _children(
         self, places: NDArray[np.uint32], nodes: NDArray[np.void], level: int, piece: int
     ) -> tuple[NDArray[np.uint32], NDArray[np.void]]:
-        """Return the places of the parents of some nodes, and all children of these, four by four."""
+        """Return the places of the parents of these nodes, and all children of the parents, in fours."""
         import numpy as np  # noqa: PLC0415 - takes a tenth of a second, which most commands can do without
 
         above = places // CHILDREN
@@ -91,7 +91,7 @@ class Tree:
 
 
 def climb(leaf: bytes, place: int, siblings: Siblings) -> bytes:
-    """Return the top that a leaf at a place leads to."""
+    """Return the top of the tree, computed from a leaf, its place and its siblings."""
     node = leaf
     for level, others in enumerate(siblings):
         before = SIZE * (place >> 2 * level & CHILDREN - 1)
@@ -100,7 +100,7 @@ def climb(leaf: bytes, place: int, siblings: Siblings) -> bytes:
 
 
 def _pieces(places: NDArray[np.uint32]) -> list[slice]:
-    """Cut a level into pieces that are neither long nor part two children of one parent."""
+    """Split a level into short pieces that do not separate children of the same parent."""
     pieces, start = [], 0
     while start < len(places):
         end = min(start + _PIECE, len(places))
@@ -112,7 +112,7 @@ def _pieces(places: NDArray[np.uint32]) -> list[slice]:
 
 
 def _siblings(parents: NDArray[np.uint32], children: NDArray[np.void], place: int) -> list[bytes]:
-    """Return the siblings of the node at a place; nothing if it is not among these."""
+    """Return the siblings of the node at a place; an empty list if it is not among these."""
     above, own = divmod(place, CHILDREN)
     index = int(parents.searchsorted(above))
     if index == len(parents) or parents[index] != above:
@@ -126,7 +126,7 @@ def _nodes(children: NDArray[np.void]) -> NDArray[np.void]:
 
     hashes = bytearray()
     for (four,) in iter_unpack(f"{CHILDREN * SIZE}s", children.data):
-        # As below; a call would take a third more time, ten million times and more.
+        # The same as _node; a call would take a third more time, ten million times and more.
         node = _NODE.copy()
         node.update(four)
         hashes += node.digest()

@@ -1,4 +1,4 @@
-"""What one person needs to check that their record is among those that the ledger was published for."""
+"""A proof of inclusion: it lets one person check that their record is part of the published dataset."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from noiseledger.data.commitment.hashes import LEAF, ROOT, keyed_hash, text_hash
 from noiseledger.data.commitment.merkle import CHILDREN, LEVELS, SIZE, Siblings, climb
 from noiseledger.errors import InvalidInput
 
-#: What a proof of this form says of itself; earlier ones said nothing.
+#: The format identifier in a proof; earlier versions had none.
 FORM = "noiseledger/proof/2"
-#: Begins what is hashed to what is published, and stands in the ledger file.
+#: The prefix of the hash input of the published commitment, and the format identifier in the ledger file.
 PUBLISHED = "noiseledger/commitment/2"
 PLACE_BYTES = 4
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What one person needs to find their record under the root; it is for them alone, since it contains their salt."""
+    """A proof that one record is included under the root; it is for that person alone, because it contains their salt."""
 
     record: str
     salt: bytes
     place: int
-    #: From the leaf upwards: the hashes beside the way, three on each level.
+    #: The siblings on the path from the leaf upwards, three on each level.
     siblings: Siblings
 
     def root(self) -> bytes:
-        """Return the root that this proof leads to."""
+        """Return the root computed from this proof."""
         return keyed_hash(ROOT, climb(keyed_hash(LEAF, self.salt + text_hash(self.record)), self.place, self.siblings))
 
     def dump(self) -> dict[str, Any]:
-        """Return the proof as plain JSON values, of one size whatever else is in the data."""
+        """Return the proof as plain JSON values; its size does not depend on the other records."""
         return {
             "form": FORM,
             "record": self.record,
@@ -47,7 +47,7 @@ class Proof:
         """Restore what ``dump`` returned."""
         if "steps" in state and "form" not in state:
             raise InvalidInput(
-                "This proof was written by an earlier version of noiseledger, whose proofs told the number of records: ask "
+                "This proof was written by an earlier version of noiseledger, whose proofs revealed the number of records: ask "
                 "the custodian for a new one, and keep or destroy this one."
             )
         try:
@@ -57,11 +57,13 @@ class Proof:
             place = int.from_bytes(_digest(state["place"], PLACE_BYTES), "big")
             return cls(str(state["record"]), _digest(state["salt"], SIZE), place, siblings)
         except (KeyError, TypeError, ValueError):
-            raise InvalidInput("This is not a proof of inclusion: expected what the custodian handed out.") from None
+            raise InvalidInput(
+                "This is not a proof of inclusion: expected the file that the custodian gave you."
+            ) from None
 
 
 def bind(root: bytes, journal: bytes) -> bytes:
-    """Return what is published: a hash of the data's root and of the hash of the journal's name, which stays private."""
+    """Return the published commitment: a hash of the data's root and of the hash of the journal's name, which is private."""
     return sha256(PUBLISHED.encode() + root + journal).digest()
 
 

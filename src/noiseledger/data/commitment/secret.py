@@ -18,7 +18,7 @@ def new_secret(file: str | os.PathLike[str]) -> bytes:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise InvalidInput(
-            f"{file} exists already and is kept: with another secret the commitment would not open."
+            f"{file} already exists and is not overwritten: with another secret the commitment could not be opened."
         ) from None
     with os.fdopen(descriptor, "w", encoding="ascii") as stream:
         stream.write(secret.hex() + "\n")
@@ -35,7 +35,7 @@ def read_secret(file: str | os.PathLike[str]) -> bytes:
     except OSError as error:
         raise InvalidInput(f"The secret in {file} cannot be read: {error.strerror}.") from None
     if mode & 0o077:
-        raise InvalidInput(f"{file} can be read by others: make it yours alone with `chmod 600`.")
+        raise InvalidInput(f"{file} can be read by other users: restrict it to yourself with `chmod 600`.")
     if not re.fullmatch(f"[0-9a-f]{{{2 * SECRET_BYTES}}}", content.strip()):
-        raise InvalidInput(f"{file} does not hold a secret: expected {2 * SECRET_BYTES} hexadecimal digits.")
+        raise InvalidInput(f"{file} does not contain a secret: expected {2 * SECRET_BYTES} hexadecimal digits.")
     return bytes.fromhex(content)

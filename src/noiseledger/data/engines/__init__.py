@@ -1,1 +1,1 @@
-"""Data engines: each answers the same queries with the same whole numbers, where the data lives."""
+"""Data engines: each computes the same whole-numbered totals for the same queries, where the data is stored."""

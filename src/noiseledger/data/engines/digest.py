@@ -1,11 +1,11 @@
-"""A keyed digest of all records of a table of DuckDB, taken inside the engine: ten million rows within seconds.
+"""A keyed digest of all records of a DuckDB table, computed inside the engine: ten million rows within seconds.
 
-Each record has one text: its columns by name, numbers that are whole as their digits and others as their bits, text after its
-length. The MD5 of key and text are two numbers, which are added up over the records, so that their order does not matter. A
-BLAKE2b of the sums, with the key, is what is returned.
+Each record has one text: its columns by name, whole numbers as digits, other numbers as bits, and text after its length. The
+MD5 of key and text gives two numbers, which are added over all records, so that their order does not matter. The result is
+the keyed BLAKE2b of the sums.
 
-Why the promise holds: without the key, of 256 bits, the digest cannot be told from a random number and no guess at a record
-can be tested against it; the sums are never shown. That MD5 has collisions does not matter: whoever knows the key has the data.
+Why the promise holds: without the key of 256 bits, the digest cannot be distinguished from a random number and no guess about
+a record can be tested against it; the sums are never shown. Collisions of MD5 do not matter: whoever has the key has the data.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _MODULUS = 2**64
 
 
 def digest(engine: Any, table: ir.Table, kinds: Mapping[str, Kind], key: bytes) -> bytes:
-    """Return the digest of the records of a table that was read by the rule."""
+    """Return the digest of the records of a table whose values were read by the rule."""
     names = sorted(kinds)
     one = blake2b(key=key, digest_size=16, person=b"noiseledger one").hexdigest()
     texts = [_text(_quoted(name), kinds[name], table[name].type().is_floating()) for name in names]
-    # All that is pasted together is ours; names are quoted.
+    # All parts of the statement are our own; names are quoted.
     select = f"""
         WITH hashed AS (
             SELECT md5_number(concat('{one}', {", ".join(texts) or "''"})) AS hash FROM ({engine.compile(table)})
@@ -44,13 +44,13 @@ def digest(engine: Any, table: ir.Table, kinds: Mapping[str, Kind], key: bytes) 
 
 
 def _text(column: str, kind: Kind, is_double: bool) -> str:
-    """Return what ``concat`` is given for one column: it ends where it says, so that no two records have the same text."""
+    """Return the arguments of ``concat`` for one column; they are self-delimiting, so no two records have the same text."""
     if kind == "text":
         return f"length({column}), ':', {column}"
     if not is_double:
-        return f"{column}, ';'"  # digits, a day or a truth value: no semicolon; and nothing where it is missing
+        return f"{column}, ';'"  # digits, a day or a truth value: no semicolon; empty if missing
     is_whole = f"abs({column}) < {WHOLE_DOUBLES} AND floor({column}) = {column}"
-    # Not as decimals, which versions of an engine may write in different ways; and -0.0 is 0.
+    # Not as decimals, because versions of an engine may write them differently; and -0.0 is 0.
     return f"CASE WHEN {is_whole} THEN {column}::BIGINT::VARCHAR ELSE {column}::BIT::VARCHAR END, ';'"
 
 

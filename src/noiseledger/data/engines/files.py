@@ -37,10 +37,10 @@ _FAILURES = (duckdb.Error,)
 
 
 class _Files(Relation):
-    """A table of DuckDB."""
+    """A DuckDB table."""
 
     def fingerprint(self, key: bytes) -> bytes:
-        """Return a keyed digest of the records, whatever their order."""
+        """Return a keyed digest of the records, in any order."""
         with self._translated():
             return digest(self._engine, self._table, self.kinds, key)
 
@@ -48,10 +48,10 @@ class _Files(Relation):
 def open_file(
     file: Path, form: Format, reading: Reading, table: str | None = None, dialect: Dialect | None = None
 ) -> Relation:
-    """Open a data file; a database needs the name of the table, unless it has just one."""
+    """Open a data file; a database needs the name of the table, unless it has only one."""
     check_format(file, form)
     if form in ("csv", "parquet") and table is not None:
-        raise InvalidInput(f"{file} is one table by itself: leave out table = {table!r}.")
+        raise InvalidInput(f"{file} is a single table: remove table = {table!r}.")
     try:
         if form == "csv":
             return _open_csv(file, reading, dialect or Dialect())
@@ -63,7 +63,7 @@ def open_file(
             f"{file} has a view that reads other files: keep the records in a table, with CREATE TABLE ... AS."
         ) from None
     except (duckdb.Error, sqlite3.Error) as error:
-        # What the engine says may quote a value, so only the kind of failure is passed on.
+        # The engine's message may quote a value, so only the type of the error is passed on.
         raise DataUnavailable(f"{file} cannot be read as {form} ({type(error).__name__}).") from None
 
 
@@ -83,8 +83,8 @@ def _open_parquet(file: Path, reading: Reading) -> Relation:
     for (name,) in engine.con.execute(long, [_literal(file), WHOLE_DIGITS]).fetchall():
         if name in reading.kinds:
             raise DataUnavailable(
-                f"{file}: the column {name} is a decimal of more than {WHOLE_DIGITS} digits, which DuckDB reads as other "
-                "numbers: write it as a double, or as text."
+                f"{file}: the column {name} is a decimal of more than {WHOLE_DIGITS} digits, which DuckDB does not read "
+                "correctly: write it as a double, or as text."
             )
     return _relation(engine, engine.read_parquet(_literal(file), hive_partitioning=False), reading)
 
@@ -94,10 +94,10 @@ def _relation(engine: Any, table: ir.Table, reading: Reading) -> Relation:
 
 
 def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Reading, dialect: Dialect) -> ir.Table | None:
-    """Let DuckDB cut the lines; None where it might cut other than the rule does, or fails.
+    """Let DuckDB split the lines; None if it fails, or might split them differently from the rule.
 
-    It is left nothing to guess. What it would do by its own lights is to let a field in quotes go on in the next line: then
-    it finds fewer records than the file has lines.
+    All its settings are fixed, so it guesses nothing. It would still let a quoted field continue on the next line: then it
+    finds fewer records than the file has lines.
     """
     lines = one_line_each(file, dialect)
     if lines is None:
@@ -113,7 +113,7 @@ def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Readin
             quote=dialect.quote,
             escape=dialect.quote,
             comment="",
-            # No field has this text, whoever chose it, so none is taken for null by its looks.
+            # No field can have this random text, so no field is read as null.
             nullstr=uuid4().hex,
             allow_quoted_nulls=False,
             strict_mode=True,
@@ -132,7 +132,7 @@ def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Readin
 
 
 def _read_line_by_line(engine: Any, file: Path, names: Sequence[str], reading: Reading, dialect: Dialect) -> ir.Table:
-    """Read as the rule is written: for other encodings, and where a line is in doubt, which is named."""
+    """Read line by line, by the rule: for other encodings, and to report the line that is in doubt."""
     places = [names.index(name) for name in reading.kinds] or [0]
     schema = pa.schema([(names[place], pa.large_string()) for place in places])
     records = records_of(file, dialect)
@@ -147,8 +147,8 @@ def _read_line_by_line(engine: Any, file: Path, names: Sequence[str], reading: R
 
 
 def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
-    """Read the fields once, into memory: to read a text file again for every query would take its time."""
-    engine.con.execute("DROP TABLE IF EXISTS data")  # what is left of an attempt that failed
+    """Read the fields once, into memory: reading a text file again for every query would be slow."""
+    engine.con.execute("DROP TABLE IF EXISTS data")  # left by a failed attempt
     table: ir.Table = engine.create_table("data", read_by_rule(text, reading), temp=True)
     return table
 
@@ -156,9 +156,9 @@ def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
 def _open_duckdb(file: Path, table: str | None, reading: Reading) -> Relation:
     engine = ibis.duckdb.connect(file, read_only=True, **SETTINGS)
     # A view may not read other files: DuckDB would guess the kinds of a CSV's columns from all of its records.
-    # Said afterwards: together with the others, it depends on their order whether DuckDB still takes them.
+    # Set afterwards: if set together with the others, their order would decide whether DuckDB still accepts them.
     engine.con.execute("SET enable_external_access = false")
-    # Ibis' own list comes through what DuckDB is about to remove.
+    # Ibis' own list uses a feature that DuckDB is about to remove.
     names = engine.con.execute(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
     ).fetchall()
@@ -167,25 +167,25 @@ def _open_duckdb(file: Path, table: str | None, reading: Reading) -> Relation:
 
 
 def _without_collation(engine: Any, data: ir.Table, reading: Reading) -> ir.Table:
-    """Return text as its letters: a collation, of a column or a view, would merge texts that are not the same."""
+    """Return text without collation: the collation of a column or a view would merge different texts."""
     check_columns(reading.kinds, data.columns)
     parts = [
         f"decode(encode({quoted(name)}::VARCHAR)) AS {quoted(name)}" if data[name].type().is_string() else quoted(name)
         for name in reading.kinds
     ]
     schema = {name: data[name].type() for name in reading.kinds} or {"one": "int32"}
-    # The names are quoted, and the table's own.
+    # The names are quoted, and come from the table.
     select = f"SELECT {', '.join(parts) or '1 AS one'} FROM {quoted(data.get_name())}"  # noqa: S608
     return engine.sql(select, schema=ibis.schema(schema))
 
 
 def _open_sqlite(file: Path, table: str | None, reading: Reading) -> Relation:
-    """Read a table of SQLite, whose columns hold values of any type, value by value."""
+    """Read a SQLite table value by value, because its columns may contain values of any type."""
     engine = ibis.duckdb.connect(**SETTINGS)
     with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as run:
-        # Bytes that are no text become the character U+FFFD, in that value alone.
+        # Invalid bytes become the character U+FFFD, in that value alone.
         run.text_factory = lambda given: given.decode("utf-8", "replace")
-        run.execute("BEGIN")  # one state of the file throughout
+        run.execute("BEGIN")  # read one consistent state of the file
         names = run.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
         source = quoted(choose(file, table, [name for (name,) in names if not name.startswith("sqlite_")]))
         check_columns(reading.kinds, [name for (_, name, *_) in run.execute(f"PRAGMA table_xinfo({source})")])
@@ -227,20 +227,20 @@ _ARROW: dict[Kind, pa.DataType] = {
 
 
 def choose(file: Path, table: str | None, names: list[str]) -> str:
-    """Return the table that is meant: the one that was named, or the only one."""
+    """Return the named table, or the only one."""
     if table is None and len(names) == 1:
         return names[0]
     if table not in names or table is None:
-        wanted = "Say which table of" if table is None else f"There is no table {table} in"
+        wanted = "Name the table of" if table is None else f"There is no table {table} in"
         raise InvalidInput(f"{wanted} {file}: it has {', '.join(sorted(names)) or 'none'}.")
     return table
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL has it."""
+    """Return a name quoted for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(file: Path) -> str:
-    """Return a path that DuckDB does not take for a pattern."""
+    """Return a path that DuckDB does not interpret as a pattern."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))

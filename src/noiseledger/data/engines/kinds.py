@@ -1,7 +1,7 @@
-"""The rule of :mod:`noiseledger.data.reading` as expressions that a SQL engine runs: one value in, one value out.
+"""The rule of :mod:`noiseledger.data.reading` as expressions for a SQL engine, each of which converts one value.
 
-A number comes out as a 64-bit integer or a finite double, text and dates as text (a date as its ten letters, whose order is
-that of days), a flag as a truth value; everything else is null. No expression fails, whatever the value.
+A number becomes a 64-bit integer or a finite double, text and dates become text (a date as its ten characters, which sort in
+the order of days), a flag becomes a truth value; everything else is null. No expression fails for any value.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from noiseledger.data.reading import (
 from noiseledger.data.table import check_columns
 
 _LARGEST_DOUBLE = 1.7976931348623157e308
-#: A decimal of up to so many digits turns into the nearest double in every engine.
+#: Every engine converts a decimal of up to this many digits to the nearest double.
 _EXACT_DIGITS = 15
 _LARGEST_INTEGER_BYTES = 8
 
 
 def read_by_rule(table: ir.Table, reading: Reading, end: str = "$") -> ir.Table:
-    """Return the declared columns of a table, read by the rule; ``end`` is how the engine's patterns say "end of text"."""
+    """Return the declared columns of a table, read by the rule; ``end`` is the engine's pattern for the end of a text."""
     check_columns(reading.kinds, table.columns)
     rule = _Rule(reading, end)
-    # Named one by one: a column may be called "self".
+    # Not as keywords: a column may be called "self".
     columns = [rule.of(table[name], kind).name(name) for name, kind in reading.kinds.items()]
-    # A table must have a column, also where none is declared.
+    # A table must have a column, even if none is declared.
     return table.select(*columns) if columns else table.select(one=ibis.literal(1))
 
 
@@ -49,7 +49,7 @@ class _Rule:
         self._end = end
 
     def of(self, column: ir.Column, kind: Kind) -> ir.Column:
-        """Return what the values of a column stand for."""
+        """Return the values of a column, read by the rule."""
         rules: dict[Kind, Callable[[ir.Column], ir.Column]] = {
             "number": self._number,
             "text": self._text,
@@ -69,7 +69,7 @@ class _Rule:
         return _finite(_double(column))
 
     def _parsed_number(self, column: ir.Column) -> ir.Column:
-        # Whether it is a number is decided before it is converted: engines accept more than the rule does.
+        # Check the pattern before the conversion: engines accept more than the rule does.
         given, decimal = self._without_missing(column), self._reading.decimal
         digits = given if decimal == "." else given.replace(decimal, ".")
         is_number = self._matches(given, self._reading.number) & (given.length() <= NUMBER_LENGTH)
@@ -108,7 +108,7 @@ class _Rule:
 
     def _date(self, column: ir.Column) -> ir.Column:
         kind = column.type()
-        # Not by way of a date: DuckDB fails on a time that is infinite, and rounds one before 1970 up.
+        # Not converted to a date first: DuckDB fails on an infinite time, and rounds times before 1970 up.
         if kind.is_date() or (kind.is_timestamp() and kind.timezone is None):
             given = column.cast("string")
         elif kind.is_string():
@@ -126,12 +126,12 @@ class _Rule:
 
 
 def _is_whole(kind: Any) -> bool:
-    """Say whether a type holds whole numbers, all of which are 64-bit integers."""
+    """Return whether all values of a type are whole numbers that fit 64-bit integers."""
     return bool(kind.is_integer() and (kind.is_signed_integer() or kind.nbytes < _LARGEST_INTEGER_BYTES))
 
 
 def _is_below_one(kind: Any) -> bool:
-    """Say whether a decimal has no digit before its mark: engines print no 0 there, and cannot compare it with 1."""
+    """Return whether a decimal has no digits before its mark: engines print no 0 there, and cannot compare it with 1."""
     return bool(kind.is_decimal() and kind.precision is not None and kind.precision == kind.scale)
 
 
@@ -151,5 +151,5 @@ def _either(true: Any, false: Any) -> Any:
 
 
 def _stripped(column: Any) -> Any:
-    # Blanks only, and only at the beginning, are left to cut off once the pattern has matched.
+    # Once the pattern has matched, only blanks remain to be stripped, and only at the start.
     return column.lstrip()

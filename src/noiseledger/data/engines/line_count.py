@@ -1,4 +1,4 @@
-"""How many lines a text file has, and whether each can be read by itself by an engine that would go on over line breaks."""
+"""Count the lines of a text file, and check whether an engine that allows line breaks in fields would see the same lines."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _CHUNK = 2**24
 
 @dataclass(frozen=True)
 class Lines:
-    """What was counted: records, if every line is one, and whether there are quotes at all."""
+    """The number of records, if every line is one, and whether the file contains quotes."""
 
     records: int
     quotes: bool
 
 
 def one_line_each(file: Path, dialect: Dialect) -> Lines | None:
-    """Count the lines of a UTF-8 file; None if an engine could see lines that the rule does not.
+    """Count the lines of a UTF-8 file; None if an engine could see lines that the rule does not see.
 
-    Engines take a carriage return for the end of a line too, by itself or where the others end without one.
+    Engines also treat a carriage return as the end of a line, by itself or if other lines end without one.
     """
     if dialect.encoding != "utf-8":
         return None

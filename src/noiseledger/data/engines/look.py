@@ -1,4 +1,4 @@
-"""A look at a Parquet file, or at a table of a DuckDB or SQLite file: mostly at the types that it declares."""
+"""Inspect a Parquet file, or a table of a DuckDB or SQLite file, mostly by its declared types."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from noiseledger.data.look_kinds import guess, missing_texts
 from noiseledger.data.reading import WHOLE_DOUBLES
 from noiseledger.errors import DataUnavailable
 
-_LARGE = Guess("text", ("some are beyond 2^53, where numbers are no longer told apart: as identifiers they are text",))
+_LARGE = Guess(
+    "text", ("some values are above 2^53, where numbers are not distinguished: declare identifiers as text",)
+)
 
 
 def look_at_table(file: Path, form: Format, table: str | None) -> Look:
@@ -31,8 +33,8 @@ def look_at_table(file: Path, form: Format, table: str | None) -> Look:
             return _look_at_sqlite(file, table)
         sample = _parquet_sample(file) if form == "parquet" else _duckdb_sample(file, table)
     except (duckdb.Error, sqlite3.Error, pa.ArrowException, OSError) as error:
-        # What a library says may quote a value, so only the kind of failure is passed on.
-        raise DataUnavailable(f"{file} cannot be read as {form} ({type(error).__name__}): write it anew.") from None
+        # A library's message may quote a value, so only the type of the error is passed on.
+        raise DataUnavailable(f"{file} cannot be read as {form} ({type(error).__name__}): write it again.") from None
     texts = [text for column in sample.columns if _is_text(column.type) for text in column.unique().to_pylist()]
     columns = {name: _arrow_guess(sample.column(place)) for place, name in enumerate(sample.column_names)}
     return Look(form, columns, missing_texts(texts))
@@ -75,7 +77,7 @@ def _arrow_guess(column: pa.ChunkedArray) -> Guess:
     if kind is None:
         zone = pa.types.is_timestamp(column.type)
         why = (
-            "it is a moment with a time zone: write it as a date"
+            "it is a timestamp with a time zone: write it as a date"
             if zone
             else "it is neither number, text, flag nor date"
         )
@@ -105,7 +107,7 @@ def _look_at_sqlite(file: Path, table: str | None) -> Look:
 
 
 def _sqlite_guess(declared: str, values: Sequence[Any]) -> Guess:
-    """Go by the declared type; where it leaves values open, as SQLite does with dates, by the values."""
+    """Use the declared type; if it does not determine the kind, as for dates in SQLite, use the values."""
     if "BOOL" in declared:
         return Guess("flag")
     if any(word in declared for word in ("INT", "REAL", "FLOA", "DOUB", "NUM", "DEC")):
@@ -114,6 +116,6 @@ def _sqlite_guess(declared: str, values: Sequence[Any]) -> Guess:
         return Guess("text")
     present = [value for value in values if value is not None]
     if any(isinstance(value, bytes) for value in present):
-        return Guess(None, ("it holds bytes",))
+        return Guess(None, ("it contains bytes",))
     found = guess([str(value) for value in present], ".")
-    return Guess(found.kind, ("the table does not say what it holds, so its values were looked at", *found.notes))
+    return Guess(found.kind, ("the table does not declare its kind, so its values were inspected", *found.notes))

@@ -1,9 +1,9 @@
-"""A collection of a MongoDB server. A document is a record, its fields are the columns, and ``_id`` is no part of it.
+"""A collection of a MongoDB server. A document is a record, its fields are the columns, and ``_id`` is left out.
 
-MongoDB compares by rules of its own (a list matches if one of its items does, 0.1 as a decimal is not 0.1 as a double, and a
-group of equal values has one of them for all), so no filter and no grouping is handed to it: it sends the fields that a query
-looks at, and what each document contributes is decided here, by the reference in :mod:`noiseledger.data.table`. A field that
-a document does not have is missing.
+MongoDB has its own rules of comparison (a list matches if one of its items does, 0.1 as a decimal is not 0.1 as a double, and
+a group of equal values is represented by one of them), so filters and grouping are not delegated to it: it sends the fields
+that a query uses, and the contribution of each document is computed here, by the reference in :mod:`noiseledger.data.table`.
+A field that a document does not have is missing.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def open_mongodb(url: str, collection: str, reading: Reading) -> Documents:
     client: MongoClient[dict[str, Any]] | None = None
     try:
         client = MongoClient(_with_timeout(url), appname="noiseledger")
-        # Dates that Python cannot hold are handed out as numbers of milliseconds instead of failing.
-        # Bytes that are no text become the character U+FFFD, in that value alone.
+        # Dates that Python cannot represent are returned as numbers of milliseconds instead of failing.
+        # Invalid bytes become the character U+FFFD, in that value alone.
         codec = CodecOptions[dict[str, Any]](
             datetime_conversion=DatetimeConversion.DATETIME_AUTO, unicode_decode_error_handler="replace"
         )
@@ -47,7 +47,7 @@ def open_mongodb(url: str, collection: str, reading: Reading) -> Documents:
     except (PyMongoError, BSONError, ValueError) as error:
         if client is not None:
             client.close()
-        # What the driver says may quote the url with its password.
+        # The driver's message may quote the url with its password.
         raise DataUnavailable(
             f"The MongoDB server cannot be opened ({type(error).__name__}): check host, port, user and password, and that "
             "the url ends in the name of the database."
@@ -57,7 +57,7 @@ def open_mongodb(url: str, collection: str, reading: Reading) -> Documents:
         raise DataUnavailable(f"The database has no collection {collection}: check its name.")
     documents = Documents(client, database[collection], reading)
     try:
-        documents.rows  # noqa: B018 - whatever cannot be read fails now, and not when somebody asks
+        documents.rows  # noqa: B018 - unreadable data fails now, not when somebody asks
     except DataUnavailable:
         client.close()
         raise
@@ -65,7 +65,7 @@ def open_mongodb(url: str, collection: str, reading: Reading) -> Documents:
 
 
 def _with_timeout(url: str) -> str:
-    """Wait less long for a server than the driver would, unless the url says how long."""
+    """Shorten the driver's timeout, unless the url sets one."""
     if "serverselectiontimeoutms" in url.lower():
         return url
     return f"{url}{'&' if '?' in url else '?'}serverSelectionTimeoutMS={_CONNECT_MILLISECONDS}"
@@ -77,7 +77,7 @@ class Documents:
     def __init__(
         self, client: MongoClient[dict[str, Any]], collection: Collection[dict[str, Any]], reading: Reading
     ) -> None:
-        """Keep the connection."""
+        """Store the connection."""
         self._client = client
         self._collection = collection
         self._reading = reading
@@ -89,7 +89,7 @@ class Documents:
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """The declared columns, by name, and what each holds."""
+        """The declared columns, by name, and their kinds."""
         return self._reading.kinds
 
     def records(self) -> Iterator[Record]:
@@ -102,11 +102,11 @@ class Documents:
         return totals(query, self._rows_with(list(query.kinds)))
 
     def fingerprint(self, key: bytes) -> bytes:
-        """Return a keyed digest of the records, whatever their order."""
+        """Return a keyed digest of the records, in any order."""
         return fingerprint_of(self.records(), key)
 
     def close(self) -> None:
-        """Let go of the server."""
+        """Close the connection."""
         self._client.close()
 
     def _rows_with(self, names: Sequence[str]) -> Iterator[Row]:
@@ -114,30 +114,30 @@ class Documents:
             yield {name: self._reading.read(name, _plain(document.get(name))) for name in names}
 
     def _documents(self, names: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Yield the documents, with at least these fields of them."""
+        """Yield the documents, with at least these fields."""
         with _translated(), self._collection.find({}, _projection(list(names))) as found:
             yield from found
 
 
 def _projection(names: Sequence[str]) -> dict[str, int]:
-    """Return which fields to ask the server for: just these where all can be named to it, else all."""
+    """Return the fields to request: only these if the server can select all of them, otherwise all."""
     if not names:
         return {"_id": 1}
     return {"_id": 0, **dict.fromkeys(names, 1)} if all(map(_is_path, names)) else {"_id": 0}
 
 
 def _is_path(name: str) -> bool:
-    """Say whether a field can be named to the server: to it, a dot leads into a document and a dollar is special."""
+    """Return whether the server can select a field: for it, a dot leads into a document and a dollar is special."""
     return bool(name) and "." not in name and not name.startswith("$") and "\0" not in name
 
 
 def _plain(value: object) -> object:
-    """Return a value as other engines hand it out."""
+    """Return a value as other engines return it."""
     if isinstance(value, Decimal128):
-        # A signalling NaN is no number like the other one, and Python would stop at it.
+        # A signalling NaN is not a number either, but Python would raise an error on it.
         return Decimal("NaN") if "NaN" in str(value) else value.to_decimal()
     if isinstance(value, str) and type(value) is not str:
-        return None  # code, which is text to Python only
+        return None  # code, which is text in Python only
     return value
 
 

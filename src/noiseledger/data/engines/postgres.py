@@ -1,7 +1,7 @@
-"""A table or view of a PostgreSQL server, read there: only totals, and records for the commitment, come over the wire.
+"""A table or view of a PostgreSQL server, evaluated there: only totals, and records for the commitment, are transferred.
 
-The session cannot write, whatever the account may do. Each declared column is first given one of the few types that all
-engines share, so that what a server or a table has set up (collations, blanks at the end, digits of numbers) does not matter.
+The session is read-only, whatever the account may do. Each declared column is first converted to one of the few types that
+all engines share, so that settings of the server or the table (collations, trailing blanks, digits of numbers) do not matter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from noiseledger.data.table import check_columns
 from noiseledger.errors import DataUnavailable, NoiseledgerError
 
 _CONNECT_SECONDS = 10
-#: So that values read the same on every server.
+#: Make values read the same on every server.
 _SETTINGS: tuple[LiteralString, ...] = (
     "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
     "SET datestyle = 'ISO'",
@@ -31,7 +31,7 @@ _SETTINGS: tuple[LiteralString, ...] = (
     # How long a query takes must not decide whether it is answered.
     "SET statement_timeout = 0",
 )
-# Half the least double, and what rounds to infinity: beyond them the server would fail rather than round.
+# Half the least double, and the least number that rounds to infinity: beyond them the server would fail instead of rounding.
 _VANISHES = "0." + str(5**1075).zfill(1075)
 _OVERFLOWS = str(2**1024 - 2**970)
 _NEAREST = (
@@ -41,13 +41,13 @@ _NEAREST = (
     + _OVERFLOWS
     + " THEN CAST({0} AS double precision) END"
 )
-#: How a column is read, and as which of Ibis' types.
+#: The SQL expression that reads a column, and its Ibis type.
 _WHOLE = ("CAST({} AS bigint)", "int64")
 _DOUBLE = ("CAST({} AS double precision)", "float64")
 _DECIMAL = (_NEAREST, "float64")
-# Of a decimal, the digits of a whole number, as for every other type.
+# For a decimal, the digits of a whole number, as for every other type.
 _DIGITS = ("CASE WHEN {0} = trunc({0}) AND abs({0}) < 1e38 THEN CAST(trunc({0}) AS text) END", "string")
-# Exactly, since what is nearly one is no flag.
+# Compared exactly, because a number close to one is not a flag.
 _ONE_OR_ZERO = ("CASE WHEN {0} = 1 THEN TRUE WHEN {0} = 0 THEN FALSE END", "boolean")
 _BOOLEAN = ("{}", "boolean")
 _TEXT = ('CAST({} AS text) COLLATE "C"', "string")
@@ -69,11 +69,11 @@ _TEXT_CATEGORIES = ("S", "E")
 
 
 def open_postgres(url: str, table: str, reading: Reading) -> Relation:
-    """Open a table or view, ``name`` or ``schema.name``; the url is that of libpq."""
+    """Open a table or view, ``name`` or ``schema.name``; the url is in the format of libpq."""
     try:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_SECONDS)
     except psycopg.Error as error:
-        # What libpq says may quote the url with its password.
+        # The message of libpq may quote the url with its password.
         raise DataUnavailable(
             f"The PostgreSQL server cannot be opened ({_kind(error)}): check host, port, database, user and password."
         ) from None
@@ -97,7 +97,7 @@ def _relation(connection: Connection, table: str, reading: Reading) -> Relation:
     types = _types(connection, source)
     check_columns(reading.kinds, types)
     reads = {name: _read(types[name], kind, reading) for name, kind in reading.kinds.items()}
-    # What is pasted together here is ours, and names are quoted.
+    # All parts of the statement are our own, and names are quoted.
     parts = [
         sql.SQL("{} AS {}").format(sql.SQL(read).format(sql.Identifier(name)), sql.Identifier(name))
         for name, (read, _) in reads.items()
@@ -110,7 +110,7 @@ def _relation(connection: Connection, table: str, reading: Reading) -> Relation:
 
 
 def _types(connection: Connection, source: sql.Identifier) -> dict[str, str]:
-    """Return the type of each column: a name that is known here, or "text", or "other"."""
+    """Return the type of each column: a name known to this module, or "text", or "other"."""
     found = connection.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(source)).description or []
     oids = [column.type_code for column in found]
     rows = connection.execute("SELECT oid, typname, typcategory FROM pg_type WHERE oid = ANY(%s)", [oids]).fetchall()
@@ -132,7 +132,7 @@ def _read(stored: str, kind: Kind, reading: Reading) -> tuple[str, str]:
 
 
 def _parsed(reading: Reading) -> str:
-    """Return the expression for a number that is written as text; the server has no cast that cannot fail."""
+    """Return the expression that reads a number from text; every cast of the server can fail, so the pattern comes first."""
     text = 'CAST({0} AS text) COLLATE "C"'
     is_number = (
         f"length({text}) <= {NUMBER_LENGTH} AND {text} ~ '^({reading.number.replace('{', '{{').replace('}', '}}')})$'"

@@ -1,9 +1,9 @@
 """A query as one Ibis expression, run by whichever SQL engine holds the data: DuckDB, SQLite, PostgreSQL, Spark.
 
-Why the promise holds: each record's contribution is clamped and put on its grid inside the engine, by the same
-arithmetic as :meth:`noiseledger.core.query.Column.on_grid`, before anything is added up; values are read one by one
-(:mod:`noiseledger.data.engines.kinds`); sums are of integers that cannot overflow. Names and literals enter as
-expressions, never as text pasted into a statement.
+Why the promise holds: each record's contribution is clamped and rounded to its grid inside the engine, by the same
+arithmetic as :meth:`noiseledger.core.query.Column.on_grid`, before anything is summed; values are read one by one
+(:mod:`noiseledger.data.engines.kinds`); sums are of integers that cannot overflow. Names and literals are passed as
+expressions, never as text inserted into a statement.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _TINY = 1e-290
 _LARGEST_SUM = 2**63 - 1
 #: Larger sums are taken in two halves.
 _HALF_BITS = 26
-#: Below this, a whole number compares with a literal as its nearest double does.
+#: Below this, a whole number compares with a literal in the same way as its nearest double.
 _EXACT_INTEGERS = 2**53
 _BATCH_ROWS = 50_000
 
 
 class Relation:
-    """A table of a SQL engine whose columns were read by the rule, see :func:`read_by_rule`."""
+    """A table of a SQL engine whose columns were read by the rule: see :func:`read_by_rule`."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class Relation:
         kinds: Mapping[str, Kind],
         failures: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Keep the table, and read every value once: whatever cannot be read fails now, and not when somebody asks.
+        """Store the table, and read every value once: unreadable values fail now, not when somebody asks.
 
-        The engine's ``failures`` are turned into ours: what it says may quote a value.
+        The engine's ``failures`` are converted to our errors: its messages may quote a value.
         """
         self._engine = engine
         self._failures = failures
@@ -116,11 +116,11 @@ class Relation:
         return totals
 
     def fingerprint(self, key: bytes) -> bytes:
-        """Return a keyed digest of the records, whatever their order."""
+        """Return a keyed digest of the records, in any order."""
         return fingerprint_of(self.records(), key)
 
     def close(self) -> None:
-        """Let go of the engine."""
+        """Close the engine."""
         self._engine.disconnect()
 
     def _run(self, expression: ir.Table) -> list[dict[str, Any]]:
@@ -158,7 +158,7 @@ def _condition(table: ir.Table, expression: Expression) -> Any:
 
 
 def _among(column: Any, values: Iterable[Value]) -> Any:
-    """Compare with several values; as one IN where that is possible, which DuckDB runs ten times as fast."""
+    """Compare with several values; as one IN if possible, which DuckDB runs ten times as fast."""
     sides = [_sides(column, value) for value in values]
     if len({literal.type() for _, literal in sides}) == 1:
         return sides[0][0].isin([literal for _, literal in sides])
@@ -179,7 +179,7 @@ def _compare(column: Any, operator: str, value: Value) -> Any:
 
 
 def _sides(column: Any, value: Value) -> tuple[Any, Any]:
-    """Return what to compare: integers where both sides are, else doubles; days as their letters, whose order is theirs."""
+    """Return both sides of a comparison: integers if both are, else doubles; days as text, which sorts in their order."""
     if not isinstance(value, Fraction):
         literal = ibis.literal(value.isoformat() if isinstance(value, date) else value)
         return column.cast(literal.type()), literal
@@ -189,7 +189,7 @@ def _sides(column: Any, value: Value) -> tuple[Any, Any]:
 
 
 def _group(table: ir.Table, groups: Groups) -> Any:
-    """Return the bin's number, or the value itself; null outside."""
+    """Return the number of the bin, or the value itself; null outside all groups."""
     column = table[groups.column]
     if isinstance(groups, Bins):
         first, *others = groups.edges
@@ -213,7 +213,7 @@ def _position(groups: Groups, found: Any) -> int | None:
         return None
     if isinstance(groups, Bins):
         return int(found)
-    # What the engine returns is one of the declared values: it was compared with them, letter by letter, before it was grouped.
+    # The engine returns one of the declared values: it compared exactly with them before grouping.
     if groups.kind == "date":
         return groups.index(date.fromisoformat(found))
     return groups.index(Fraction(repr(found)) if isinstance(found, float) else found)
@@ -224,9 +224,9 @@ def _count(table: ir.Table) -> dict[str, Any]:
 
 
 def _sum(table: ir.Table, column: Column, rows: int) -> dict[str, Any]:
-    """Return the sum of what records contribute, in halves if 64 bits might not hold it.
+    """Return the sum of the records' contributions, in two halves if 64 bits might not hold it.
 
-    Halves are of the distance from the lower bound, which is never negative: engines differ in how they divide negative
+    The halves are of the distance from the lower bound, which is never negative: engines differ in how they divide negative
     numbers.
     """
     units = _on_grid(table[column.name], column)
@@ -245,7 +245,7 @@ def _needs_halves(column: Column, rows: int) -> bool:
 
 
 def _on_grid(values: Any, column: Column) -> Any:
-    """Clamp to the bounds and put on the grid, as ``Column.on_grid`` does."""
+    """Clamp to the bounds and round to the grid, as ``Column.on_grid`` does."""
     if values.type().is_integer() and column.grid == 1:
         return _clamped(
             values, int(column.lower), int(column.upper), None if column.missing is None else int(column.missing)
@@ -255,21 +255,21 @@ def _on_grid(values: Any, column: Column) -> Any:
     if column.grid.denominator != 1:
         double = double * float(column.grid.denominator)
     if column.grid.numerator != 1:
-        # PostgreSQL fails rather than let a quotient vanish; what is so small is rounded to nothing in any case.
+        # PostgreSQL fails if a quotient underflows; such small values are rounded to zero in any case.
         double = ibis.ifelse(double.abs() < _TINY, 0.0, double) / float(column.grid.numerator)
     return (double + 0.5).floor().cast("int64")
 
 
 def _clamped(values: Any, lower: float, upper: float, missing: float | None) -> Any:
-    # Written as cases, with the usual one first: DuckDB leaves out what the file's statistics show to be always true, so
-    # that data within its bounds is summed as it is; and the rest it runs faster than LEAST and GREATEST.
+    # Written as cases, with the usual one first: DuckDB removes cases that the file's statistics decide, so data within its
+    # bounds is summed directly; and the remaining cases run faster than LEAST and GREATEST.
     kind = values.type()
     low, high, other = (ibis.literal(v, kind) if v is not None else ibis.null(kind) for v in (lower, upper, missing))
     return ibis.cases((values.between(low, high), values), (values > high, high), (values < low, low), else_=other)
 
 
 def _whole(found: Mapping[str, Any], column: Column | None) -> int:
-    """Put the sums back together; a sum over nothing is null."""
+    """Combine the sums; a sum over no records is null."""
     if column is None:
         return int(found["rows"])
     low = int(found["low"] or 0)

@@ -1,6 +1,6 @@
-"""Files read by Apache Spark, for data that outgrows one machine: CSV, or Parquet in a file or a folder.
+"""Files read by Apache Spark, for data that does not fit one machine: CSV, or Parquet in a file or a folder.
 
-Where the program runs inside a Spark session, that session's cluster does the work; else Spark runs on this machine, without
+If the program runs inside a Spark session, that session's cluster does the work; otherwise Spark runs on this machine, without
 its web page, and listens on loopback only.
 """
 
@@ -51,13 +51,13 @@ from noiseledger.data.table import check_columns
 from noiseledger.errors import DataUnavailable
 
 with warnings.catch_warnings():
-    # They are about pandas, which Spark needs for what is not used here.
+    # The warnings are about pandas, which Spark needs only for features that are not used here.
     warnings.simplefilter("ignore", FutureWarning)
     connect = ibis.pyspark.connect
 
 _FAILURES = (PySparkException, Py4JError)
 _MARK = "\N{BYTE ORDER MARK}"
-#: For Spark on this machine: quiet, on loopback, and without two hundred parts of what fits into a few.
+#: For Spark on this machine: quiet, on loopback, and with a few partitions instead of two hundred.
 _LOCAL = {
     "spark.sql.shuffle.partitions": "8",
     "spark.ui.enabled": "false",
@@ -65,12 +65,12 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
-#: So that names, numbers and fields mean to Spark what they mean to the other engines.
+#: Make Spark interpret names, numbers and fields as the other engines do.
 _SETTINGS = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.variable.substitute": "false",
-    # The names of folders are text, whatever the others are.
+    # Partition values in folder names are text.
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
 
@@ -80,28 +80,28 @@ def open_spark(path: Path, form: Format, reading: Reading, dialect: Dialect | No
     if not path.exists():
         raise DataUnavailable(f"{path} cannot be read: no such file or folder.")
     if form not in ("csv", "parquet"):
-        raise DataUnavailable(f'{path} is a database file: leave out engine = "spark".')
+        raise DataUnavailable(f'{path} is a database file, which Spark cannot read: remove engine = "spark".')
     if path.is_file():
         check_format(path, form)
     try:
         engine = connect(_session())
         frame = _read_csv(path, dialect or Dialect(), reading) if form == "csv" else _read_parquet(path)
         frame.createOrReplaceTempView(name := f"noiseledger_{uuid4().hex}")
-        # To Java, $ is also before a line break at the end.
+        # In Java, $ also matches before a line break at the end.
         return _Relation(engine, read_by_rule(engine.table(name), reading, end=r"\z"), reading.kinds, _FAILURES)
     except _FAILURES as error:
-        # What the engine says may quote a value, so only the kind of failure is passed on.
+        # The engine's message may quote a value, so only the type of the error is passed on.
         raise DataUnavailable(f"{path} cannot be read as {form} by Spark ({type(error).__name__}).") from None
 
 
 def _read_parquet(path: Path) -> DataFrame:
-    """Read all files by one schema that fits all of them, and text as its letters, whatever collation it was written with."""
+    """Read all files with one schema that fits all of them, and text without its collation."""
     frame = _session().read.option("mergeSchema", "true").parquet(_literal(path))
     return frame.select(*(_as_stored(frame[_ticked(field.name)], field) for field in frame.schema))
 
 
 def _as_stored(column: Column, field: StructField) -> Column:
-    """Return a column as the rule knows it: text as its letters, and no moments, whose day depends on a time zone."""
+    """Return a column for the rule: text without collation, and no timestamps whose day depends on a time zone."""
     if isinstance(field.dataType, StringType):
         return collate(column, "UTF8_BINARY").alias(field.name)
     if isinstance(field.dataType, TimestampType):
@@ -110,15 +110,17 @@ def _as_stored(column: Column, field: StructField) -> Column:
 
 
 def _read_csv(file: Path, dialect: Dialect, reading: Reading) -> DataFrame:
-    """Read lines, and cut each by the rule of :mod:`noiseledger.data.delimited`.
+    """Read lines, and split each by the rule of :mod:`noiseledger.data.delimited`.
 
-    Spark's own reader lets a field in quotes swallow lines, so it is given none. Every line is looked at here, once, before
-    anything is asked; then each is known to be one record.
+    Spark's own CSV reader lets a quoted field absorb lines, so it is not used. Every line is checked here once, before any
+    query; after that, each is known to be one record.
     """
     names = columns_of(file, dialect)
     check_columns(reading.kinds, names)
     if dialect.encoding != "utf-8":
-        raise DataUnavailable(f"{file} is declared as {dialect.encoding}, and Spark reads UTF-8: convert it first.")
+        raise DataUnavailable(
+            f"{file} is declared as {dialect.encoding}, but Spark reads only UTF-8: convert it first."
+        )
     header = _check_lines(file, dialect)
     lines = _session().read.text(_literal(file), lineSep="\n").select(make_valid_utf8("value").alias("line"))
     lines = lines.select(regexp_replace("line", r"\r\z", "").alias("line"))
@@ -133,23 +135,26 @@ def _read_csv(file: Path, dialect: Dialect, reading: Reading) -> DataFrame:
 
 
 def _check_lines(file: Path, dialect: Dialect) -> str | None:
-    """Look at every line; return the first, where it names the columns.
+    """Check every line; return the first if it contains the column names.
 
-    Spark has lines in no order, so no other may equal the first, with a byte order mark or without: Spark takes it off.
+    Spark returns lines in any order, so no other line may equal the first, with or without a byte order mark, which Spark
+    removes.
     """
-    for _ in records_of(file, dialect):  # raises at a line that is no record
+    for _ in records_of(file, dialect):  # raises if a line is not a record
         pass
     with file.open("rb") as stream:
         mark = stream.read(len(BOM_UTF8)) == BOM_UTF8
     if mark and not dialect.header:
-        raise DataUnavailable(f"{file}, line 1: it begins with a byte order mark, which Spark cannot tell from text.")
+        raise DataUnavailable(
+            f"{file}, line 1: it starts with a byte order mark, which Spark reads as text: remove it."
+        )
     if not dialect.header:
         return None
     lines = lines_of(file, dialect)
     header = next(lines)[1]
     for number, line in lines:
         if line in (header, _MARK + header):
-            raise DataUnavailable(f"{file}, line {number}: it repeats the names of the columns: remove it.")
+            raise DataUnavailable(f"{file}, line {number}: it repeats the names of the columns: remove the line.")
     return header
 
 
@@ -159,8 +164,8 @@ def _cut(dialect: Dialect) -> Column:
     plain = split(line, delimiter, -1)
     if not quote:
         return plain
-    # One after the other, from where a field begins to where it ends; quotes within are doubled.
-    # Possessive throughout: what Java can go back to, it keeps on a stack that a long field overflows.
+    # One field after the other, from its start to its end; quotes inside are doubled.
+    # Possessive throughout: Java keeps backtracking positions on a stack, which a long field would overflow.
     quoted = rf" *+{quote}(?:[^{quote}]++|{quote}{quote})*+{quote} *+"
     token = rf"(?<=^|{delimiter})(?:{quoted}|[^{delimiter}]*+)(?={delimiter}|\z)"
     tokens = regexp_extract_all(line, lit(token), lit(0))
@@ -173,7 +178,7 @@ def _cut(dialect: Dialect) -> Column:
 
 
 class _Relation(Relation):
-    """A table of Spark. Rows are fetched as they are: on Ibis' way, through pandas, integers would lose digits."""
+    """A Spark table. Rows are fetched directly: Ibis would use pandas, in which integers lose digits."""
 
     def _run(self, expression: ir.Table) -> list[dict[str, Any]]:
         with self._translated():
@@ -188,12 +193,12 @@ class _Relation(Relation):
         return frame
 
     def close(self) -> None:
-        """Do nothing: Spark ends with the program, and may have other work."""
+        """Do nothing: Spark stops with the program, and may have other work."""
 
 
 @cache
 def _session() -> SparkSession:
-    """Return a session with settings of our own: of the program's Spark, or else of a new one."""
+    """Return a session with our own settings, of the program's Spark if there is one, or of a new one."""
     running = SparkSession.getActiveSession()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # as above
@@ -208,7 +213,7 @@ def _started() -> SparkContext:
     home = os.environ.get("JAVA_HOME")
     if not (shutil.which("java") or (home and Path(home, "bin", "java").exists())):
         raise DataUnavailable(
-            "Spark needs Java 17 or newer, which is not on this machine: install it, or set JAVA_HOME."
+            "Spark needs Java 17 or newer, which was not found on this machine: install it, or set JAVA_HOME."
         )
     conf = SparkConf().setAppName("noiseledger").setMaster("local[*]").setAll(list(_LOCAL.items()))
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -217,13 +222,13 @@ def _started() -> SparkContext:
 
 
 def _literal(path: Path) -> str:
-    """Return a path on this machine's file system, whatever Spark's own is."""
+    """Return a path on this machine's file system, even if Spark's default is another."""
     place = str(path.resolve())
     if set(place) & set("*?{}[]\\"):
-        raise DataUnavailable(f"{path} cannot be read by Spark, which takes *?{{}}[]\\ for a pattern: rename it.")
+        raise DataUnavailable(f"{path} cannot be read by Spark, which interprets *?{{}}[]\\ as a pattern: rename it.")
     return f"file://{place}"
 
 
 def _ticked(name: str) -> str:
-    """Return a name that Spark does not take apart."""
+    """Return a name quoted for Spark."""
     return "`" + name.replace("`", "``") + "`"

@@ -1,9 +1,9 @@
-"""The charts of the web application, drawn on the server as SVG that needs no script and no style of its own.
+"""The charts of the web application, drawn on the server as SVG without scripts or inline styles.
 
-Each function returns one picture that scales to its container, says in words what it shows, and is told apart without
+Each function returns one picture that scales to its container, describes its content in words, and can be read without
 colours. The page must link ``static/charts.css``.
 
-Why the promise holds: a chart draws what it is given, which is public already; it has no way to data, noise or a ledger.
+Why the promise holds: a chart draws only its arguments, which are already public; it has no access to data, noise or a ledger.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a value lies in a picture, and which round numbers are written beside it."""
+"""Scales and ticks: the position of a value in a picture, and the round numbers on an axis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from noiseledger.web.charts.svg import TEXT, bounded, shown, width_of
 
 @dataclass(frozen=True)
 class Scale:
-    """A straight map from values between ``low`` and ``high`` to positions; what lies outside goes to the edge."""
+    """A linear map from values between ``low`` and ``high`` to positions; values outside are clamped to the edge."""
 
     low: float
     high: float
@@ -25,32 +25,32 @@ class Scale:
         return self.start + (inside - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def holds(self, value: float) -> bool:
-        """Say whether the value lies within the picture."""
+        """Return whether the value lies within the picture."""
         return self.low <= value <= self.high
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A value and how it is written."""
+    """A value and its label."""
 
     value: float
     label: str
 
 
 def scale_from_zero(values: Iterable[float], start: float, end: float, room: float = 1.0) -> Scale:
-    """Return the scale that holds zero and all the values, with so much room beyond the outermost.
+    """Return the scale that contains zero and all values, extended by the factor ``room``.
 
     >>> scale_from_zero([3.0, 1.0], 0, 100).at(1.5)
     50.0
     """
     known = [0.0, *(bounded(value) for value in values)]
     low, high = min(known) * room, max(known) * room
-    # Less than this cannot be divided into steps; such a scale shows nothing but its zero anyway.
+    # A smaller range cannot be divided into steps; such a scale shows only its zero.
     return Scale(low, high if high - low > 1e-200 else low + 1.0, start, end)
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[Tick]:
-    """Return the round numbers (1, 2 or 5 times a power of ten apart) in this range, at most so many.
+    """Return at most ``most`` round numbers in this range, 1, 2 or 5 times a power of ten apart.
 
     >>> [tick.label for tick in ticks(0, 3.5)]
     ['0', '1', '2', '3']
@@ -68,7 +68,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[Tick]:
 
 
 def fitting(choose: Callable[[int], list[Tick]], across: Scale, most: int, size: float = TEXT) -> list[Tick]:
-    """Return the most ticks whose labels do not touch each other, out of what ``choose`` offers for at most so many."""
+    """Return as many ticks as fit without overlapping labels; ``choose`` returns at most a given number of them."""
     for number in range(most, 0, -1):
         found = choose(number)
         halves = [width_of(tick.label, size) / 2 for tick in found]
@@ -82,7 +82,7 @@ def fitting(choose: Callable[[int], list[Tick]], across: Scale, most: int, size:
 
 
 def _tick(digits: int, exponent: int) -> Tick:
-    # Read from its decimal digits, so that three steps of 0.1 are 0.3.
+    # Converted from decimal digits, so that three steps of 0.1 are 0.3.
     value = float(f"{digits}e{exponent}")
     if value and (exponent < -4 or abs(value) >= 1e7):
         return Tick(value, shown(value) if abs(digits) < 1000 else f"{value:.6g}")

@@ -1,4 +1,4 @@
-"""Where an answer will fall: the bell of its noise, beside the bell of what is free already."""
+"""The distribution of an answer: the bell curve of its noise, beside that of the best free answer."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from noiseledger.web.charts.svg import element, line, path, picture, shortened, 
 
 WIDTH, HEIGHT = 480.0, 184.0
 LEFT, RIGHT, TOP, BOTTOM = 12.0, 468.0, 44.0, 138.0
-#: Text is of this size on a phone: the picture is narrower than the others, so that it shrinks less.
+#: The text size on a phone: this picture is narrower than the others, so it shrinks less.
 TEXT = 15.0
-#: So many deviations to each side hold the answer with 95%.
+#: The central 95% reach this many standard deviations to each side.
 CENTRAL = NormalDist().inv_cdf(0.975)
-#: The picture shows so many deviations of the wider bell, but at most so many of the wanted one.
+#: The picture shows SHOWN deviations of the wider bell, but at most AT_MOST of the requested one.
 SHOWN, AT_MOST = 3.2, 40.0
-#: Further than so many deviations from its centre a bell lies on the axis.
+#: Beyond this many deviations from its centre, a bell lies on the axis.
 REACH = 4.0
-#: A bell is drawn at least this high, compared with the narrower one: by its area it would vanish.
+#: A bell is drawn at least this high relative to the narrower one: in true proportion it would be invisible.
 LEAST_HEIGHT = 0.35
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The noise of an answer: its deviation in natural units, and the noisy answer itself, where it is known."""
+    """The noise of an answer: its deviation in natural units, and the noisy answer itself, if it is known."""
 
     deviation: float
     centre: float | None
@@ -37,7 +37,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class _Bell:
-    """A curve with its place in the picture: the centre as a distance from the wanted one's, and the height of its peak."""
+    """A curve with its position: its centre relative to the requested one's, and the height of its peak."""
 
     centre: float
     deviation: float
@@ -49,7 +49,7 @@ class _Bell:
         return BOTTOM - (BOTTOM - TOP) * self.height * exp(-away * away / 2)
 
     def points(self, deviations: float) -> list[tuple[float, float]]:
-        """Return the part of the bell within so many deviations, as far as it is in the picture."""
+        """Return the part of the bell within this many deviations that lies in the picture."""
         low = max(self.centre - deviations * self.deviation, self.across.low)
         high = min(self.centre + deviations * self.deviation, self.across.high)
         if low > high:
@@ -59,13 +59,13 @@ class _Bell:
 
 
 def distribution_chart(id: str, wanted: Curve, known: Curve | None, unit: str = "") -> Markup:  # noqa: A002 - as in SVG
-    """Draw where the wanted answer will fall, and for comparison where the one that is free already lies.
+    """Draw the distribution of the requested answer and, for comparison, that of the best free answer.
 
     Args:
         id: unique on the page
         wanted: the noise of the answer that would be bought
-        known: the noise of what is free already, or None
-        unit: what the answer counts, such as people
+        known: the noise of the best free answer, or None
+        unit: the unit of the answer, such as people
     """
     _check(wanted, known)
     across = _window(wanted, known)
@@ -74,7 +74,7 @@ def distribution_chart(id: str, wanted: Curve, known: Curve | None, unit: str = 
     shade = [(point[0], BOTTOM) for point in (bell.points(CENTRAL)[0], bell.points(CENTRAL)[-1])]
     return picture(
         id,
-        ("Where the answer will fall", _finding(wanted, known, unit, across)),
+        ("Distribution of the answer", _finding(wanted, known, unit, across)),
         (WIDTH, HEIGHT),
         path([shade[0], *bell.points(CENTRAL), shade[1]], "chart-shade", closed=True),
         _axis(across, wanted, known, unit),
@@ -94,7 +94,7 @@ def _check(*curves: Curve | None) -> None:
 
 
 def _apart(wanted: Curve, known: Curve) -> float:
-    # An answer that nobody knows yet is drawn around the one that is known, which is the best guess.
+    # The requested answer is unknown, so it is drawn around the known one, which is the best estimate.
     return 0.0 if wanted.centre is None or known.centre is None else known.centre - wanted.centre
 
 
@@ -126,9 +126,9 @@ def _half_width(wanted: Curve, bell: _Bell) -> Markup:
 
 
 def _comparison(known: Curve, other: _Bell, bell: _Bell) -> Markup:
-    """Draw the bell of what is free already, with its name where it falls off."""
+    """Draw the bell of the best free answer, with its label on the slope."""
     label = f"{shortened(known.label, 110, TEXT)} ± {shown(CENTRAL * known.deviation)}"
-    # On the side away from the wanted bell.
+    # On the side away from the requested bell.
     side = -1 if other.centre < bell.centre else 1
     beside = other.across.at(other.centre + side * 1.1 * known.deviation) + side * 10
     room = width_of(label, TEXT)
@@ -153,18 +153,18 @@ def _axis(across: Scale, wanted: Curve, known: Curve | None, unit: str) -> Marku
 
 
 def _meaning(across: Scale, wanted: Curve, known: Curve | None) -> tuple[str, float, str]:
-    """Return what the axis shows, the number in its middle, and what its zero is called."""
+    """Return the axis title, the number in the middle of the axis, and the label of its zero."""
     middle = wanted.centre if wanted.centre is not None or known is None else known.centre
     if middle is None:
         return "distance from the truth", 0.0, "truth"
-    # Where the number is so large that its last digits alone would change along the axis, distances read better.
+    # If the number is so large that only its last digits would change along the axis, distances are easier to read.
     if across.high - across.low < 1e-5 * abs(middle):
         return f"distance from {middle:,.15g}", 0.0, "0"
     return "answer", middle, "0"
 
 
 def _marks(across: Scale, origin: float, zero: str) -> list[Tick]:
-    """Return as many ticks as fit into the picture; ``zero`` is what 0 is called."""
+    """Return as many ticks as fit into the picture; ``zero`` is the label of 0."""
 
     def choose(most: int) -> list[Tick]:
         found = ticks(across.low + origin, across.high + origin, most)
@@ -181,18 +181,17 @@ def _inside(tick: Tick, across: Scale) -> bool:
 
 def _finding(wanted: Curve, known: Curve | None, unit: str, across: Scale) -> str:
     unit = f" {unit}" if unit else ""
-    finding = (
-        f"The answer ({wanted.label}) will lie within {shown(CENTRAL * wanted.deviation)}{unit} of the truth with 95%."
-    )
+    half = shown(CENTRAL * wanted.deviation)
+    finding = f"The answer ({wanted.label}) will lie within {half}{unit} of the truth with 95% confidence."
     if known is None:
         return finding
-    finding += f" What is known ({known.label}) lies within {shown(CENTRAL * known.deviation)}{unit}."
+    finding += f" The known answer ({known.label}) lies within {shown(CENTRAL * known.deviation)}{unit}."
     if wanted.centre is None and known.centre is not None:
-        finding += " Both are drawn around the known answer; the truth may lie elsewhere."
+        finding += " Both curves are drawn around the known answer; the truth may lie elsewhere."
     if abs(_apart(wanted, known)) - REACH * known.deviation > across.high:
-        return f"{finding} What is known lies outside the picture."
+        return f"{finding} The known answer lies outside the picture."
     if across.high - across.low < 2 * SHOWN * known.deviation * 0.999:
-        finding += " Only the middle of the wider bell fits into the picture."
+        finding += " Only the middle of the wider curve fits into the picture."
     if not LEAST_HEIGHT <= known.deviation / wanted.deviation <= 1 / LEAST_HEIGHT:
-        finding += " The lower bell is drawn higher than its share, to be seen."
+        finding += " The lower curve is drawn taller than in true proportion, so that it is visible."
     return finding

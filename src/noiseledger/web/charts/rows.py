@@ -1,4 +1,4 @@
-"""Charts with a row for each thing: what each query has cost, and what each group's answer is."""
+"""Charts with one row per item: the cost of each query, and the answer of each group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from noiseledger.web.charts.svg import (
 )
 
 WIDTH = 640.0
-#: Where the rows begin, below what is written once.
+#: The top of the first row, below the legend.
 FIRST = 78.0
 QUERY_ROW, GROUP_ROW = 70.0, 32.0
 MOST_GROUPS = 40
@@ -32,7 +32,7 @@ MOST_GROUPS = 40
 
 @dataclass(frozen=True)
 class Bar:
-    """What one query has cost: in precision, as an epsilon at the budget's delta, and in the naive scheme."""
+    """The cost of one query: as a precision, as an epsilon at the budget's delta, and in the naive scheme."""
 
     name: str
     spent: float
@@ -41,7 +41,7 @@ class Bar:
 
 
 def queries_chart(id: str, bars: Sequence[Bar]) -> Markup:  # noqa: A002 - as in SVG
-    """Draw what each query has cost, above what it would have cost in the naive scheme."""
+    """Draw the cost of each query, above its cost in the naive scheme."""
     across = scale_from_zero((value for bar in bars for value in (bar.spent, bar.naive)), 14, WIDTH - 30)
     bottom = FIRST + QUERY_ROW * max(len(bars), 1)
     rows = [_query_row(id, bar, FIRST + QUERY_ROW * at, across) for at, bar in enumerate(bars)]
@@ -83,7 +83,7 @@ def intervals_chart(id: str, points: Sequence[tuple[str, float, float]]) -> Mark
 
 
 def _key(id: str) -> Markup:  # noqa: A002 - as in SVG
-    """Say once what is solid and what is hatched, and what the numbers are."""
+    """Draw the legend."""
     return element(
         "g",
         box(14, 6, 30, 16, "chart-bar-spent"),
@@ -133,7 +133,7 @@ def _number_axis(across: Scale) -> Markup:
 
 
 def _with_error(value: float, half: float) -> str:
-    """Return the answer with as many decimals as its error bar deserves.
+    """Format the answer with as many decimals as its error bar justifies.
 
     >>> _with_error(1234.567, 25.2), _with_error(0.51234, 0.012)
     ('1,235 ± 25', '0.512 ± 0.012')

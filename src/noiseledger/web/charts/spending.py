@@ -1,4 +1,4 @@
-"""The budget over time: what was spent with reuse, what the naive scheme would have spent, and the budget's end."""
+"""The budget over time: the amount spent with reuse, the amount the naive scheme would have spent, and the limit."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from noiseledger.web.charts.times import day, seconds, time_ticks
 
 WIDTH, HEIGHT = 640.0, 400.0
 TOP, BOTTOM = 44.0, 334.0
-#: The axis of epsilons; the lines' names stand between it and the plot.
+#: The position of the epsilon axis; the labels of the lines are between it and the plot.
 EPSILONS = 576.0
-#: Lines of text are this far apart, so that they never touch.
+#: The distance between lines of text, so that they never touch.
 LINE = TEXT * 1.2
 #: The picture shows the naive scheme up to this multiple of the budget.
 HIGHEST = 2
@@ -25,7 +25,7 @@ OFF = "off the chart"
 
 @dataclass(frozen=True)
 class _Name:
-    """What is written at the end of a line."""
+    """The label at the end of a line."""
 
     words: str
     level: float
@@ -34,7 +34,7 @@ class _Name:
 
 @dataclass(frozen=True)
 class _Plot:
-    """The lines of the picture and the room that they have."""
+    """The lines of the picture and their scales."""
 
     steps: list[Step]
     total: float
@@ -42,18 +42,18 @@ class _Plot:
     up: Scale
     levels: list[Tick]
     names: list[_Name]
-    #: Where the naive scheme's curve leaves the picture through the top.
+    #: The position at which the naive scheme's curve leaves the picture at the top.
     left_at: float | None
 
 
 def spending_chart(id: str, steps: Sequence[Step], total: float, epsilons: Sequence[tuple[float, float]]) -> Markup:  # noqa: A002 - as in SVG
-    """Draw what was spent over time, beside what the naive scheme would have spent.
+    """Draw the amount spent over time, beside the amount the naive scheme would have spent.
 
     Args:
         id: unique on the page
         steps: the state after each request since the budget's start, in order of time
         total: the budget's precision
-        epsilons: precisions and the epsilons that they mean at the budget's delta, for the axis on the right
+        epsilons: precisions and their epsilons at the budget's delta, for the axis on the right
     """
     plot = _plot(thinned(steps), total)
     limit = plot.up.at(total)
@@ -80,7 +80,7 @@ def _plot(steps: list[Step], total: float) -> _Plot:
         names.append(_Name(f"spent {shown(steps[-1].spent)}", steps[-1].spent, "chart-spent-name"))
         names.append(_Name(f"naive {shown(steps[-1].naive)}", steps[-1].naive, "chart-naive-name"))
     left = max(width_of(tick.label) for tick in levels) + 12
-    # A tenth more, since one of them is bold.
+    # Ten percent more, because one of them is bold.
     right = EPSILONS - 20 - 1.1 * max(width_of(words) for words in (OFF, *(name.words for name in names)))
     across = _time_scale(steps, max(left, 52), right)
     gone = next((across.at(seconds(step.when)) for step in steps if step.naive > up.high), None)
@@ -90,19 +90,19 @@ def _plot(steps: list[Step], total: float) -> _Plot:
 def _time_scale(steps: list[Step], left: float, right: float) -> Scale:
     times = [seconds(step.when) for step in steps] or [0.0]
     low, high = min(times), max(times)
-    # Times that are all the same stand in the middle of two seconds.
+    # If all times are the same, put them in the middle of two seconds.
     return Scale(low - 1, high + 1, left, right) if high - low < 1 else Scale(low, high, left, right)
 
 
 def _precision_scale(steps: list[Step], total: float) -> Scale:
     values = [total, *(step.spent for step in steps), *(step.naive for step in steps)]
     whole = scale_from_zero((max(value, 0.0) for value in values), BOTTOM, TOP, room=1.08)
-    # With more of the naive scheme in the picture, what matters would lie flat on the ground.
+    # If more of the naive scheme were shown, the curve that matters would be flat.
     return Scale(0.0, min(whole.high, HIGHEST * total) if total > 1e-200 else whole.high, BOTTOM, TOP)
 
 
 def _stairs(plot: _Plot, levels: list[float]) -> list[tuple[float, float]]:
-    """Return the vertices of a curve that starts with nothing, stays until the next request, and may end at the top."""
+    """Return the vertices of a step curve that starts at zero and may end at the top."""
     points = [(plot.across.start, plot.up.start)]
     for step, level in zip(plot.steps, levels, strict=True):
         x = plot.across.at(seconds(step.when))
@@ -153,7 +153,7 @@ def _days(steps: list[Step]) -> str:
 
 
 def _names(plot: _Plot) -> Markup:
-    """Write each line's name at its end, except for one that has left before."""
+    """Write each line's label at its end, except for one that has left the picture."""
     ends = [name for name in plot.names if plot.left_at is None or name.look != "chart-naive-name"]
     ends.sort(key=lambda name: -name.level)
     places = _apart([plot.up.at(name.level) for name in ends])
@@ -162,7 +162,7 @@ def _names(plot: _Plot) -> Markup:
 
 
 def _apart(places: list[float]) -> list[float]:
-    """Move places, sorted downwards, until they are a line apart and none lies below the plot."""
+    """Move positions, sorted downwards, until they are a line apart and none lies below the plot."""
     moved: list[float] = []
     for place in places:
         moved.append(max(place, moved[-1] + LINE) if moved else place)
@@ -178,7 +178,7 @@ def _off_the_chart(plot: _Plot) -> list[Markup]:
         return []
     x = plot.left_at
     arrow = path([(x - 7, TOP + 2), (x, TOP - 12), (x + 7, TOP + 2)], "chart-off", closed=True)
-    # To the right of where it leaves, nothing else is as high.
+    # Nothing else is as high to the right of this position.
     beside = min(x + 14, plot.across.end + 10)
     name = text(beside, TOP + 6, plot.names[-1].words, "chart-naive-name")
     return [arrow, name, text(beside, TOP + 6 + LINE, OFF, "chart-naive-name")]

@@ -1,4 +1,4 @@
-"""The states of a budget over time, and as many of them as a picture can show."""
+"""The states of a budget over time, thinned to as many as a picture can show."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Step:
 
 
 def thinned(steps: Sequence[Step], most: int = 400) -> list[Step]:
-    """Return at most so many of the steps, with the same shape: the first and last of each stretch of the curves' length.
+    """Return at most ``most`` of the steps, with the same shape: the first and last of each section of the curves' length.
 
-    With n stretches, what is left out lies between two kept steps that are less than 3/n of the picture apart, in time
-    and upwards together; so a long pause and a high step stay where they are.
+    With n sections, a step that is left out lies between two kept steps that are less than 3/n of the picture apart, in
+    time and height together; so a long pause and a high step stay where they are.
     """
     if most < 2:
         raise InvalidInput(f"A curve needs at least 2 steps, not {most}.")
@@ -38,7 +38,7 @@ def thinned(steps: Sequence[Step], most: int = 400) -> list[Step]:
 
 
 def _stretches(steps: Sequence[Step], number: int) -> list[int]:
-    """Return for each step which stretch it is in, by how far the curves have come until there."""
+    """Return the section of each step, by the length of the curves up to it."""
     ways = (
         _way([seconds(step.when) for step in steps]),
         _way([bounded(step.spent) for step in steps]),
@@ -48,6 +48,6 @@ def _stretches(steps: Sequence[Step], number: int) -> list[int]:
 
 
 def _way(values: list[float]) -> list[float]:
-    """Return which share of its whole way up and down the value has come at each step."""
+    """Return the fraction of the value's total variation up to each step."""
     come = list(accumulate((abs(after - before) for before, after in pairwise(values)), initial=0.0))
     return [way / (come[-1] or 1.0) for way in come]

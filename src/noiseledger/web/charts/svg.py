@@ -1,7 +1,7 @@
-"""The little SVG that the charts are made of: elements, text that may be hostile, numbers that people read.
+"""The SVG elements of the charts, with escaping of hostile text and formatting of numbers.
 
-Every text that comes in is escaped here, by ``markupsafe``, and there is no other way into a picture. Looks come from
-``static/charts.css`` by class alone, since the page's Content-Security-Policy allows no style in the markup.
+Every text is escaped here, by ``markupsafe``, and there is no other way to insert text. All styling comes from
+``static/charts.css`` by class, because the page's Content-Security-Policy forbids inline styles.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from noiseledger.errors import InvalidInput
 
 #: The size of text on a phone, in the picture's own units (see charts.css); elsewhere it is smaller, so this always fits.
 TEXT = 19.0
-#: Larger numbers say nothing in a picture and would overflow on the way.
+#: Larger numbers are useless in a picture and would overflow.
 LARGEST = 1e200
 
 # Not allowed in XML, or able to turn the direction of the text around them.
@@ -26,7 +26,7 @@ _SAFE_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 def element(name: str, *children: str, **attributes: str | float) -> Markup:
-    """Return an element; ``text_anchor`` becomes ``text-anchor``, and whatever is not markup already is escaped.
+    """Return an element; ``text_anchor`` becomes ``text-anchor``, and everything except markup is escaped.
 
     >>> element("text", "a < b", x=1.5, class_="chart-name")
     Markup('<text x="1.5" class="chart-name">a &lt; b</text>')
@@ -39,7 +39,7 @@ def element(name: str, *children: str, **attributes: str | float) -> Markup:
 
 
 def picture(id: str, words: tuple[str, str], size: tuple[float, float], *children: str, small: bool = False) -> Markup:  # noqa: A002 - as in SVG
-    """Return the whole picture, with its title and what it shows in words for those who cannot see it."""
+    """Return the whole picture, with a title and a description for those who cannot see it."""
     if not _SAFE_ID.fullmatch(id):
         raise InvalidInput(f"The id of a chart must be letters, digits, - and _, and start with a letter, not {id!r}.")
     title, finding = words
@@ -58,7 +58,7 @@ def picture(id: str, words: tuple[str, str], size: tuple[float, float], *childre
 
 
 def text(x: float, y: float, words: str, look: str = "", anchor: str = "start", full: str = "") -> Markup:
-    """Return one line of text; ``full`` is shown where the pointer rests, for words that had to be shortened."""
+    """Return one line of text; ``full`` is its tooltip, for text that was shortened."""
     hover = element("title", clean(full)) if full and clean(full) != clean(words) else Markup("")
     return element(
         "text", hover, clean(words), x=x, y=y, dy="0.35em", class_=f"chart-text {look}".strip(), text_anchor=anchor
@@ -84,7 +84,7 @@ def path(points: list[tuple[float, float]], look: str, closed: bool = False) -> 
 
 
 def hatch(id: str) -> Markup:  # noqa: A002 - as in SVG
-    """Define the hatching of this picture, as ``url(#id)``: a texture that is seen without any colour."""
+    """Define the hatching of this picture, as ``url(#id)``: a texture that needs no colour."""
     stroke = line(0, 0, 0, 6, "chart-hatch")
     return element(
         "defs",
@@ -95,7 +95,7 @@ def hatch(id: str) -> Markup:  # noqa: A002 - as in SVG
 
 
 def clean(words: str) -> str:
-    """Return the words without what no document may contain, and without what would turn the reading direction.
+    """Replace characters that no document may contain or that change the reading direction.
 
     >>> clean("one" + chr(10) + "two" + chr(0))
     'one two\ufffd'
@@ -104,12 +104,12 @@ def clean(words: str) -> str:
 
 
 def width_of(words: str, size: float = TEXT) -> float:
-    """Return about how wide the words will be; rather too wide than too narrow, since we do not know the reader's font."""
+    """Estimate the width of the words, rather too wide than too narrow, because the reader's font is unknown."""
     return size * sum(_letter_width(letter) for letter in words)
 
 
 def shortened(words: str, room: float, size: float = TEXT) -> str:
-    """Return the words, or as much of them as fits into the room and an ellipsis.
+    """Return the words, or as many of them as fit into the room, with an ellipsis.
 
     >>> shortened("How many people live alone?", 130)
     'How many…'
@@ -126,7 +126,7 @@ def shortened(words: str, room: float, size: float = TEXT) -> str:
 
 
 def shown(value: float, digits: int = 3) -> str:
-    """Return a number of a few digits for people, short enough to stand beside a line.
+    """Format a number with a few digits, short enough for a label.
 
     >>> shown(0.15712), shown(2500), shown(1e6), shown(-1.5e-9), shown(0.0)
     ('0.157', '2,500', '1e6', '-1.5e-9', '0')
@@ -139,7 +139,7 @@ def shown(value: float, digits: int = 3) -> str:
 
 
 def brief(value: float) -> str:
-    """Return a number of two digits at most, as short as can be.
+    """Format a number with at most two digits, as short as possible.
 
     >>> brief(2.0), brief(6.93), brief(12.4), brief(123456)
     ('2', '6.9', '12', '1.2e5')
@@ -151,19 +151,19 @@ def brief(value: float) -> str:
 
 
 def bounded(value: float) -> float:
-    """Return a number that can be calculated with: what is no number counts as 0, and infinity as very large."""
+    """Return a finite number: NaN becomes 0, and infinity becomes very large."""
     return 0.0 if isnan(value) else min(max(value, -LARGEST), LARGEST)
 
 
 def _with_exponent(value: float, digits: int) -> str:
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-    # One digit has no point, and its zero is none that could go: 1e10 stays.
+    # A single digit has no decimal point, so no zero may be stripped: 1e10 stays.
     return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
 
 
 def _letter_width(letter: str) -> float:
     if combining(letter):
-        return 0.2  # marks take no width, but a hundred of them on one letter would smear over the picture
+        return 0.2  # combining marks have no width, but a hundred of them on one letter would cover the picture
     if east_asian_width(letter) in "WF":
         return 1.0
     if letter in "mwMW@%—":

@@ -32,7 +32,7 @@ def seconds(moment: datetime) -> float:
 
 
 def time_ticks(low: float, high: float, most: int = 4) -> list[Tick]:
-    """Return the round times between two, all in seconds since 1970, written as finely as their span needs.
+    """Return the round times between two, in seconds since 1970, with labels as fine as their span needs.
 
     >>> noon = seconds(datetime(2026, 3, 12, 12))
     >>> [tick.label for tick in time_ticks(noon, noon + 2 * HOUR)]
@@ -48,7 +48,7 @@ def time_ticks(low: float, high: float, most: int = 4) -> list[Tick]:
 
 
 def day(moment: datetime) -> str:
-    """Return the day for people, in UTC.
+    """Format the day for people, in UTC.
 
     >>> day(datetime(2026, 3, 12))
     '12 Mar 2026'

@@ -1,4 +1,4 @@
-// What the pages need besides htmx: sliders in equal ratios, the wallet's place on the page, and sending what was prepared.
+// Scripts besides htmx: logarithmic sliders, the wallet, and sending prepared transactions.
 import { chainOf, discover, playWallet, post, sentence, switchTo } from "./wallet.js";
 
 const place = document.getElementById("wallet");
@@ -12,7 +12,7 @@ let connected = null; // {info, provider, address}
 
 document.documentElement.classList.add("scripted");
 
-// --- Saying things -------------------------------------------------------------------------------------------------
+// --- Messages ----------------------------------------------------------------------------------------------------
 
 function say(text, { warning = false, action = null } = {}) {
   message.replaceChildren();
@@ -34,14 +34,14 @@ function say(text, { warning = false, action = null } = {}) {
 const complain = (error) => say(sentence(error), { warning: true });
 
 document.body.addEventListener("htmx:responseError", (event) => {
-  if (event.detail.xhr.status === 429) return; // a poll that came too soon comes again
+  if (event.detail.xhr.status === 429) return; // polls are repeated
   const text = new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html").body.textContent.trim();
-  say(text.slice(0, 300) || "The site could not do that; try again.", { warning: true });
+  say(text.slice(0, 300) || "The request failed; try again.", { warning: true });
 });
 let silent = false;
 document.body.addEventListener("htmx:sendError", () => {
   silent = true;
-  say("The site does not answer; this page tries again by itself.", { warning: true });
+  say("The site does not respond; this page tries again automatically.", { warning: true });
 });
 document.body.addEventListener("htmx:afterRequest", (event) => {
   if (silent && event.detail.successful) {
@@ -57,7 +57,7 @@ function offer(wallet) {
   document.getElementById("no-wallet").hidden = true;
   const button = document.createElement("button");
   button.type = "button";
-  // Names and pictures come from whoever wrote the wallet: a text, and data that an image cannot run.
+  // The wallet's author chooses its name and icon: the name is inserted as text, the icon only as image data.
   if (/^data:image\//.test(wallet.info.icon ?? "")) {
     const icon = document.createElement("img");
     icon.src = wallet.info.icon;
@@ -74,7 +74,7 @@ function offer(wallet) {
 
 async function connect(wallet) {
   dialog.close();
-  say("Open your wallet, and allow this page to see your account.");
+  say("Open your wallet and allow this page to see your account.");
   try {
     const [address] = await wallet.provider.request({ method: "eth_requestAccounts" });
     use(wallet, address);
@@ -93,7 +93,7 @@ async function reconnect(wallet) {
       await checkChain();
     }
   } catch {
-    // It is asked again when it is needed.
+    // The wallet is asked again when it is needed.
   }
 }
 
@@ -113,18 +113,18 @@ function use(wallet, address) {
   showRole();
 }
 
-// Only the custodian, and whom custody is offered to, can change a ledger: say so before a wallet is asked.
+// Only the custodian, or the account that custody is offered to, can change a ledger: say so before the wallet opens.
 function showRole() {
   const role = document.getElementById("role");
   if (!role) return;
   const { custodian, heir } = role.dataset;
   const is = (address) => address.toLowerCase() === connected?.address.toLowerCase();
   role.classList.remove("warning");
-  if (!connected) role.textContent = "What is changed here must be signed by the custodian's wallet: connect it.";
+  if (!connected) role.textContent = "Changes on this page must be signed by the custodian's wallet: connect it.";
   else if (is(custodian)) role.textContent = "Your wallet has the custodian's key.";
   else if (is(heir)) role.textContent = "Custody of this ledger is offered to your wallet's account: you can accept it below.";
   else {
-    role.textContent = `Your wallet's account ${connected.address} is not the custodian's, ${custodian}: the contract refuses what it signs here.`;
+    role.textContent = `Your wallet's account ${connected.address} is not the custodian's account ${custodian}: the contract will refuse its changes.`;
     role.classList.add("warning");
   }
 }
@@ -168,14 +168,14 @@ async function checkChain() {
 connectButton.addEventListener("click", () => (connected ? forget() : dialog.showModal()));
 document.getElementById("close-wallets").addEventListener("click", () => dialog.close());
 
-// --- Sending what the site has prepared ----------------------------------------------------------------------------
+// --- Sending prepared transactions --------------------------------------------------------------------------------
 
 let sending = false;
 
 async function send(button) {
   if (!connected) return dialog.showModal();
-  // The button may have been drawn anew while the wallet asks.
-  if (sending) return say("Your wallet is waiting for you already: open it, and answer its question.");
+  // The button may be replaced by a refresh while the wallet is open.
+  if (sending) return say("Your wallet is already waiting for you: open it and confirm or decline.");
   const label = button.textContent;
   button.disabled = true;
   sending = true;
@@ -185,12 +185,12 @@ async function send(button) {
     const prepared = reply.transaction;
     if (!prepared && reply.says) return say(reply.says.join(" "));
     if (!prepared) {
-      say("It became free in the meantime: here it is.");
+      say("This answer has become free in the meantime: here it is.");
       return htmx.trigger("#ask-form", "submit");
     }
     if (!(await checkChain())) return;
     button.textContent = "Confirm in your wallet";
-    say("Open your wallet, and confirm. You can still decline there.");
+    say("Open your wallet and confirm. You can still decline there.");
     const { to, data, value, gas } = prepared;
     const transaction = { from: connected.address, to, data, value, ...(gas && { gas }) };
     follow(await connected.provider.request({ method: "eth_sendTransaction", params: [transaction] }));
@@ -206,7 +206,7 @@ async function send(button) {
 function follow(transaction) {
   say("");
   const path = `/transactions/${transaction}?sent=${Date.now() / 1000}`;
-  // Whoever loads the page again is still with the same request.
+  // After a reload, the page still shows the same request.
   history.pushState({}, "", path);
   htmx.ajax("GET", path, { target: "#progress", swap: "innerHTML" }).then(() => {
     document.getElementById("progress").scrollIntoView({ block: "nearest" });
@@ -220,10 +220,10 @@ document.addEventListener("click", (event) => {
   if (button) send(button);
 });
 
-// --- Parts that are drawn anew by themselves -----------------------------------------------------------------------
+// --- Parts that refresh automatically ------------------------------------------------------------------------------
 
-// Whoever goes through a part by keyboard is not thrown out of it: it is drawn anew once they have left. What has an id gets
-// its focus back.
+// A part is not refreshed while the keyboard focus is inside it, except if the focused element has an id: it gets its focus
+// back.
 document.body.addEventListener("htmx:beforeSwap", (event) => {
   const focused = document.activeElement;
   if (event.detail.target.id === "live" && event.detail.target.contains(focused) && !focused.id) event.detail.shouldSwap = false;
@@ -260,7 +260,7 @@ document.body.addEventListener("htmx:afterSwap", (event) => {
   setSliders();
   showRole();
   const form = document.getElementById("ask-form");
-  // Another query or another way has another price, and so has the next request after this one.
+  // The price changes with the query, with the kind of accuracy, and after a request.
   if (form && (event.detail.target.id === "accuracy" || event.detail.elt.closest("#progress"))) htmx.trigger(form, "submit");
   if (event.detail.elt.closest("#progress")) showMine();
 });

@@ -1,9 +1,9 @@
-// A browser wallet: found by EIP-6963, spoken to by EIP-1193. It signs; no key ever comes here.
+// A browser wallet: discovered by EIP-6963, called by EIP-1193. The wallet signs; this site never gets a key.
 
 export const REJECTED = 4001;
 const UNKNOWN_CHAIN = 4902;
 
-/** Call `found({info, provider})` for each wallet that the browser has, also for those that come later. */
+/** Call `found({info, provider})` for each wallet of the browser, including those that are announced later. */
 export function discover(found) {
   const known = new Set();
   window.addEventListener("eip6963:announceProvider", (event) => {
@@ -14,7 +14,7 @@ export function discover(found) {
     }
   });
   window.dispatchEvent(new Event("eip6963:requestProvider"));
-  // Wallets from before EIP-6963 only set window.ethereum.
+  // Wallets older than EIP-6963 only set window.ethereum.
   setTimeout(() => {
     if (known.size === 0 && window.ethereum?.request) {
       known.add("legacy");
@@ -38,12 +38,12 @@ export function playWallet(chainId) {
       try {
         return (await post("/play/send", { from, data })).transaction;
       } catch (error) {
-        // After a restart the site has forgotten the account: the next one to connect gets another.
+        // After a restart the site does not know the account any more: the next connection creates another.
         if (error.type === "NotAllowed") sessionStorage.removeItem("play");
         throw error;
       }
     }
-    throw Object.assign(new Error(`A play account does not know ${method}.`), { code: 4200 });
+    throw Object.assign(new Error(`A play account does not support ${method}.`), { code: 4200 });
   };
   return { info: { uuid: "play", rdns: "play", name: "Throw-away account with play money", icon: "" }, provider: { request } };
 }
@@ -81,12 +81,12 @@ export async function switchTo(provider, chainId, rpc) {
 
 /** Say in one sentence or two what went wrong in a wallet, and what to do. */
 export function sentence(error) {
-  if (error.type) return error.message; // our own site has said it already
+  if (error.type) return error.message; // a message of our own site
   if (error.code === REJECTED) return "You declined in your wallet. Nothing was sent or spent; you can ask again at any time.";
-  if (error.code === -32002) return "Your wallet is waiting for you already: open it, and answer its question.";
-  if (error.code === 4100) return "Your wallet has not allowed this account here: connect it again.";
-  if (error.code === 4900 || error.code === 4901) return "Your wallet has no connection to the chain: check its network, and try again.";
-  if (error.code === UNKNOWN_CHAIN) return "Your wallet does not know this chain: add it there by hand, with the endpoint that the custodian names.";
+  if (error.code === -32002) return "Your wallet is already waiting for you: open it and confirm or decline.";
+  if (error.code === 4100) return "Your wallet has not allowed this page to use the account: connect it again.";
+  if (error.code === 4900 || error.code === 4901) return "Your wallet has no connection to the chain: check its network and try again.";
+  if (error.code === UNKNOWN_CHAIN) return "Your wallet does not know this chain: add it there manually, with the endpoint that the custodian gives you.";
   if (/insufficient funds/i.test(error.message ?? "")) return "The account cannot pay the chain's fee: send it some of the chain's coin.";
-  return `The wallet could not do it (${String(error.message ?? error).slice(0, 200)}). Nothing was spent.`;
+  return `The wallet failed (${String(error.message ?? error).slice(0, 200)}). Nothing was spent.`;
 }

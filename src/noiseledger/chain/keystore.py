@@ -1,0 +1,80 @@
+"""Encrypted key files, in the form that Ethereum's programs share (Web3 Secret Storage, version 3).
+
+A password is made into a key by scrypt or PBKDF2, which are slow on purpose; that key encrypts the private key and
+authenticates the result, so a wrong password is recognised.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Mapping
+from hashlib import pbkdf2_hmac, scrypt
+from typing import Any
+from uuid import uuid4
+
+from Crypto.Cipher import AES
+
+from noiseledger.chain.keccak import keccak
+
+_VERSION = 3
+_CIPHER, _PRF = "aes-128-ctr", "hmac-sha256"
+#: As go-ethereum chooses them: a quarter of a GiB of memory, and about a second.
+_SCRYPT = {"dklen": 32, "n": 2**18, "r": 8, "p": 1}
+#: More than any program asks for by itself.
+_MOST_MEMORY = 2**30
+_IV_BYTES, _SALT_BYTES = 16, 32
+
+
+class NotOpened(ValueError):
+    """The password is wrong, or this is no key file that we know."""
+
+
+def encrypt(private: bytes, address: str, password: str) -> dict[str, Any]:
+    """Return the content of a key file."""
+    salt, iv = secrets.token_bytes(_SALT_BYTES), secrets.token_bytes(_IV_BYTES)
+    parameters = {**_SCRYPT, "salt": salt.hex()}
+    derived = _derive("scrypt", parameters, password)
+    encrypted = _cipher(derived, iv).encrypt(private)
+    crypto = {
+        "cipher": _CIPHER,
+        "cipherparams": {"iv": iv.hex()},
+        "ciphertext": encrypted.hex(),
+        "kdf": "scrypt",
+        "kdfparams": parameters,
+        "mac": _mac(derived, encrypted).hex(),
+    }
+    return {"version": _VERSION, "id": str(uuid4()), "address": address.removeprefix("0x").lower(), "crypto": crypto}
+
+
+def decrypt(content: Mapping[str, Any], password: str) -> bytes:
+    """Return the private key in a key file; refuse a wrong password, and what is no key file."""
+    # Some programs write names with capital letters.
+    file = {name.lower(): value for name, value in content.items()}
+    crypto = file["crypto"]
+    if file["version"] != _VERSION or crypto["cipher"] != _CIPHER:
+        raise NotOpened("not a key file of version 3")
+    derived = _derive(crypto["kdf"], crypto["kdfparams"], password)
+    encrypted = bytes.fromhex(crypto["ciphertext"])
+    if not hmac.compare_digest(_mac(derived, encrypted), bytes.fromhex(crypto["mac"])):
+        raise NotOpened("wrong password")
+    private: bytes = _cipher(derived, bytes.fromhex(crypto["cipherparams"]["iv"])).decrypt(encrypted)
+    return private
+
+
+def _derive(method: str, parameters: Mapping[str, Any], password: str) -> bytes:
+    secret, salt, size = password.encode(), bytes.fromhex(parameters["salt"]), parameters["dklen"]
+    if method == "scrypt":
+        n, r, p = (parameters[name] for name in ("n", "r", "p"))
+        return scrypt(secret, salt=salt, n=n, r=r, p=p, maxmem=_MOST_MEMORY, dklen=size)
+    if method == "pbkdf2" and parameters["prf"] == _PRF:
+        return pbkdf2_hmac("sha256", secret, salt, parameters["c"], size)
+    raise NotOpened("another way to derive a key")
+
+
+def _cipher(derived: bytes, iv: bytes) -> Any:
+    return AES.new(derived[:16], AES.MODE_CTR, nonce=b"", initial_value=int.from_bytes(iv))
+
+
+def _mac(derived: bytes, encrypted: bytes) -> bytes:
+    return keccak(derived[16:32] + encrypted)
