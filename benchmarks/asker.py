@@ -55,6 +55,6 @@ class Asker:
         return whole_units(STEP * (self._random.randint(1, self._records - 1) + share))
 
     def _ask(self, precision: Fraction, expected: Case) -> None:
-        case = self._ledger.ask(QUERY, analyst="bench", precision=precision).case
+        case = self._ledger.ask(QUERY, analyst="bench", exact_noise=True, precision=precision).case
         if case is not expected:
             raise RuntimeError(f"The benchmark meant to measure case {expected} and got {case}.")

@@ -53,7 +53,7 @@ def _ask_histogram(file: Path, rounds: int) -> None:
     for turn in range(1, rounds + 1):
         # Bought, then known, then between two known points.
         for precision in (turn / 10, turn / 10, turn / 10 - 0.05):
-            _ = ledger.ask(HISTOGRAM, precision=precision).values
+            _ = ledger.ask(HISTOGRAM, exact_noise=True, precision=precision).values
     ledger.close()
 
 

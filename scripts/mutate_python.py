@@ -112,6 +112,8 @@ PARTS = (
         ("ledger/local.py", "ledger/bound.py", "ledger/book.py"),
         (*unit("local_ledger", "bound_ledger", "restore"), _LOCAL, "tests/faults/test_fork.py"),
     ),
+    Part(("custodian/journal.py",), (*unit("restore"), *integration("worker_checks", "worker", "recover"))),
+    Part(("ledger/durable.py", "ledger/file.py"), (*unit("custody", "commitment_form"), *integration("publish_once"))),
     Part(
         ("ledger/store.py",),
         (
@@ -121,10 +123,13 @@ PARTS = (
         ),
     ),
     Part(
-        ("ledger/history.py", "ledger/public.py", "ledger/chain.py", "ledger/admission.py"),
-        (*integration("chain_ledger", "governance"), *unit("story"), "tests/conformance/test_chain.py"),
+        tuple(f"ledger/{name}.py" for name in ("public", "reading", "purchase", "chain", "admission")),
+        (*integration("chain_ledger", "governance"), *unit("ledger_state"), "tests/conformance/test_chain.py"),
     ),
-    Part(("ledger/story.py", "ledger/snapshot.py"), (*unit("story"), *integration("governance", "mirror"))),
+    Part(
+        ("ledger/query_state.py", "ledger/state.py", "ledger/snapshot.py"),
+        (*unit("ledger_state"), *integration("chain_ledger", "governance", "mirror")),
+    ),
     Part(("ledger/mirror.py",), integration("mirror")),
     Part(("ledger/governance.py",), integration("governance")),
     Part(("custodian/custody.py",), (*unit("custody"), *integration("publish_once", "worker_checks"))),

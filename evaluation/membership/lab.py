@@ -27,16 +27,15 @@ from noiseledger.chain.values import CASES, Request, from_units
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
-from noiseledger.core.request import Accuracy
 from noiseledger.custodian import Custody
+from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.publish import publish
 from noiseledger.custodian.worker import Worker
 from noiseledger.data import Table
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.ledger.chain import ChainLedger
-from noiseledger.ledger.history import points_of
-from noiseledger.ledger.local import LocalLedger
+from noiseledger.ledger.query_state import fold
 
 CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in node.PLAY_KEYS)
 
@@ -157,7 +156,8 @@ class TrialLedger:
 
     def ask_free(self, query: Query, *precisions: Fraction) -> None:
         """Ask for free answers: known ones, and those between known ones."""
-        for answer in self._ledger.ask_many([(query, Accuracy(precision=precision)) for precision in precisions]):
+        requests = [self._ledger.request(query, precision=precision) for precision in precisions]
+        for answer in self._ledger.ask_many(requests, exact_noise=True):
             self.cases.append(answer.case)
             self._drawn[query][answer.precision] = answer.reveal.point
 
@@ -176,7 +176,8 @@ class TrialLedger:
     def _seen(self, query: Query) -> Seen:
         events = list(self._contract.events(["Revealed"], query.identifier, self._first))
         stretches = [(from_units(e.fields["end"] - e.fields["start"]), tuple(e.fields["increments"])) for e in events]
-        return Seen(tuple(stretches), self._drawn[query] | points_of(events, query.dimension))
+        state = fold(events, reuses=True)
+        return Seen(tuple(stretches), self._drawn[query] | dict(zip(state.ends, state.points, strict=True)))
 
 
 class Lab:
@@ -189,7 +190,7 @@ class Lab:
         self._custodian, self._worker, self._analyst = (Sender(rpc, key) for key in (CUSTODIAN, WORKER, ANALYST))
 
     @contextmanager
-    def ledger(self, setting: Setting, journal: type[LocalLedger], *, neighbour: bool) -> Iterator[TrialLedger]:
+    def ledger(self, setting: Setting, journal: type[Journal], *, neighbour: bool) -> Iterator[TrialLedger]:
         """Publish a ledger over one of two neighbouring datasets, with this kind of journal; delete it at the end."""
         home = Path(tempfile.mkdtemp(dir=self._folder))
         catalogue = replace(_catalogue(setting), file=home / "people.toml")

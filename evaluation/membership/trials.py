@@ -20,8 +20,8 @@ from evaluation.membership.attacks import ATTACKS, pooled
 from evaluation.membership.lab import Setting, TrialLedger, open_lab
 from evaluation.membership.statistics import CONFIDENCE, Finding, find_bound
 from noiseledger.core.privacy import epsilon_for, precision_for, whole_units
+from noiseledger.custodian.journal import Journal
 from noiseledger.errors import NoiseledgerError
-from noiseledger.ledger.local import LocalLedger
 
 #: The promise that is tested. One precision satisfies many pairs of epsilon and delta, including this one. With a delta as
 #: small as in practice, a few thousand trials could not distinguish correct noise from wrong noise.
@@ -65,7 +65,7 @@ class System:
     """A system under attack: the journal that draws the noise, and the way the budget is spent."""
 
     name: str
-    journal: type[LocalLedger]
+    journal: type[Journal]
     spend: Spend = spend_in_public
     #: The epsilon that its ledgers promise.
     epsilon: float = EPSILON
@@ -81,8 +81,8 @@ class System:
 
 #: The systems that must keep their promise.
 HONEST = (
-    System("noiseledger", LocalLedger),
-    System("noiseledger, pooled", LocalLedger, spend_with_hidden_best, THIRD_PARTY_EPSILON),
+    System("noiseledger", Journal),
+    System("noiseledger, pooled", Journal, spend_with_hidden_best, THIRD_PARTY_EPSILON),
 )
 
 

@@ -22,7 +22,7 @@ from calibrated import check_deviation
 from noiseledger import Answer, LocalLedger, Population, Query, Table
 from noiseledger.core.path import Point, QueryPath, Reveal
 from noiseledger.core.request import Accuracy
-from noiseledger.ledger.book import Entry
+from noiseledger.ledger.book import StoredQuery, find_query
 
 #: The cells of one histogram have independent noise: one request is 50,000 runs of the attack.
 QUERY = Query.counts_by("cell", range(50_000))
@@ -34,19 +34,22 @@ A_LITTLE = Fraction(1, 10**6)
 class FreshNoise(LocalLedger):
     """Weakened: a request that costs nothing is answered with noise drawn anew."""
 
-    def ask(self, query: Query, *, analyst: str = "", **accuracy: Unpack[Accuracy]) -> Answer:
+    def ask(
+        self, query: Query, *, analyst: str = "", exact_noise: bool = False, **accuracy: Unpack[Accuracy]
+    ) -> Answer:
         quote = self.quote(query, **accuracy)
         if quote.price.cost:
-            return super().ask(query, analyst=analyst, **accuracy)
-        entry, request = self._read(query, accuracy)
-        fresh = QueryPath(query.dimension).reveal(request.precision, lambda: self._truth(entry))
+            return super().ask(query, analyst=analyst, exact_noise=exact_noise, **accuracy)
+        with self._store.reading() as run:
+            entry = find_query(run, query)
+        fresh = QueryPath(query.dimension).reveal(quote.price.precision, lambda: self._truth(entry))
         return Answer(query, quote.sensitivity, Reveal(quote.price, fresh.point), 0, (), quote.budget)
 
 
 class FreshBridges(LocalLedger):
     """Weakened: a free answer is drawn from the nearest better one, without a look at its lower neighbour."""
 
-    def _known(self, run: Connection, entry: Entry, precision: Fraction) -> dict[Fraction, Point]:
+    def _known(self, run: Connection, entry: StoredQuery, precision: Fraction) -> dict[Fraction, Point]:
         known = super()._known(run, entry, precision)
         better = {other: point for other, point in known.items() if other >= precision}
         return better or known
@@ -59,7 +62,7 @@ def ask_each(kind: type[LocalLedger], file: Path, precisions: Sequence[Fraction]
     errors: list[npt.NDArray[np.float64]] = []
     for precision in precisions:
         with closing(kind.open(file, TABLE)) as ledger:
-            answer = ledger.ask(QUERY, precision=precision)
+            answer = ledger.ask(QUERY, exact_noise=True, precision=precision)
         assert answer.cost == (0 if errors else precision)
         errors.append(np.array(answer.values) - TRUTH)
     return np.array(errors)

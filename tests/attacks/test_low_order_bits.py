@@ -47,7 +47,7 @@ def publish(file: Path, table: Table) -> dict[Case, Published]:
     population = Population.add_remove()
     made = LocalLedger.create(file, epsilon=8, delta=1e-4, population=population, queries=[QUERY], source=table)
     with closing(made) as ledger:
-        answers = [ledger.ask(QUERY, precision=precision) for precision in PRECISIONS.values()]
+        answers = [ledger.ask(QUERY, exact_noise=True, precision=precision) for precision in PRECISIONS.values()]
     return {answer.case: Published(answer.reveal.point, answer.values) for answer in answers}
 
 

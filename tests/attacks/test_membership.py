@@ -27,8 +27,9 @@ from evaluation.membership.attacks import ATTACKS, Seen, Transcript, as_float, i
 from evaluation.membership.lab import Lab, Setting, open_lab
 from evaluation.membership.statistics import CHOOSING, find_bound, least_probability, most_probability
 from evaluation.membership.trials import DELTA, EPSILON, HONEST, PROMISED, Batch, System, Trials, run_batch
-from noiseledger import Case, LocalLedger, NoiseledgerError, epsilon_for
+from noiseledger import Case, NoiseledgerError, epsilon_for
 from noiseledger.core.path import PATH_UNITS
+from noiseledger.custodian.journal import Journal
 
 CELLS = 250
 #: Ledgers on each dataset: enough for the bound of a weakened system to lie five deviations above the promise.
@@ -83,7 +84,7 @@ def lab() -> Iterator[Lab]:
 
 @pytest.mark.parametrize("cells", [1, 2])
 def test_a_life_spends_all_of_the_budget_through_all_cases(lab: Lab, cells: int) -> None:
-    with lab.ledger(Setting(EPSILON, DELTA, cells), LocalLedger, neighbour=True) as ledger:
+    with lab.ledger(Setting(EPSILON, DELTA, cells), Journal, neighbour=True) as ledger:
         membership.spend_in_public(ledger)
         assert ledger.cases == [Case.NEW, Case.EXTEND, Case.NEW, Case.BRIDGE, Case.KNOWN]
         assert ledger.spent == ledger.budget == PROMISED
@@ -104,7 +105,7 @@ def test_without_noise_the_two_datasets_are_one_sensitivity_apart_in_every_answe
 
 
 def test_what_the_chain_forgot_is_in_no_transcript(lab: Lab) -> None:
-    with lab.ledger(Setting(membership.THIRD_PARTY_EPSILON, DELTA), LocalLedger, neighbour=False) as ledger:
+    with lab.ledger(Setting(membership.THIRD_PARTY_EPSILON, DELTA), Journal, neighbour=False) as ledger:
         membership.spend_with_hidden_best(ledger)
         assert ledger.spent == PROMISED < ledger.budget
         bought, untouched = ledger.transcript().queries
@@ -113,7 +114,7 @@ def test_what_the_chain_forgot_is_in_no_transcript(lab: Lab) -> None:
 
 
 def test_nor_is_what_was_drawn_from_it(lab: Lab) -> None:
-    with lab.ledger(Setting(EPSILON, DELTA), LocalLedger, neighbour=False) as ledger:
+    with lab.ledger(Setting(EPSILON, DELTA), Journal, neighbour=False) as ledger:
         with ledger.reverted():
             membership.spend_in_public(ledger)
         assert ledger.spent == 0

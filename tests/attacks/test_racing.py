@@ -62,9 +62,12 @@ class MeetingPoint:
 class LooksTooEarly(LocalLedger):
     """Weakened: the budget is read in one transaction and charged in another, from what was read."""
 
-    def ask(self, query: Query, *, analyst: str = "", **accuracy: Unpack[Accuracy]) -> Answer:
-        entry, request = self._read(query, accuracy)
+    def ask(
+        self, query: Query, *, analyst: str = "", exact_noise: bool = False, **accuracy: Unpack[Accuracy]
+    ) -> Answer:
+        request = self.request(query, **accuracy)
         with self._store.reading() as run:
+            entry = book.find_query(run, query)
             path = self._path(run, entry, request.precision)
             budget = book.read_budget(run, *self._promise).charge(path.price(request.precision).cost)
         reveal = path.reveal(request.precision, lambda: self._truth(entry))
@@ -96,7 +99,7 @@ def run(plan: Plan) -> list[Outcome]:
 
 def attempt(ledger: LocalLedger, query: Query, precision: Fraction) -> Outcome:
     try:
-        return ledger.ask(query, precision=precision)
+        return ledger.ask(query, exact_noise=True, precision=precision)
     except NoiseledgerError as error:
         return error
 

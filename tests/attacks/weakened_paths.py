@@ -10,9 +10,9 @@ from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 
-from noiseledger import LocalLedger
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.path import PATH_UNITS, Point, Price, QueryPath
+from noiseledger.custodian.journal import Journal
 from noiseledger.ledger import book
 
 
@@ -62,12 +62,12 @@ class FloatNoise(OtherNoise):
         return round(Fraction(self._generator.gauss(float(cost * truth), sqrt(cost))) * PATH_UNITS)
 
 
-class WeakenedJournal(LocalLedger):
+class WeakenedJournal(Journal):
     """A real journal, but for the kind of its paths."""
 
     kind: type[QueryPath]
 
-    def _path(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> QueryPath:
+    def _path(self, run: sqlite3.Connection, entry: book.StoredQuery, precision: Fraction) -> QueryPath:
         return self.kind(entry.query.dimension, self._known(run, entry, precision))
 
 

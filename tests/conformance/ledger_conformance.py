@@ -16,11 +16,10 @@ import pytest
 
 from noiseledger.core.path import Case
 from noiseledger.core.query import Column, Query
-from noiseledger.core.request import Accuracy
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.data import Table
 from noiseledger.errors import BudgetExceeded, InvalidInput, SensitivityUnknown, UnknownQuery
-from noiseledger.ledger.interface import Ledger
+from noiseledger.ledger.interface import Ledger, LedgerView
 
 PEOPLE = Table(
     ({"age": n % 90, "town": ("Ulm", "Jena")[n % 2], "income": 100 * n} for n in range(200)),
@@ -36,7 +35,7 @@ CATALOGUE = (OVER_60, MEAN_INCOME, TOWNS)
 #: Makes a fresh ledger with the catalogue and a budget of (epsilon, delta).
 MakeLedger = Callable[[int, str], Ledger]
 #: Returns the ledger that was made, as others see it: who opens it now, without the data, and knows nothing from before.
-OpenAgain = Callable[[Ledger], Sequence[Ledger]]
+OpenAgain = Callable[[Ledger], Sequence[LedgerView]]
 
 
 class LedgerConformance:
@@ -65,11 +64,11 @@ class LedgerConformance:
         assert ledger.queries() == [*CATALOGUE, more]
 
     def test_a_quote_changes_nothing_and_is_what_is_charged(self, ledger: Ledger) -> None:
-        ledger.ask(OVER_60, precision="0.5")
+        ledger.ask(OVER_60, exact_noise=True, precision="0.5")
         before = ledger.budget()
         quote = ledger.quote(OVER_60, precision="0.75")
         assert ledger.budget() == before == quote.budget
-        answer = ledger.ask(OVER_60, precision="0.75")
+        answer = ledger.ask(OVER_60, exact_noise=True, precision="0.75")
         assert answer.cost == quote.price.cost
         assert answer.case == quote.price.case
         assert answer.deviation == quote.deviation
@@ -77,7 +76,7 @@ class LedgerConformance:
         assert ledger.budget().spent == before.spent + quote.price.cost
 
     def test_an_answer_knows_what_it_is(self, ledger: Ledger) -> None:
-        answer = ledger.ask(OVER_60, sigma=2, analyst="Ada")
+        answer = ledger.ask(OVER_60, exact_noise=True, sigma=2, analyst="Ada")
         assert answer.query == OVER_60
         assert answer.precision == Fraction(1, 4)
         assert answer.deviation == 2
@@ -93,19 +92,19 @@ class LedgerConformance:
         assert ledger.quote(MEAN_INCOME, precision="1/3600").price.precision == Fraction(1, 3600)
 
     def test_a_mean_comes_in_natural_units(self, ledger: Ledger) -> None:
-        answer = ledger.ask(MEAN_INCOME, precision=1)
+        answer = ledger.ask(MEAN_INCOME, exact_noise=True, precision=1)
         assert answer.deviation == 100
         assert abs(answer.value - 9950) < 1000
 
     def test_vectors_have_a_value_for_each_group(self, ledger: Ledger) -> None:
-        answer = ledger.ask(TOWNS, precision=1)
+        answer = ledger.ask(TOWNS, exact_noise=True, precision=1)
         assert answer.query.labels == ("Jena", "Ulm")
         assert all(abs(value - 100) < 15 for value in answer.values)
         assert len(set(answer.values)) == 2
 
     def test_records_tell_everything(self, ledger: Ledger) -> None:
-        first = ledger.ask(OVER_60, epsilon="0.5", delta="1e-5", analyst="Ada")
-        second = ledger.ask(TOWNS, precision="0.5", analyst="Ben")
+        first = ledger.ask(OVER_60, exact_noise=True, epsilon="0.5", delta="1e-5", analyst="Ada")
+        second = ledger.ask(TOWNS, exact_noise=True, precision="0.5", analyst="Ben")
         one, two = ledger.records()
         assert (one.number, one.query, one.analyst) == (first.record, OVER_60, self.recorded_analyst("Ada"))
         assert (one.epsilon, one.delta) == (Fraction(1, 2), Fraction(1, 100_000))
@@ -119,39 +118,42 @@ class LedgerConformance:
 
     def test_a_recorded_request_has_one_answer(self, ledger: Ledger, open_again: OpenAgain) -> None:
         """The one that was given, for everyone and at every look, also if a better one is bought before it is answered."""
-        together: list[tuple[Query, Accuracy]] = [(TOWNS, {"precision": p}) for p in ("0.2", "0.1", "0.5")]
-        given = ledger.ask_many(together)
-        given += [ledger.ask(OVER_60, precision=p) for p in ("0.3", "0.15", "0.15", "0.1", "0.4", "0.35", "0.15")]
+        together = [ledger.request(TOWNS, precision=p) for p in ("0.2", "0.1", "0.5")]
+        given = ledger.ask_many(together, exact_noise=True)
+        given += [
+            ledger.ask(OVER_60, exact_noise=True, precision=p)
+            for p in ("0.3", "0.15", "0.15", "0.1", "0.4", "0.35", "0.15")
+        ]
         values = {answer.record: answer.values for answer in given}
         for reader in (ledger, ledger, *open_again(ledger), *open_again(ledger)):
             assert {record.number: record.values for record in reader.records()} == values
-        ledger.ask(OVER_60, precision="0.5")
+        ledger.ask(OVER_60, exact_noise=True, precision="0.5")
         for reader in (ledger, *open_again(ledger)):
             found = {record.number: record.values for record in reader.records()}
             assert found | values == found
 
     def test_a_refusal_changes_nothing_and_says_how_much_is_missing(self, ledger: Ledger) -> None:
-        ledger.ask(OVER_60, precision=3)
+        ledger.ask(OVER_60, exact_noise=True, precision=3)
         budget, records = ledger.budget(), list(ledger.records())
         assert not ledger.quote(MEAN_INCOME, precision=1).affordable
         with pytest.raises(BudgetExceeded) as caught:
-            ledger.ask(MEAN_INCOME, precision=1)
+            ledger.ask(MEAN_INCOME, exact_noise=True, precision=1)
         assert caught.value.requested == 1
         assert caught.value.remaining == budget.remaining
         assert caught.value.missing == 1 - budget.remaining
         assert ledger.budget() == budget
         assert list(ledger.records()) == records
         # What fits is still served.
-        assert ledger.ask(MEAN_INCOME, precision="0.25").cost == Fraction(1, 4)
+        assert ledger.ask(MEAN_INCOME, exact_noise=True, precision="0.25").cost == Fraction(1, 4)
 
     def test_the_budget_can_be_spent_to_the_last_unit_and_no_further(self, ledger: Ledger) -> None:
-        ledger.ask(OVER_60, precision=ledger.budget().total)
+        ledger.ask(OVER_60, exact_noise=True, precision=ledger.budget().total)
         assert ledger.budget().remaining == 0
         with pytest.raises(BudgetExceeded):
-            ledger.ask(MEAN_INCOME, precision="1e-20")
+            ledger.ask(MEAN_INCOME, exact_noise=True, precision="1e-20")
 
     def test_many_requests_are_answered_in_order(self, ledger: Ledger) -> None:
-        asked: list[tuple[Query, Accuracy]] = [(OVER_60, {"precision": "0.5"}), (TOWNS, {"sigma": 2})]
+        asked = [ledger.request(OVER_60, precision="0.5"), ledger.request(TOWNS, sigma=2)]
         first, towns = ledger.ask_many(asked)
         assert (first.query, towns.query) == (OVER_60, TOWNS)
         assert ledger.budget().spent == first.cost + towns.cost == Fraction(1, 2) + towns.precision
@@ -159,9 +161,9 @@ class LedgerConformance:
         assert ledger.ask_many([]) == []
 
     def test_of_many_requests_all_are_paid_for_or_none(self, ledger: Ledger) -> None:
-        ledger.ask(OVER_60, precision="0.5")
+        ledger.ask(OVER_60, exact_noise=True, precision="0.5")
         before, best = ledger.budget(), ledger.best(OVER_60)
-        asked: list[tuple[Query, Accuracy]] = [(OVER_60, {"precision": 1}), (TOWNS, {"precision": 100})]
+        asked = [ledger.request(OVER_60, precision=1), ledger.request(TOWNS, precision=100)]
         with pytest.raises(BudgetExceeded):
             ledger.ask_many(asked)
         assert ledger.budget() == before
@@ -171,7 +173,7 @@ class LedgerConformance:
 
     def test_the_best_public_answer_is_free_and_leaves_no_record(self, ledger: Ledger) -> None:
         assert ledger.best(TOWNS) is None
-        paid = ledger.ask(TOWNS, precision="0.5")
+        paid = ledger.ask(TOWNS, exact_noise=True, precision="0.5")
         best = ledger.best(TOWNS)
         assert best is not None
         assert (best.values, best.precision, best.cost) == (paid.values, paid.precision, 0)
@@ -179,9 +181,40 @@ class LedgerConformance:
         with pytest.raises(UnknownQuery):
             ledger.best(Query.count("age > 1"))
 
+    def test_the_best_public_answer_is_given_where_it_is_accurate_enough(self, ledger: Ledger) -> None:
+        paid = ledger.ask(TOWNS, precision="0.5")
+        assert (paid.cost, paid.precision) == (Fraction(1, 2), Fraction(1, 2))
+        for precision in ("0.5", "0.25"):
+            free = ledger.ask(TOWNS, precision=precision)
+            assert (free.values, free.precision, free.cost, free.case) == (paid.values, paid.precision, 0, Case.KNOWN)
+            assert (free.record, free.built_from, free.budget) == (0, (), ledger.budget())
+        assert [record.number for record in ledger.records()] == [paid.record]  # what is free needs no record
+        assert ledger.ask(TOWNS, precision="0.75").cost == ledger.budget().spent - Fraction(1, 2) > 0
+
+    def test_of_a_list_everyone_gets_the_best(self, ledger: Ledger) -> None:
+        asked = [ledger.request(TOWNS, precision=precision) for precision in ("0.5", "0.75")]
+        first, second = ledger.ask_many(asked)
+        assert (first.values, first.precision) == (second.values, second.precision)
+        assert first.precision >= Fraction(3, 4)
+        assert first.cost == Fraction(1, 2)
+        assert ledger.budget().spent == first.cost + second.cost
+
+    def test_a_reader_can_do_nothing_else(self, ledger: Ledger, open_again: OpenAgain) -> None:
+        paid = ledger.ask(TOWNS, precision="0.5")
+        for reader in open_again(ledger):
+            assert reader.queries() == list(CATALOGUE)
+            assert [(s.spent, s.public) for s in reader.standings()] == [(0, 0), (0, 0), (paid.cost, paid.precision)]
+            assert reader.best(TOWNS) == ledger.best(TOWNS)
+            assert reader.budget() == ledger.budget()
+            assert reader.quote(TOWNS, precision="0.75") == ledger.quote(TOWNS, precision="0.75")
+            assert reader.reuses == ledger.reuses
+
     def test_an_unknown_query_is_refused(self, ledger: Ledger) -> None:
         stranger = Query.count("age > 61")
-        for call in (lambda: ledger.ask(stranger, precision=1), lambda: ledger.quote(stranger, precision=1)):
+        for call in (
+            lambda: ledger.ask(stranger, exact_noise=True, precision=1),
+            lambda: ledger.quote(stranger, precision=1),
+        ):
             with pytest.raises(UnknownQuery, match="age > 61"):
                 call()
 
@@ -211,7 +244,7 @@ class ReuseConformance(LedgerConformance):
     """True of every ledger that reveals one path per query."""
 
     def test_the_paper_s_type_2_requests(self, ledger: Ledger) -> None:
-        answers = [ledger.ask(OVER_60, sigma=sigma) for sigma in ("3", "2", "2.5", "2", "1.5", "1")]
+        answers = [ledger.ask(OVER_60, exact_noise=True, sigma=sigma) for sigma in ("3", "2", "2.5", "2", "1.5", "1")]
         assert [answer.case for answer in answers] == ["1", "2B", "2C", "2A", "2B", "2B"]
         assert [answer.cost for answer in answers] == [
             Fraction(1, 9),
@@ -226,53 +259,55 @@ class ReuseConformance(LedgerConformance):
         assert ledger.budget().spent == 1
 
     def test_what_is_known_is_returned_to_the_last_bit(self, ledger: Ledger) -> None:
-        first = ledger.ask(TOWNS, precision="0.3", analyst="Ada")
-        again = ledger.ask(TOWNS, precision="0.3", analyst="Ben")
+        first = ledger.ask(TOWNS, exact_noise=True, precision="0.3", analyst="Ada")
+        again = ledger.ask(TOWNS, exact_noise=True, precision="0.3", analyst="Ben")
         assert (again.case, again.cost) == (Case.KNOWN, 0)
         assert again.values == first.values
 
     def test_everyone_gets_the_same_free_answer(self, ledger: Ledger, open_again: OpenAgain) -> None:
-        ledger.ask(TOWNS, precision=1)
-        first = ledger.ask(TOWNS, precision="0.3", analyst="Ada")
-        again = open_again(ledger)[0].ask(TOWNS, precision="0.3", analyst="Ben")
+        ledger.ask(TOWNS, exact_noise=True, precision=1)
+        first = ledger.ask(TOWNS, exact_noise=True, precision="0.3", analyst="Ada")
+        reader = open_again(ledger)[0]
+        assert isinstance(reader, Ledger)
+        again = reader.ask(TOWNS, exact_noise=True, precision="0.3", analyst="Ben")
         assert (first.case, again.cost) == (Case.BRIDGE, 0)
         assert again.values == first.values
-        assert ledger.ask(TOWNS, precision="0.2").values != first.values
+        assert ledger.ask(TOWNS, exact_noise=True, precision="0.2").values != first.values
 
     def test_a_case_is_the_one_that_was_quoted(self, ledger: Ledger) -> None:
         for precision in ("1", "0.5", "0.5", "0.25", "0.75", "0.5", "1", "2", "1", "0.5", "1.5"):
             quote = ledger.quote(OVER_60, precision=precision)
-            answer = ledger.ask(OVER_60, precision=precision)
+            answer = ledger.ask(OVER_60, exact_noise=True, precision=precision)
             *_, record = ledger.records()
             assert answer.case == quote.price.case == record.case
             assert answer.built_from == record.built_from
 
     def test_free_requests_are_served_when_the_budget_is_gone(self, ledger: Ledger) -> None:
-        ledger.ask(OVER_60, precision=ledger.budget().total)
-        answer = ledger.ask(OVER_60, precision="0.5")
+        ledger.ask(OVER_60, exact_noise=True, precision=ledger.budget().total)
+        answer = ledger.ask(OVER_60, exact_noise=True, precision="0.5")
         assert (answer.case, answer.cost) == (Case.BRIDGE, 0)
 
     def test_queries_have_paths_of_their_own(self, ledger: Ledger) -> None:
-        ledger.ask(OVER_60, precision=1)
-        assert ledger.ask(MEAN_INCOME, precision="0.5").case is Case.NEW
+        ledger.ask(OVER_60, exact_noise=True, precision=1)
+        assert ledger.ask(MEAN_INCOME, exact_noise=True, precision="0.5").case is Case.NEW
         assert ledger.budget().spent == Fraction(3, 2)
 
     def test_the_same_meaning_in_other_words_shares_the_path(self, ledger: Ledger) -> None:
-        first = ledger.ask(OVER_60, precision=1)
-        assert ledger.ask(Query.count('60 < "age"'), precision=1).values == first.values
+        first = ledger.ask(OVER_60, exact_noise=True, precision=1)
+        assert ledger.ask(Query.count('60 < "age"'), exact_noise=True, precision=1).values == first.values
 
 
 class NaiveConformance(LedgerConformance):
     """True of every ledger where each request pays in full."""
 
     def test_every_request_pays_in_full_and_gets_fresh_noise(self, ledger: Ledger) -> None:
-        answers = [ledger.ask(OVER_60, precision="0.5") for _ in range(4)]
+        answers = [ledger.ask(OVER_60, exact_noise=True, precision="0.5") for _ in range(4)]
         assert [answer.case for answer in answers] == [Case.NEW] * 4
         assert [answer.cost for answer in answers] == [Fraction(1, 2)] * 4
         assert len({answer.value for answer in answers}) == 4
         assert ledger.budget().spent == 2
 
     def test_nothing_is_free_when_the_budget_is_gone(self, ledger: Ledger) -> None:
-        ledger.ask(OVER_60, precision=ledger.budget().total)
+        ledger.ask(OVER_60, exact_noise=True, precision=ledger.budget().total)
         with pytest.raises(BudgetExceeded):
-            ledger.ask(OVER_60, precision="0.5")
+            ledger.ask(OVER_60, exact_noise=True, precision="0.5")

@@ -24,7 +24,7 @@ from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.path import PATH_UNITS
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.ledger.chain import ChainLedger
-from noiseledger.ledger.interface import Ledger
+from noiseledger.ledger.interface import Ledger, LedgerView
 from noiseledger.ledger.mirror import Mirror
 
 CUSTODIAN, WORKER, _ = (Key.from_hex(key) for key in node.PLAY_KEYS)
@@ -95,7 +95,7 @@ def open_again() -> Iterator[OpenAgain]:
     """Two who look at the chain by a connection of their own: a client, and the web pages' mirror."""
     connections: list[Rpc] = []
 
-    def open_again(ledger: Ledger) -> list[Ledger]:
+    def open_again(ledger: Ledger) -> list[LedgerView]:
         assert isinstance(ledger, ChainLedger)
         bridge.cache_clear()  # as in another process
         connections.append(Rpc(ledger.contract.rpc.url))

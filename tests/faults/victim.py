@@ -95,7 +95,7 @@ def ask_until_killed(file: Path, world: Path, moment: int, store: type[Store] = 
     _die_before_statement(countdown, store)
     with closing(LocalLedger.open(file, SOURCE)) as ledger:
         for query, precision in ALL_CASES:
-            answer = ledger.ask(query, precision=precision)
+            answer = ledger.ask(query, exact_noise=True, precision=precision)
             countdown()
             _tell(world, Seen.of(answer))
 
@@ -115,7 +115,7 @@ def ask_forever(file: Path, world: Path, seed: int) -> None:
         while True:
             query, precision = generator.choice(QUERIES), Fraction(generator.randint(1, 1000), 500)
             try:
-                _tell(world, Seen.of(ledger.ask(query, precision=precision)))
+                _tell(world, Seen.of(ledger.ask(query, exact_noise=True, precision=precision)))
             except BudgetExceeded:
                 continue
 
@@ -138,12 +138,12 @@ def ask_on_a_full_disk(file: Path, size: int, store: type[Store]) -> FullDisk:
         before = list(ledger.records()), ledger.budget()
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
         try:
-            ledger.ask(QUERIES[1], precision=PAID)
+            ledger.ask(QUERIES[1], exact_noise=True, precision=PAID)
         except LedgerError as caught:
             error = caught
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
         changed = before != (list(ledger.records()), ledger.budget())
-        return FullDisk(error, changed, ledger.ask(QUERIES[1], precision=PAID))
+        return FullDisk(error, changed, ledger.ask(QUERIES[1], exact_noise=True, precision=PAID))
 
 
 def what_the_world_saw(world: Path) -> list[Seen]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, WORKER, as_seen_by
 from noiseledger.chain import PrivacyLedgerContract, Request, Reveal, Rpc
 from noiseledger.chain.abi import encode_call
-from noiseledger.chain.values import Event, to_units
+from noiseledger.chain.block import BlockRef
+from noiseledger.chain.values import Holding, to_units
 from noiseledger.client import connect
 from noiseledger.core.coins import Coins, bridge
 from noiseledger.core.path import PATH_UNITS, Case, natural_values
-from noiseledger.errors import AnswerPending, BudgetExceeded, NotAllowed
+from noiseledger.errors import AnswerPending, BudgetExceeded, ChainMismatch, NotAllowed
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.mirror import Mirror
 
@@ -62,7 +63,7 @@ def test_free_answers_need_neither_key_nor_transaction(contract: PrivacyLedgerCo
     reader = ChainLedger(PrivacyLedgerContract(contract.rpc, contract.address))
     before = height(contract)
     assert reader.ask(OVER_60, precision=HALF).value == 0.2
-    less = reader.ask(OVER_60, precision=QUARTER)
+    less = reader.ask(OVER_60, exact_noise=True, precision=QUARTER)
     assert (less.case, less.cost, less.deviation) == (Case.BRIDGE, 0, 0.001)
     assert abs(less.value - 0.2) < 0.02
     assert height(contract) == before
@@ -84,7 +85,7 @@ def test_one_reveal_serves_all_who_meet(contract: PrivacyLedgerContract) -> None
     # What the one who paid is given, whoever reads the record, and whoever asks again.
     for other in (ChainLedger(as_seen_by(ANALYST, contract)), Mirror(contract).look()):
         assert [record.values for record in other.records()] == [first.values, second.values]
-    assert reader.ask(OVER_60, precision=QUARTER).values == first.values
+    assert reader.ask(OVER_60, exact_noise=True, precision=QUARTER).values == first.values
 
 
 def test_an_answer_is_made_from_what_is_revealed_and_then_stays(contract: PrivacyLedgerContract) -> None:
@@ -138,15 +139,26 @@ def test_a_node_may_show_events_later_than_what_they_changed(
     """Seen with anvil under load: the meter says revealed, and the event is not there for another moment."""
     contract.ask([Request(ID, HALF)])
     reveal(contract, Fraction(0), HALF, 200)
-    events, late = contract.events, [True, True]
+    holding, late = contract.holding, list[str]()
 
-    def lagging(names: Sequence[str], *where: Any, **others: Any) -> Iterator[Event]:
-        hidden = names == ["Revealed"] and bool(late) and late.pop()
-        return iter(()) if hidden else events(names, *where, **others)
+    def lagging(queries: Sequence[str], block: BlockRef, names: Sequence[str] = (), first: int = 0) -> Holding:
+        found = holding(queries, block, names, first)
+        if "Revealed" not in names or not late:
+            return found
+        late.pop()
+        return replace(found, events=[])
 
-    monkeypatch.setattr(contract, "events", lagging)
-    assert ChainLedger(contract).ask(OVER_60, precision=HALF).value == 0.2
+    monkeypatch.setattr(contract, "holding", lagging)
+    ledger = ChainLedger(contract)
+    late[:] = ["once", "twice"]
+    assert ledger.ask(OVER_60, exact_noise=True, precision=HALF).value == 0.2
     assert not late
+    late[:] = ["once", "twice"]
+    assert ledger.quote(OVER_60, precision=HALF).price.case is Case.KNOWN
+    assert not late
+    late[:] = ["always"] * 100
+    with pytest.raises(ChainMismatch, match="do not add up to what the contract holds"):
+        ledger.quote(OVER_60, precision=HALF)
 
 
 def test_requests_without_an_answer_yet_are_on_record(contract: PrivacyLedgerContract) -> None:

@@ -32,6 +32,7 @@ from noiseledger.errors import (
     UnknownQuery,
 )
 from noiseledger.ledger.chain import ChainLedger
+from noiseledger.ledger.file import LedgerFile
 from noiseledger.progress import Mined, ProgressEvent, Revealed, TransactionSent
 
 CATALOGUE = """
@@ -88,7 +89,7 @@ def working(url: str, catalogue: Catalogue) -> Iterator[None]:
     data = custody.pin(catalogue)
 
     def work() -> None:
-        address = (custody.read_ledger_file() or {})["address"]
+        address = LedgerFile.read(custody.ledger_file).address
         with Rpc(url) as rpc, closing(custody.journal(data)) as journal:
             worker = Worker(PrivacyLedgerContract(rpc, address, Sender(rpc, WORKER)), journal, head="latest")
             while not done.is_set():
@@ -174,7 +175,7 @@ def test_whoever_stops_waiting_has_lost_nothing(url: str, catalogue: Catalogue, 
             client.ask("over_60", precision=1)
         assert {TransactionSent, Mined, Revealed} <= set(events)
         with working(url, catalogue):
-            client.ledger._answer_seconds = 20  # type: ignore[attr-defined]
+            client.ledger.answer_seconds = 20  # type: ignore[attr-defined]
             answer = client.ask("over_60", precision=1)
     assert (answer.cost, answer.precision) == (0, 1)
 

@@ -44,19 +44,15 @@ def turns(rpc: Rpc) -> Iterator[Rpc]:
         yield connection
 
 
-def number(block: Any) -> int:
-    return int(block["number"], 16)
-
-
 def test_blocks_behind_the_newest(rpc: Rpc) -> None:
     rpc.call("anvil_mine", "0x5")
     found = find_heads(rpc, "latest-3", ("net_version", []))
     assert found.final is not None
-    assert number(found.newest) - number(found.final) == 3
+    assert found.newest.number - found.final.number == 3
     assert found.more == ["31337"]
     assert find_heads(rpc, "latest-100000").final is None
-    assert find_heads(rpc, found.final["hash"]).final == found.final
-    assert find_heads(rpc, number(found.final)).final == found.final
+    assert find_heads(rpc, found.final.hash).final == found.final
+    assert find_heads(rpc, found.final.number).final == found.final
 
 
 def test_a_chain_without_final_blocks(turns: Rpc) -> None:
@@ -79,7 +75,8 @@ def test_both_blocks_are_of_one_chain(rpc: Rpc, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(rpc, "batch", restless)
     found = find_heads(rpc, "latest-1")
     assert found.final is not None
-    assert found.newest["parentHash"] == found.final["hash"]
+    newest = batch([("eth_getBlockByHash", [found.newest.hash, False])])[0]
+    assert newest["parentHash"] == found.final.hash
     left[0] = 1000
     with pytest.raises(ChainUnreachable, match="changes faster"):
         find_heads(rpc, "latest-1")

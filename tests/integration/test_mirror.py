@@ -14,7 +14,7 @@ import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
 from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, Sender, Terms, node
-from noiseledger.chain.contract import Block
+from noiseledger.chain.block import BlockId
 from noiseledger.chain.rpc import Call
 from noiseledger.core.path import Case
 from noiseledger.core.query import Column, Query
@@ -23,7 +23,7 @@ from noiseledger.core.sensitivity import sensitivity
 from noiseledger.errors import ChainError, ChainMismatch, ChainUnreachable, RpcFailed, UnknownQuery
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.mirror import Mirror
-from noiseledger.ledger.snapshot import Snapshot
+from noiseledger.ledger.snapshot import LedgerSnapshot
 
 OTHER_ANALYST, OTHER_WORKER = (Key.from_hex(key) for key in node.PLAY_ANALYSTS[1:])
 CITIZENS = Query.share("citizen = 1")
@@ -34,7 +34,7 @@ QUERIES = (OVER_60, CITIZENS, INCOME, AGES)
 ZERO, QUARTER, HALF = Fraction(0), Fraction(1, 4), Fraction(1, 2)
 STEP = Fraction(1, 3600)
 NO_SUCH_BLOCK = 10**7
-HEADS: tuple[Block, ...] = ("latest", "latest-3", "finalized", NO_SUCH_BLOCK)
+HEADS: tuple[BlockId, ...] = ("latest", "latest-3", "finalized", NO_SUCH_BLOCK)
 #: For tests that take seconds: with a block that is there, and with final ones.
 FEW_HEADS = [head if head in ("latest", "finalized") else pytest.param(head, marks=pytest.mark.deep) for head in HEADS]
 ROOMY = replace(TERMS, budget=Fraction(1000))
@@ -156,29 +156,36 @@ def height(rpc: Rpc) -> int:
     return int(rpc.call("eth_blockNumber"), 16)
 
 
-def mirror_of(life: Life, head: Block = "latest", rpc: Rpc | None = None) -> Mirror:
+def mirror_of(life: Life, head: BlockId = "latest", rpc: Rpc | None = None) -> Mirror:
     contract = PrivacyLedgerContract(life.rpc if rpc is None else rpc, life.contract.address)
     return Mirror(contract, life.first_block, head)
 
 
-def essence(snapshot: Snapshot) -> Any:
+def essence(snapshot: LedgerSnapshot) -> Any:
     """Return everything that a snapshot says."""
-    story = snapshot.story
+    story = snapshot.state
     tracks = {
-        query: (track.bought, track.naive, tuple(track.ends), tuple(track.points), tuple(track.entries), track.waiting)
-        for query, track in story.tracks.items()
+        query: (
+            track.bought,
+            track.naive,
+            tuple(track.ends),
+            tuple(track.points),
+            tuple(track.purchases),
+            track.waiting,
+        )
+        for query, track in story.queries.items()
     }
-    times = [snapshot.asked_at(entry.asked) for entry in story.entries]
-    parts = (story.registered, story.entries, story.transactions, story.analysts, tracks, times)
+    times = [snapshot.asked_at(entry.purchase) for entry in story.record]
+    parts = (story.registered, story.record, story.places, story.transactions, story.analysts, tracks, times)
     return repr((snapshot.facts, snapshot.version, snapshot.unreadable, parts, list(snapshot.records())))
 
 
-def essence_but_final(snapshot: Snapshot) -> Any:
+def essence_but_final(snapshot: LedgerSnapshot) -> Any:
     """Return the same without the final block: who has seen it further knows more than who comes later."""
-    return essence(Snapshot(replace(snapshot.facts, final=None), snapshot.story, snapshot._times))
+    return essence(LedgerSnapshot(replace(snapshot.facts, final=None), snapshot.state, snapshot._times))
 
 
-def check_against_the_ledger(snapshot: Snapshot, life: Life) -> None:
+def check_against_the_ledger(snapshot: LedgerSnapshot, life: Life) -> None:
     """Compare with what the other reader of ledgers says, which keeps nothing between two questions."""
     ledger = ChainLedger(PrivacyLedgerContract(life.rpc, life.contract.address), first_block=life.first_block)
     contract = life.contract
@@ -191,14 +198,17 @@ def check_against_the_ledger(snapshot: Snapshot, life: Life) -> None:
     assert facts.block == height(life.rpc)
     for query in life.queries:
         meter = contract.meter(query.identifier)
-        assert (snapshot.track(query).bought, snapshot.track(query).revealed) == (meter.bought, meter.revealed)
+        assert (snapshot.query_state(query).bought, snapshot.query_state(query).revealed) == (
+            meter.bought,
+            meter.revealed,
+        )
         assert snapshot.best(query) == ledger.best(query)
         check_quotes(snapshot, ledger, query)
     check_records(snapshot, ledger)
 
 
-def check_quotes(snapshot: Snapshot, ledger: ChainLedger, query: Query) -> None:
-    track = snapshot.track(query)
+def check_quotes(snapshot: LedgerSnapshot, ledger: ChainLedger, query: Query) -> None:
+    track = snapshot.query_state(query)
     marks = sorted({*track.ends[:3], *track.ends[-3:], track.bought} - {ZERO})
     wanted = [*marks, *(mark - STEP / 10**9 for mark in marks), *(mark / 2 for mark in marks), track.bought + STEP]
     accuracies: list[Accuracy] = [{"precision": precision} for precision in wanted]
@@ -207,17 +217,17 @@ def check_quotes(snapshot: Snapshot, ledger: ChainLedger, query: Query) -> None:
         assert snapshot.quote(query, **accuracy) == ledger.quote(query, **accuracy)
 
 
-def check_records(snapshot: Snapshot, ledger: ChainLedger) -> None:
+def check_records(snapshot: LedgerSnapshot, ledger: ChainLedger) -> None:
     mine, theirs = list(snapshot.records()), list(ledger.records())
     assert mine == theirs
-    for place, (record, entry) in enumerate(zip(mine, snapshot.story.entries, strict=True)):
-        assert snapshot.is_answered(entry.asked) == bool(record.values)
-        assert (entry.asked in snapshot.waiting) == (not record.values)
+    for place, (record, entry) in enumerate(zip(mine, snapshot.state.record, strict=True)):
+        assert snapshot.is_answered(entry.purchase) == bool(record.values)
+        assert (entry.purchase in snapshot.waiting) == (not record.values)
         assert [record] == list(snapshot.picked([place]))
         assert [record] == list(snapshot.picked([place], longest=record.query.dimension))
         assert [replace(record, values=())] == list(snapshot.picked([place], longest=record.query.dimension - 1))
-        assert entry.asked in snapshot.asked_in(record.transaction or "")
-        assert place in snapshot.story.analysts[record.analyst]
+        assert entry.purchase in snapshot.purchases_in(record.transaction or "")
+        assert place in snapshot.state.analysts[record.analyst]
     for record in mine[::5]:
         later = [other for other in mine if other.number > record.number]
         assert list(snapshot.records(record.number)) == later
@@ -242,7 +252,7 @@ def test_a_mirror_says_what_the_ledger_says(rpc: Rpc, reuses: bool, seed: int) -
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("seed", [4, 5])
-def test_step_by_step_and_all_at_once_are_the_same(rpc: Rpc, head: Block, seed: int) -> None:
+def test_step_by_step_and_all_at_once_are_the_same(rpc: Rpc, head: BlockId, seed: int) -> None:
     life = Life.begin(rpc, seed=seed)
     mirror = mirror_of(life, head)
     life.mine(FINALITY // 2)  # so that on the way the final block meets the first request
@@ -333,11 +343,11 @@ def test_who_asked_what_in_which_transaction_and_who_waits(rpc: Rpc) -> None:
     batch = life.ask((OVER_60, QUARTER), (AGES, HALF), (OVER_60, QUARTER))
     alone = life.ask((OVER_60, HALF), analyst=OTHER_ANALYST)
     snapshot = mirror_of(life).look()
-    assert [asked.query for asked in snapshot.asked_in(batch)] == [q.identifier for q in (OVER_60, AGES, OVER_60)]
-    assert [asked.precision for asked in snapshot.asked_in(alone)] == [HALF]
-    assert snapshot.asked_in("0x" + "ab" * 32) == []
-    assert snapshot.story.transactions == {batch: 0, alone: 3}
-    assert snapshot.story.analysts == {ANALYST.address: [0, 1, 2], OTHER_ANALYST.address: [3]}
+    assert [asked.query for asked in snapshot.purchases_in(batch)] == [q.identifier for q in (OVER_60, AGES, OVER_60)]
+    assert [asked.precision for asked in snapshot.purchases_in(alone)] == [HALF]
+    assert snapshot.purchases_in("0x" + "ab" * 32) == []
+    assert snapshot.state.transactions == {batch: 0, alone: 3}
+    assert snapshot.state.analysts == {ANALYST.address: [0, 1, 2], OTHER_ANALYST.address: [3]}
     assert [asked.transaction for asked in snapshot.waiting] == [batch, batch, batch, alone]
     life.reveal(OVER_60, QUARTER)
     snapshot = mirror_of(life).look()
@@ -346,7 +356,7 @@ def test_who_asked_what_in_which_transaction_and_who_waits(rpc: Rpc) -> None:
         (OVER_60.identifier, alone),
     ]
     assert [record.number for record in snapshot.picked([3, 1])] == [
-        snapshot.story.entries[place].asked.number for place in (3, 1)
+        snapshot.state.record[place].purchase.number for place in (3, 1)
     ]
 
 
@@ -426,7 +436,7 @@ def reorganise(rpc: Rpc, blocks: int) -> None:
 
 @pytest.mark.parametrize("way", [cut, reorganise])
 @pytest.mark.parametrize("head", FEW_HEADS)
-def test_only_the_new_history_is_shown(chain: Rpc, head: Block, way: Callable[[Rpc, int], None]) -> None:
+def test_only_the_new_history_is_shown(chain: Rpc, head: BlockId, way: Callable[[Rpc, int], None]) -> None:
     life = Life.begin(chain, seed=7)
     life.ask((OVER_60, QUARTER), (AGES, HALF))
     life.reveal_all()
@@ -444,7 +454,7 @@ def test_only_the_new_history_is_shown(chain: Rpc, head: Block, way: Callable[[R
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_another_history_of_the_same_length_and_cost_has_another_version(chain: Rpc, head: Block) -> None:
+def test_another_history_of_the_same_length_and_cost_has_another_version(chain: Rpc, head: BlockId) -> None:
     life = Life.begin(chain)
     life.mine(FINALITY)
     mirror = mirror_of(life, head)
@@ -459,7 +469,7 @@ def test_another_history_of_the_same_length_and_cost_has_another_version(chain: 
     assert one.facts.block == other.facts.block
     assert one.version != other.version
     assert [record.analyst for record in other.records()] == [OTHER_ANALYST.address]
-    assert other.track(OVER_60).points == [(2000,)]
+    assert other.query_state(OVER_60).points == [(2000,)]
     check_against_the_ledger(other, life)
 
 
@@ -504,7 +514,7 @@ def test_a_final_block_that_is_not_told_for_once_makes_nothing_count_twice(
             patch.setattr(chain, "batch", hush)
             snapshot = mirror.look()
         assert essence_but_final(snapshot) == essence_but_final(mirror_of(life, "finalized").look())
-        assert len(mirror.look().story.entries) == 1
+        assert len(mirror.look().state.record) == 1
 
 
 def test_a_block_between_two_questions_is_not_lost(chain: Rpc, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -530,12 +540,12 @@ def test_a_block_between_two_questions_is_not_lost(chain: Rpc, monkeypatch: pyte
             patch.setattr(chain, "batch", in_between)
             mirror.look()
         snapshot = mirror.look()
-        assert len(snapshot.story.entries) == number
+        assert len(snapshot.state.record) == number
         assert essence(snapshot) == essence(mirror_of(life).look())
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_a_chain_that_began_anew_is_no_ledger(chain: Rpc, head: Block) -> None:
+def test_a_chain_that_began_anew_is_no_ledger(chain: Rpc, head: BlockId) -> None:
     empty = chain.call("evm_snapshot")
     life = Life.begin(chain)
     life.ask((OVER_60, QUARTER))
@@ -550,7 +560,7 @@ def test_a_chain_that_began_anew_is_no_ledger(chain: Rpc, head: Block) -> None:
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_another_ledger_in_the_same_place_is_not_taken_for_this_one(chain: Rpc, head: Block) -> None:
+def test_another_ledger_in_the_same_place_is_not_taken_for_this_one(chain: Rpc, head: BlockId) -> None:
     empty = chain.call("evm_snapshot")
     life = Life.begin(chain)
     life.ask((OVER_60, QUARTER))
@@ -604,7 +614,7 @@ def two_histories(one: Rpc, other: Rpc) -> tuple[Life, Life]:
 
 
 @pytest.mark.parametrize("head", FEW_HEADS)
-def test_two_histories_are_never_mixed(chain: Rpc, head: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_histories_are_never_mixed(chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch) -> None:
     with node.running() as running, Rpc(running.url) as second:
         one, other = two_histories(chain, second)
         nodes: list[Batch] = [chain.batch, second.batch]
@@ -648,7 +658,7 @@ class Turning:
 
 @pytest.mark.parametrize("head", HEADS)
 def test_two_histories_are_never_mixed_within_an_exchange(
-    chain: Rpc, head: Block, monkeypatch: pytest.MonkeyPatch
+    chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest block holds a reveal: whoever lags behind has all that was paid, and fewer points."""
     with node.running() as running, Rpc(running.url) as second:
@@ -665,7 +675,7 @@ def test_two_histories_are_never_mixed_within_an_exchange(
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("way", [cut, reorganise])
 def test_a_chain_that_changes_its_mind_once_is_read_again_at_once(
-    chain: Rpc, head: Block, way: Callable[[Rpc, int], None], monkeypatch: pytest.MonkeyPatch
+    chain: Rpc, head: BlockId, way: Callable[[Rpc, int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     life = Life.begin(chain)
     mirror, batch = mirror_of(life, head), chain.batch
@@ -716,7 +726,7 @@ class Lagging:
 
 @pytest.mark.parametrize("head", FEW_HEADS)
 def test_a_node_that_lags_behind_hides_nothing_for_good(
-    chain: Rpc, head: Block, monkeypatch: pytest.MonkeyPatch
+    chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would give fewer events than there are without saying so; a reveal that is missed spoils all later ones."""
     life = Life.begin(chain)
@@ -743,7 +753,7 @@ def test_a_node_that_lags_behind_hides_nothing_for_good(
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_a_chain_that_never_rests_is_left_for_later(chain: Rpc, head: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_that_never_rests_is_left_for_later(chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch) -> None:
     life = Life.begin(chain)
     life.ask((OVER_60, HALF))
     mirror, batch = mirror_of(life, head), chain.batch
@@ -782,7 +792,7 @@ def failing_at(rpc: Rpc, which: int, patch: pytest.MonkeyPatch, *, refuses: bool
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("refuses", [False, True])
 def test_a_look_that_fails_in_the_middle_is_made_up_for(
-    chain: Rpc, head: Block, refuses: bool, monkeypatch: pytest.MonkeyPatch
+    chain: Rpc, head: BlockId, refuses: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     life = Life.begin(chain, seed=8)
     mirror, failures = mirror_of(life, head), 0

@@ -96,7 +96,7 @@ def test_a_nonce_that_another_took_is_not_taken_for_success(rpc: Rpc, monkeypatc
     """A node that lags behind names a nonce that is used; the transaction is not there, and that is said."""
     ours = Sender(rpc, ANALYST)
     ours.wait(ours.send(NOWHERE, "0x"))
-    monkeypatch.setattr(ours, "counts", lambda: (0, 0))
+    monkeypatch.setattr(ours, "counts", lambda *_: (0, 0))
     with pytest.raises(RpcFailed, match="nonce too low"):
         ours.send(NOWHERE, "0x")
 
@@ -110,7 +110,7 @@ def test_what_is_in_flight_keeps_its_nonce_though_the_node_does_not_count_it(
     rpc.call("evm_setAutomine", False)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(ours, "counts", lambda: (mined, mined))
+            patch.setattr(ours, "counts", lambda *_: (mined, mined))
             hashes = [ours.send(NOWHERE, "0x"), *ours.send_many(NOWHERE, ["0x", "0x"]), ours.send(NOWHERE, "0x")]
         rpc.call("evm_mine")
         assert all(receipt.succeeded for receipt in ours.wait_many(hashes))
@@ -281,7 +281,7 @@ def test_another_life_can_take_the_place_of_what_was_left_behind(rpc: Rpc, by_ha
 
 def test_what_cannot_be_outbid_within_the_bound_is_left(rpc: Rpc, by_hand: Callable[[int], None]) -> None:
     rich = Sender(rpc, ANALYST)
-    rich._market.offer = lambda: Fees(100 * GWEI, 100 * GWEI)  # type: ignore[method-assign]
+    rich._market.offer = lambda *_: Fees(100 * GWEI, 100 * GWEI)  # type: ignore[method-assign]
     rich.send(NOWHERE, "0x01")
     poor = Sender(rpc, ANALYST, max_fee_gwei=20)
     with pytest.raises(FeeTooHigh, match="too low to replace it"):

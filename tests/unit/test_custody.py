@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from noiseledger.custodian.custody import Custody, sync_folder, write_durably
+from noiseledger.custodian.custody import Custody
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.errors import InvalidInput, JournalLost
+from noiseledger.ledger.durable import sync_folder, write_durably
 
 CATALOGUE = """
 [source]

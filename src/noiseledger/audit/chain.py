@@ -79,7 +79,7 @@ class Reader:
         found = find_heads(self._rpc, read_head(block, "--block")).final
         if found is None:
             raise ChainUnreachable(none_there(block))
-        return BlockReference(int(found["number"], 16), found["hash"])
+        return BlockReference(found.number, found.hash)
 
     def is_canonical(self, head: BlockReference) -> bool:
         """Say whether a block is still part of the chain."""

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeAlias
+from functools import cached_property
+from typing import Any
 
 from noiseledger.chain import abi
 from noiseledger.chain.address import checksummed
+from noiseledger.chain.block import BlockId, BlockRef
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
-from noiseledger.chain.values import CASES, Event, Meter, Request, Reveal, Terms, from_units, to_units
+from noiseledger.chain.values import CASES, Event, Holding, Meter, Request, Reveal, Terms, from_units, to_units
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
+from noiseledger.core.request import Request as Resolved
 from noiseledger.errors import (
     AllowanceExceeded,
     BudgetExceeded,
@@ -37,31 +41,15 @@ __all__ = [
     "LOG_BLOCKS",
     "MAX_BATCH",
     "MAX_COORDINATES",
-    "Anchor",
-    "Block",
     "PrivacyLedgerContract",
     "block_parameter",
     "checksummed",
+    "encode_ask",
     "encode_reveals",
     "event",
     "fewer_blocks",
     "typed",
 ]
-
-#: A number, a hash ("0x..." of 32 bytes), or a name such as "latest", "safe" or "finalized".
-Block: TypeAlias = int | str
-
-
-class Anchor(NamedTuple):
-    """One block of one chain."""
-
-    number: int
-    hash: str
-
-    def is_in(self, block: Any) -> bool:
-        """Say whether a node's reply is this block."""
-        return isinstance(block, dict) and block["hash"] == self.hash
-
 
 #: The number of blocks whose logs are requested at once; public endpoints refuse much more.
 LOG_BLOCKS = 2000
@@ -86,10 +74,19 @@ class PrivacyLedgerContract:
         self.address = checksummed(address)
         self._sender = sender
         # In whatever block is the newest: an endpoint that lags behind what was seen here before is not asked.
-        if rpc.call("eth_getCode", address, "latest") in ("0x", None):
+        code, self._terms = rpc.batch([("eth_getCode", [address, "latest"]), self._call("terms", (), "latest")])
+        if isinstance(code, RpcFailed):
+            raise code
+        if code in ("0x", None):
             raise ChainMismatch(
                 f"There is no contract at {address} on chain {rpc.chain_id}: check address and endpoint."
             )
+
+    def signed_by(self, sender: Sender) -> PrivacyLedgerContract:
+        """Return the same contract, for somebody who signs."""
+        other = copy(self)
+        other._sender = sender
+        return other
 
     @classmethod
     def deploy(cls, sender: Sender, terms: Terms, worker: str, nonce: int | None = None) -> PrivacyLedgerContract:
@@ -112,11 +109,11 @@ class PrivacyLedgerContract:
         """Buy precision, all requests or none."""
         return self._transact("ask", [request.encode() for request in requests])
 
-    def ask_batches(self, batches: Sequence[Sequence[Request]]) -> list[Receipt]:
+    def ask_batches(self, batches: Sequence[Sequence[Resolved]]) -> list[Receipt]:
         """Buy in several transactions at once, each all or nothing; raise the error of the first refusal."""
         if self._sender is None:
             raise _unsigned("ask")
-        datas = [abi.encode_call("ask", [request.encode() for request in batch]) for batch in batches]
+        datas = [encode_ask(batch) for batch in batches]
         with self._typed_errors():
             receipts = self._sender.wait_many(self._sender.send_many(self.address, datas))
         for data, receipt in zip(datas, receipts, strict=True):
@@ -158,63 +155,90 @@ class PrivacyLedgerContract:
         """Accept custody, if it was offered."""
         return self._transact("take_custody")
 
-    def terms(self, block: Block = "latest") -> Terms:
+    def terms(self, block: BlockId = "latest") -> Terms:
         """Return the fixed terms."""
         return Terms.decode(self._read("terms", block=block))
 
-    def price(self, query: str, precision: Fraction, block: Block = "latest") -> tuple[Case, Fraction]:
+    @cached_property
+    def first_terms(self) -> Terms:
+        """The fixed terms, as they were read when this object was made; this needs no exchange."""
+        return Terms.decode(self._decoded("terms", self._terms)[0])
+
+    def price(self, query: str, precision: Fraction, block: BlockId = "latest") -> tuple[Case, Fraction]:
         """Return case and cost of a request, even if the budget does not suffice."""
         case, cost = self._read_all("price", bytes.fromhex(query), to_units(precision), block=block)
         return CASES[case], from_units(cost)
 
-    def meter(self, query: str, block: Block = "latest") -> Meter:
+    def meter(self, query: str, block: BlockId = "latest") -> Meter:
         """Return the precisions up to which a query's path is bought and revealed."""
         return self.meters([query], block)[0]
 
-    def meters(self, queries: Sequence[str], block: Block = "latest") -> list[Meter]:
+    def meters(self, queries: Sequence[str], block: BlockId = "latest") -> list[Meter]:
         """Return the meters of many queries in one exchange."""
         replies = self._read_many([("meter", (bytes.fromhex(query),)) for query in queries], block)
         return [Meter.decode(reply) for reply in replies]
 
-    def point(self, query: str, block: Block = "latest") -> Point:
+    def point(self, query: str, block: BlockId = "latest") -> Point:
         """Return the furthest point of a path."""
         return self.points([query], block)[0]
 
-    def points(self, queries: Sequence[str], block: Block = "latest") -> list[Point]:
+    def points(self, queries: Sequence[str], block: BlockId = "latest") -> list[Point]:
         """Return the furthest points of many paths in one exchange."""
         replies = self._read_many([("point", (bytes.fromhex(query),)) for query in queries], block)
         return [tuple(values) for (values,) in replies]
 
-    def spent(self, block: Block = "latest") -> Fraction:
+    def holding(self, queries: Sequence[str], block: BlockRef, names: Sequence[str] = (), first: int = 0) -> Holding:
+        """Return what the contract holds of some queries at a block, and their events of these names from ``first`` on.
+
+        All of it takes one exchange, unless there are more blocks or queries than a node gives at once.
+        """
+        keys = [(bytes.fromhex(query),) for query in queries]
+        wanted = [("spent", ()), *(("meter", key) for key in keys), *(("point", key) for key in keys)]
+        calls = [self._call(name, arguments, block.hash) for name, arguments in wanted]
+        if names:
+            read = self._events(names, queries, first, block, calls)
+            if read is None:
+                raise _replaced(block)
+            events, replies = read
+        else:
+            events, replies = [], self.rpc.batch(calls)
+        (spent,) = self._decoded("spent", replies[0])
+        meters = [Meter.decode(self._decoded("meter", reply)) for reply in replies[1 : 1 + len(keys)]]
+        # Of an unknown query the contract has no point, and says so by a refusal.
+        found_points = zip(meters, replies[1 + len(keys) :], strict=True)
+        points = [tuple(self._decoded("point", reply)[0]) if meter.dimension else () for meter, reply in found_points]
+        return Holding(from_units(spent), meters, points, events)
+
+    def spent(self, block: BlockId = "latest") -> Fraction:
         """Return the total precision spent."""
         return from_units(self._read("spent", block=block))
 
-    def ceiling(self, query: str, block: Block = "latest") -> Fraction:
+    def ceiling(self, query: str, block: BlockId = "latest") -> Fraction:
         """Return the furthest precision that may be bought on a query, 0 if there is no bound."""
         return from_units(self._read("ceiling", bytes.fromhex(query), block=block))
 
-    def allowance(self, analyst: str, block: Block = "latest") -> Fraction:
+    def allowance(self, analyst: str, block: BlockId = "latest") -> Fraction:
         """Return how much precision an analyst may still buy, where an allowance is needed."""
         return from_units(self._read("allowance", analyst, block=block))
 
-    def paused(self, block: Block = "latest") -> bool:
+    def paused(self, block: BlockId = "latest") -> bool:
         """Return whether sales are paused."""
         return bool(self._read("paused", block=block))
 
-    def custodian(self, block: Block = "latest") -> str:
+    def custodian(self, block: BlockId = "latest") -> str:
         """Return the custodian's address."""
         return str(self._read("custodian", block=block))
 
-    def heir(self, block: Block = "latest") -> str:
+    def heir(self, block: BlockId = "latest") -> str:
         """Return the account that custody is offered to, or the zero address."""
         return str(self._read("heir", block=block))
 
-    def worker(self, block: Block = "latest") -> str:
+    def worker(self, block: BlockId = "latest") -> str:
         """Return the worker's address."""
         return str(self._read("worker", block=block))
 
     def events(
-        self, names: Sequence[str], query: str | None = None, first: int = 0, last: Anchor | None = None
+        self, names: Sequence[str], query: str | None = None, first: int = 0, last: BlockRef | None = None
     ) -> Iterator[Event]:
         """Yield what happened, in order, from block ``first`` on; of one query only, if one is given.
 
@@ -222,34 +246,42 @@ class PrivacyLedgerContract:
         """
         for _ in range(_ATTEMPTS):
             anchor = self.newest() if last is None else last
-            found = self._events(names, query, first, anchor)
+            found = self._events(names, [query] if query else (), first, anchor)
             if found is not None:
-                return iter(found)
+                return iter(found[0])
             if last is not None:
-                raise RpcFailed("eth_getLogs", f"block {last.number} is not part of the chain any more", None)
+                raise _replaced(last)
         raise ChainUnreachable("The chain changes faster than it can be read: try again.")
 
-    def newest(self) -> Anchor:
+    def newest(self) -> BlockRef:
         """Return the newest block."""
         found = self.rpc.call("eth_getBlockByNumber", "latest", False)
         if found is None:
             raise ChainUnreachable("The node has no block to show yet: is it still starting?")
-        return Anchor(int(found["number"], 16), found["hash"])
+        return BlockRef.of(found)
 
-    def _events(self, names: Sequence[str], query: str | None, first: int, anchor: Anchor) -> list[Event] | None:
-        """Return what happened up to a block; None if that is not part of the chain any more.
+    def _events(
+        self, names: Sequence[str], queries: Sequence[str], first: int, anchor: BlockRef, more: Sequence[Call] = ()
+    ) -> tuple[list[Event], list[Any]] | None:
+        """Return what happened up to a block, and the replies to some calls; None if that is not part of the chain any more.
 
         The block is asked for before and after, in the same exchange: the next one may go to another node, that knows of
         fewer blocks, or of others, and would not say so.
         """
-        topics = [[abi.event_topic(name) for name in names], *([f"0x{query}"] if query else [])]
+        topics = [
+            [abi.event_topic(name) for name in names],
+            *([[f"0x{query}" for query in queries]] if queries else []),
+        ]
         there: Call = ("eth_getBlockByNumber", [hex(anchor.number), False])
-        events: list[Event] = []
+        events, replies = list[Event](), list[Any]()
         start, blocks = first, LOG_BLOCKS
         while start <= anchor.number:
             span = {"fromBlock": hex(start), "toBlock": hex(min(start + blocks - 1, anchor.number))}
             logs: Call = ("eth_getLogs", [{"address": self.address, "topics": topics, **span}])
-            before, found, after = self.rpc.batch([there, logs, there])
+            # The calls go along with the first; they name the block's hash, so it does not matter which node answers them.
+            pending = [] if replies else list(more)
+            before, found, after, *rest = self.rpc.batch([there, logs, there, *pending])
+            replies = replies or rest
             if not anchor.is_in(before) or not anchor.is_in(after):
                 return None
             if isinstance(found, RpcFailed):
@@ -258,7 +290,7 @@ class PrivacyLedgerContract:
                 continue
             events += map(event, found)
             start += blocks
-        return events
+        return events, replies or (self.rpc.batch(more) if more else [])
 
     @property
     def sender(self) -> Sender:
@@ -306,38 +338,50 @@ class PrivacyLedgerContract:
             return typed(error)
         return LedgerRefused(f"The transaction {receipt.transaction} ({function}) failed; try again.")
 
-    def _read(self, function: str, *arguments: Any, block: Block) -> Any:
+    def _read(self, function: str, *arguments: Any, block: BlockId) -> Any:
         (value,) = self._read_all(function, *arguments, block=block)
         return value
 
-    def _read_all(self, function: str, *arguments: Any, block: Block) -> tuple[Any, ...]:
+    def _read_all(self, function: str, *arguments: Any, block: BlockId) -> tuple[Any, ...]:
         return self._read_many([(function, arguments)], block)[0]
 
-    def _read_many(self, calls: Sequence[tuple[str, Sequence[Any]]], block: Block) -> list[tuple[Any, ...]]:
-        results = []
-        found = self.read_many([(name, arguments, block) for name, arguments in calls])
-        for (name, _), result in zip(calls, found, strict=True):
-            if result is None:
-                raise ChainMismatch(f"The contract at {self.address} is not a PrivacyLedger: it has no {name}.")
-            results.append(result)
-        return results
+    def _read_many(self, calls: Sequence[tuple[str, Sequence[Any]]], block: BlockId) -> list[tuple[Any, ...]]:
+        replies = self.rpc.batch([self._call(name, arguments, block) for name, arguments in calls])
+        return [self._decoded(name, reply) for (name, _), reply in zip(calls, replies, strict=True)]
 
-    def read_many(self, calls: Sequence[tuple[str, Sequence[Any], Block]]) -> list[tuple[Any, ...] | None]:
+    def read_many(self, calls: Sequence[tuple[str, Sequence[Any], BlockId]]) -> list[tuple[Any, ...] | None]:
         """Read functions, each at its own block, in one exchange; None where the chain had no such contract."""
-        requests = [
-            ("eth_call", [{"to": self.address, "data": abi.encode_call(name, *arguments)}, block_parameter(block)])
-            for name, arguments, block in calls
-        ]
-        results: list[tuple[Any, ...] | None] = []
-        for (name, *_), reply in zip(calls, self.rpc.batch(requests), strict=True):
-            if isinstance(reply, RpcFailed):
-                raise typed(reply)
-            results.append(None if reply == "0x" else abi.decode_result(name, reply))
-        return results
+        replies = self.rpc.batch([self._call(*call) for call in calls])
+        return [_result(name, reply) for (name, *_), reply in zip(calls, replies, strict=True)]
+
+    def _call(self, name: str, arguments: Sequence[Any], block: BlockId) -> Call:
+        return "eth_call", [{"to": self.address, "data": abi.encode_call(name, *arguments)}, block_parameter(block)]
+
+    def _decoded(self, name: str, reply: Any) -> tuple[Any, ...]:
+        result = _result(name, reply)
+        if result is None:
+            raise ChainMismatch(f"The contract at {self.address} is not a PrivacyLedger: it has no {name}.")
+        return result
+
+
+def _result(name: str, reply: Any) -> tuple[Any, ...] | None:
+    """Read what a function returned; None where the chain had no such contract."""
+    if isinstance(reply, RpcFailed):
+        raise typed(reply)
+    return None if reply == "0x" else abi.decode_result(name, reply)
+
+
+def _replaced(block: BlockRef) -> RpcFailed:
+    return RpcFailed("eth_getLogs", f"block {block.number} is not part of the chain any more", None)
 
 
 def _unsigned(function: str) -> NotAllowed:
     return NotAllowed(f"To {function.replace('_', ' ')} you must sign: connect with a key.")
+
+
+def encode_ask(requests: Sequence[Resolved]) -> str:
+    """Return the data of the transaction that buys what is asked for."""
+    return abi.encode_call("ask", [Request.of(request).encode() for request in requests])
 
 
 def encode_reveals(reveals: Sequence[Reveal]) -> tuple[Any, ...]:
@@ -364,7 +408,7 @@ def fewer_blocks(blocks: int, refused: RpcFailed) -> int:
     return blocks // 2
 
 
-def block_parameter(block: Block) -> Any:
+def block_parameter(block: BlockId) -> Any:
     """Return a block as a JSON-RPC parameter; one given by hash must still be part of the chain."""
     if isinstance(block, int):
         return hex(block)

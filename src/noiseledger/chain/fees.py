@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from noiseledger.chain.rpc import Rpc
-from noiseledger.errors import FeeTooHigh
+from noiseledger.chain.rpc import Call, Rpc
+from noiseledger.errors import FeeTooHigh, RpcFailed
 
 GWEI = 10**9
 #: The fee of a replacement, in eighths of the old fee: no node that we know requires more.
 _RAISE_EIGHTHS = 9
+#: What the chain's price follows from.
+QUESTIONS: tuple[Call, ...] = (("eth_getBlockByNumber", ["latest", False]), ("eth_maxPriorityFeePerGas", []))
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,12 @@ class Market:
         self._rpc = rpc
         self.bound = bound
 
-    def offer(self) -> Fees:
-        """Return what to offer now; refuse if the chain asks for more than the bound."""
-        price, offer = self._ask()
+    def offer(self, replies: Sequence[Any] | None = None) -> Fees:
+        """Return what to offer now; refuse if the chain asks for more than the bound.
+
+        ``replies`` are those to ``QUESTIONS``, if they were asked together with something else.
+        """
+        price, offer = self._ask(replies)
         if price > self.bound:
             raise FeeTooHigh(
                 f"The chain charges {price / GWEI:.3g} gwei per unit of gas, more than the maximum of "
@@ -55,10 +62,11 @@ class Market:
         most = min(max(least.most, wanted.most), self.bound)
         return Fees(most, min(max(least.tip, wanted.tip), most))
 
-    def _ask(self) -> tuple[int, Fees]:
+    def _ask(self, replies: Sequence[Any] | None = None) -> tuple[int, Fees]:
         """Return the chain's price now, and an offer that stays good while the price doubles."""
-        # Two questions, perhaps of two nodes: no harm, since any offer within the bound is good, and can be raised.
-        block = self._rpc.call("eth_getBlockByNumber", "latest", False)
-        base = int(block.get("baseFeePerGas") or "0x0", 16)
-        tip = int(self._rpc.call("eth_maxPriorityFeePerGas"), 16)
+        block, least = self._rpc.batch(QUESTIONS) if replies is None else replies
+        for reply in (block, least):
+            if isinstance(reply, RpcFailed):
+                raise reply
+        base, tip = int(block.get("baseFeePerGas") or "0x0", 16), int(least, 16)
         return base + tip, Fees(2 * base + tip, tip)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
+from noiseledger.chain.block import BlockId, BlockRef
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.errors import ChainUnreachable, InvalidInput, RpcFailed
 
@@ -19,17 +20,14 @@ ADVICE = "latest-3"
 _BEHIND = re.compile(r"latest-([1-9][0-9]{0,8})")
 _ATTEMPTS = 5
 
-#: A name as above, a number, or a hash ("0x..." of 32 bytes).
-Head: TypeAlias = int | str
-
 
 @dataclass(frozen=True)
 class Heads:
     """The newest block, and the one up to which things count, as the node has them."""
 
-    newest: dict[str, Any]
+    newest: BlockRef
     #: None if there is none (yet).
-    final: dict[str, Any] | None
+    final: BlockRef | None
     #: What was asked for in the same exchange as the newest block.
     more: list[Any]
 
@@ -44,7 +42,7 @@ def read_head(text: str, option: str = "--head") -> str:
     return text
 
 
-def none_there(head: Head) -> str:
+def none_there(head: BlockId) -> str:
     """Return the message that a chain has no such block, and what to do."""
     if isinstance(head, str) and not _BEHIND.fullmatch(head):
         return (
@@ -54,31 +52,33 @@ def none_there(head: Head) -> str:
     return f"This chain has no block {head} yet: wait until it has grown."
 
 
-def find_heads(rpc: Rpc, head: Head, *more: Call) -> Heads:
+def find_heads(rpc: Rpc, head: BlockId, *more: Call) -> Heads:
     """Return the newest block and the one that is meant, both of one chain; ``more`` is asked in the same exchange."""
     match = _BEHIND.fullmatch(head) if isinstance(head, str) else None
     for _ in range(_ATTEMPTS):
         first = [_block("latest"), *([] if match else [_block(head)])]
         replies = rpc.batch([*first, *more])
-        newest, rest = replies[0], replies[len(first) :]
-        for reply in (newest, *rest):
+        latest, rest = replies[0], replies[len(first) :]
+        for reply in (latest, *rest):
             if isinstance(reply, RpcFailed):
                 raise reply
-        if newest is None:
+        if latest is None:
             raise ChainUnreachable("The node has no block to show yet: is it still starting?")
+        newest = BlockRef.of(latest)
         if match is None:
-            return Heads(newest, None if isinstance(replies[1], RpcFailed) else replies[1], rest)
-        number = int(newest["number"], 16)
-        if number < int(match[1]):
+            final = replies[1]
+            return Heads(newest, BlockRef.of(final) if isinstance(final, dict) else None, rest)
+        behind = newest.number - int(match[1])
+        if behind < 0:
             return Heads(newest, None, rest)
         # Together, since the next exchange may go to another node, or the chain may have changed its mind.
-        final, still = rpc.batch([_block(number - int(match[1])), _block(number)])
-        if isinstance(final, dict) and isinstance(still, dict) and still["hash"] == newest["hash"]:
-            return Heads(newest, final, rest)
+        final, still = rpc.batch([_block(behind), _block(newest.number)])
+        if isinstance(final, dict) and newest.is_in(still):
+            return Heads(newest, BlockRef.of(final), rest)
     raise ChainUnreachable("The chain changes faster than it can be read; try again later.")
 
 
-def _block(head: Head) -> Call:
+def _block(head: BlockId) -> Call:
     if isinstance(head, int):
         return "eth_getBlockByNumber", [hex(head), False]
     return ("eth_getBlockByHash" if head.startswith("0x") else "eth_getBlockByNumber"), [head, False]

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noiseledger.chain.address import create_address
-from noiseledger.chain.fees import GWEI, Fees, Market
+from noiseledger.chain.fees import GWEI, QUESTIONS, Fees, Market
 from noiseledger.chain.keys import Key
-from noiseledger.chain.rpc import Rpc
+from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionDisplaced, TransactionPending
 from noiseledger.progress import Listener, TransactionReplaced, TransactionSent, ignore
 
@@ -97,8 +97,11 @@ class Sender:
     def simulate(self, to: str | None, data: str, *blocks: str) -> int:
         """Return the gas that a transaction needs; a revert raises ``RpcFailed`` with its data, and nothing is sent."""
         # Against the newest block: if the state changes until then, the contract refuses, which costs at most a fee.
-        call = {"from": self.address, "data": data} | ({"to": to} if to else {})
-        return int(self.rpc.call("eth_estimateGas", call, *blocks), 16)
+        method, params = self._estimate(to, data)
+        return int(self.rpc.call(method, *params, *blocks), 16)
+
+    def _estimate(self, to: str | None, data: str) -> Call:
+        return "eth_estimateGas", [{"from": self.address, "data": data} | ({"to": to} if to else {})]
 
     def send(self, to: str | None, data: str, gas: int | None = None, nonce: int | None = None) -> str:
         """Simulate, sign and send one transaction; return its hash.
@@ -130,9 +133,14 @@ class Sender:
 
     def send_many(self, to: str | None, datas: Sequence[str], gas: Sequence[int] | None = None) -> list[str]:
         """Send transactions with consecutive nonces in JSON-RPC batches; return their hashes."""
-        needed = [self.simulate(to, data) for data in datas] if gas is None else gas
+        estimates = [self._estimate(to, data) for data in datas] if gas is None else []
         with self._lock:
-            fees, nonce = self._market.offer(), self._next_nonce()
+            # In one exchange, counts and prices before the estimates, of which there may be too many for one.
+            replies = self.rpc.batch([*self._count_calls(), *QUESTIONS, *estimates])
+            counts, prices = replies[:2], replies[2 : 2 + len(QUESTIONS)]
+            simulated = _successes(replies[2 + len(QUESTIONS) :])  # what a call is refused for is said first
+            needed = [int(reply, 16) for reply in simulated] if gas is None else gas
+            fees, nonce = self._market.offer(prices), self._next_nonce(counts)
             flights = [
                 self._sign(Flight(nonce + i, to, data, _with_margin(units), fees))
                 for i, (data, units) in enumerate(zip(datas, needed, strict=True))
@@ -140,17 +148,19 @@ class Sender:
             self._launch(flights)
         return [flight.hashes[-1] for flight in flights]
 
-    def counts(self) -> tuple[int, int]:
-        """Return how many transactions of the key are in blocks, and how many with those that wait for one."""
+    def counts(self, replies: Sequence[Any] | None = None) -> tuple[int, int]:
+        """Return how many transactions of the key are in blocks, and how many with those that wait for one.
+
+        ``replies`` are those to the same two questions, if they were asked together with something else.
+        """
         # In one exchange, so of one node. Another may not have heard of all that wait: what this sender has sent it knows
         # itself, and of two transactions with one nonce a chain takes one.
-        calls = [("eth_getTransactionCount", [self.address, block]) for block in ("latest", "pending")]
-        replies = self.rpc.batch(calls)
-        for reply in replies:
-            if isinstance(reply, RpcFailed):
-                raise reply
-        latest, pending = (int(reply, 16) for reply in replies)
+        found = self.rpc.batch(self._count_calls()) if replies is None else replies
+        latest, pending = (int(reply, 16) for reply in _successes(found))
         return latest, pending
+
+    def _count_calls(self) -> list[Call]:
+        return [("eth_getTransactionCount", [self.address, block]) for block in ("latest", "pending")]
 
     def next_nonce(self) -> int:
         """Return the nonce that the next transaction will have."""
@@ -253,9 +263,9 @@ class Sender:
             self._sign(flight)
             self.listener(TransactionReplaced(flight.hashes[-1], old, flight.nonce))
 
-    def _next_nonce(self) -> int:
+    def _next_nonce(self, replies: Sequence[Any] | None = None) -> int:
         """Return the next nonce: transactions in flight count if their nonces directly follow those in blocks."""
-        nonce, pending = self.counts()
+        nonce, pending = self.counts(replies)
         while nonce in self._flights and not self._flights[nonce].confirmed:
             nonce += 1
         return max(nonce, pending)
@@ -322,6 +332,14 @@ def _with_margin(gas: int) -> int:
     if gas <= 0:
         raise InvalidInput("A transaction needs some gas.")
     return int(gas * _GAS_MARGIN)
+
+
+def _successes(replies: Sequence[Any]) -> Sequence[Any]:
+    """Return replies as they are; raise the first that is a refusal."""
+    for reply in replies:
+        if isinstance(reply, RpcFailed):
+            raise reply
+    return replies
 
 
 def _means(error: RpcFailed, phrases: Sequence[str]) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noiseledger.core.path import Case, Point
 from noiseledger.core.privacy import UNITS
 from noiseledger.core.sensitivity import Neighbours, Population
 from noiseledger.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from noiseledger.core.request import Request as Resolved
 
 #: Epsilon and delta are published in these units.
 PROMISE_UNITS = 10**36
@@ -70,12 +73,17 @@ class Terms:
 
 @dataclass(frozen=True)
 class Request:
-    """One request in an ``ask`` transaction."""
+    """One request in an ``ask`` transaction, in the form of the contract's struct."""
 
     query: str
     precision: Fraction
     epsilon: Fraction | None = None
     delta: Fraction | None = None
+
+    @classmethod
+    def of(cls, request: Resolved) -> Request:
+        """Return what the contract is told of a request."""
+        return cls(request.query.identifier, request.precision, request.epsilon, request.delta)
 
     def encode(self) -> tuple[Any, ...]:
         """Return the contract's struct; the promise is recorded to 36 decimals."""
@@ -96,6 +104,16 @@ class Meter:
         """Read what the contract returns."""
         dimension, bought, revealed = fields
         return cls(dimension, from_units(bought), from_units(revealed))
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What the contract holds of some queries at one block, and, if asked for, what happened to them until then."""
+
+    spent: Fraction
+    meters: list[Meter]
+    points: list[Point]
+    events: list[Event]
 
 
 @dataclass(frozen=True)

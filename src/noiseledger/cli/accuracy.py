@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -26,10 +25,11 @@ _EXPECTED = f": expected {', '.join(WAYS)}"
 
 def complete_query(incomplete: str) -> list[str]:
     """Complete a query's name from the ledger file in the settings; the network is never used."""
+    from noiseledger.ledger.file import read_names  # noqa: PLC0415 - takes a second
+
     try:
-        file = Path(find_ledger(None))
-        names = json.loads(file.read_text(encoding="utf-8"))["queries"]
-    except (OSError, ValueError, KeyError, TypeError, NoiseledgerError):
+        names = read_names(Path(find_ledger(None)))
+    except NoiseledgerError:
         return []
     # A shell could interpret other characters.
     return [name for name in names if name.startswith(incomplete) and re.fullmatch(r"[\w.][\w.-]*", name)]

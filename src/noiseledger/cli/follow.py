@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from noiseledger.core.accuracy import half_width
-from noiseledger.core.path import Point, natural_values
+from noiseledger.core.path import natural_values
 from noiseledger.ledger.interface import Record
 from noiseledger.ledger.shapes import amount, describe_query, groups
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from noiseledger.chain.values import Event
     from noiseledger.client import Client, Offer
     from noiseledger.ledger.chain import ChainLedger
-    from noiseledger.ledger.history import Asked
+    from noiseledger.ledger.query_state import Purchase
 
 
 class Follower(Protocol):
@@ -48,18 +48,16 @@ class LocalFollower:
 class ChainFollower:
     """Follows a ledger on a chain by its events."""
 
-    def __init__(self, client: Client, ledger: ChainLedger, first_block: int) -> None:
+    def __init__(self, client: Client, first_block: int) -> None:
         """Start after the newest block. Earlier requests are read once, because they distinguish case 2A from 2C."""
-        from noiseledger.ledger.history import Replay  # noqa: PLC0415 - takes a second
+        from noiseledger.ledger.state import LedgerState  # noqa: PLC0415 - takes a second
 
         self._client = client
-        self._ledger = ledger
+        self._ledger = ledger = cast("ChainLedger", client.ledger)
         newest = ledger.contract.newest()
         self._block = newest.number
         self._offers = {offer.query.identifier: offer for offer in client.queries()}
-        self._points: dict[str, Point] = {}
-        self._spent = Fraction(0)
-        self._replay = Replay(reuses=ledger.terms.reuses)
+        self._state = LedgerState(reuses=ledger.reuses)
         for event in ledger.contract.events(["Asked", "Revealed"], first=first_block, last=newest):
             self._take(event)
 
@@ -80,27 +78,22 @@ class ChainFollower:
 
     def _take(self, event: Event) -> dict[str, Any] | None:
         """Count an event and describe it; an event of an unreadable query is not described, but its cost counts."""
-        from noiseledger.chain.values import from_units  # noqa: PLC0415 - takes a second
-
+        self._state.take(event)
         offer = self._offers.get(event.fields["query"].hex())
-        if event.name == "Asked":
-            asked = self._replay.take(event)
-            self._spent += asked.cost
-            return None if offer is None else _asked(offer, asked, self._ledger.terms.budget - self._spent)
         if offer is None:
             return None
+        if event.name == "Asked":
+            newest = self._state.record[-1]
+            return _asked(offer, newest.purchase, self._ledger.terms.budget - newest.spent)
         if event.name == "Revealed":
-            before = self._points.get(offer.query.identifier, (0,) * offer.query.dimension)
-            point = tuple(a + b for a, b in zip(before, event.fields["increments"], strict=True))
-            self._points[offer.query.identifier] = point
-            precision = from_units(event.fields["end"])
-            values = natural_values(point, offer.sensitivity / precision)
-            return _revealed(offer, precision, values, event.transaction, event.block)
+            state = self._state.query(offer.query.identifier)
+            values = natural_values(state.points[-1], offer.sensitivity / state.revealed)
+            return _revealed(offer, state.revealed, values, event.transaction, event.block)
         where = {"transaction": event.transaction, "block": event.block}
         return {"event": "registered", **describe_query(offer.name, offer.query), **where}
 
 
-def _asked(offer: Offer, request: Record | Asked, remaining: Fraction) -> dict[str, Any]:
+def _asked(offer: Offer, request: Record | Purchase, remaining: Fraction) -> dict[str, Any]:
     return {
         "event": "asked",
         "analyst": request.analyst,

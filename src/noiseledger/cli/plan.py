@@ -8,11 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from noiseledger.cli.output import console, print_table
+from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import readable
 from noiseledger.core.path import Case
 from noiseledger.core.query import Query
-from noiseledger.ledger import NaiveLedger, Quote
+from noiseledger.ledger import Quote
 from noiseledger.ledger.shapes import amount, describe_budget, describe_price
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ class Plan:
         """Whether the budget is large enough."""
         return self.cost <= self.budget.remaining
 
+    @property
+    def known(self) -> list[Answer] | None:
+        """The answers, if all of them are public already."""
+        answers = [item.quote.known for item in self.items if item.quote.known is not None]
+        return answers if len(answers) == len(self.items) else None
+
     def show(self) -> None:
         """Print price, case, expected error, and the budget that remains."""
         rows = [(item.name, str(item.quote.query), *_cells(item)) for item in self.items]
@@ -80,14 +87,13 @@ class Plan:
 
 def make_plan(client: Client, asks: Sequence[Ask], *, exact_noise: bool = False) -> Plan:
     """Price each request in a list as if those before it were already paid for."""
-    names = {offer.query: offer.name for offer in client.queries()}
-    quotes = [client.quote(ask.query, **ask.accuracy) for ask in asks]
-    reuses = _reuses(client)
-    items = list(_priced(quotes, names)) if reuses else [_alone(client, quote, names, exact_noise) for quote in quotes]
-    return Plan(items, quotes[-1].budget)
+    ledger = client.ledger
+    quotes = ledger.quote_many([ledger.request(client.find(ask.query), **ask.accuracy) for ask in asks])
+    items = _priced(client, quotes) if ledger.reuses else (_alone(client, quote, exact_noise) for quote in quotes)
+    return Plan(list(items), quotes[-1].budget)
 
 
-def _priced(quotes: Sequence[Quote], names: dict[Query, str]) -> Iterator[Item]:
+def _priced(client: Client, quotes: Sequence[Quote]) -> Iterator[Item]:
     before: dict[Query, list[Fraction]] = {}
     for quote in quotes:
         price, known = quote.price, before.setdefault(quote.query, [])
@@ -97,22 +103,14 @@ def _priced(quotes: Sequence[Quote], names: dict[Query, str]) -> Iterator[Item]:
             case = Case.EXTEND if cost else Case.KNOWN if price.precision in known else Case.BRIDGE
         if case is not Case.BRIDGE:
             known.append(price.precision)
-        yield Item(names.get(quote.query, quote.query.identifier[:12]), quote, case, cost)
+        yield Item(client.name(quote.query), quote, case, cost)
 
 
-def _alone(client: Client, quote: Quote, names: dict[Query, str], exact_noise: bool) -> Item:
+def _alone(client: Client, quote: Quote, exact_noise: bool) -> Item:
     """Price a request on a ledger without reuse, where only the best public answer is free."""
-    best = None if exact_noise else client.best(quote.query)
-    free = best is not None and best.precision >= quote.price.precision
-    case, cost = (Case.KNOWN, Fraction(0)) if free else (quote.price.case, quote.price.cost)
-    return Item(names.get(quote.query, quote.query.identifier[:12]), quote, case, cost)
-
-
-def _reuses(client: Client) -> bool:
-    from noiseledger.ledger.chain import ChainLedger  # noqa: PLC0415 - takes a second
-
-    ledger = client.ledger
-    return ledger.terms.reuses if isinstance(ledger, ChainLedger) else not isinstance(ledger, NaiveLedger)
+    is_free = quote.known is not None and not exact_noise
+    case, cost = (Case.KNOWN, Fraction(0)) if is_free else (quote.price.case, quote.price.cost)
+    return Item(client.name(quote.query), quote, case, cost)
 
 
 def _cells(item: Item) -> tuple[str, str, str]:

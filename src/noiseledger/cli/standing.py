@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from noiseledger.core.accuracy import half_width
-from noiseledger.core.query import Query
-from noiseledger.ledger import LocalLedger
+from noiseledger.core.sensitivity import sensitivity
 
 if TYPE_CHECKING:
     from noiseledger.client import Client, Offer
@@ -31,14 +29,10 @@ class Standing:
 
 def standings(client: Client) -> list[Standing]:
     """Return the standing of every query, in the order of the catalogue."""
-    from noiseledger.ledger.chain import ChainLedger  # noqa: PLC0415 - takes a second
+    from noiseledger.client import Offer  # noqa: PLC0415 - takes a second
 
-    offers = client.queries()
-    if isinstance(client.ledger, ChainLedger):
-        meters = client.ledger.contract.meters([offer.query.identifier for offer in offers])
-        return [Standing(o, meter.bought, meter.revealed) for o, meter in zip(offers, meters, strict=True)]
-    local = cast(LocalLedger, client.ledger)
-    spent: defaultdict[Query, Fraction] = defaultdict(Fraction)
-    for record in local.records():
-        spent[record.query] += record.cost
-    return [Standing(offer, spent[offer.query], local.furthest(offer.query)) for offer in offers]
+    population = client.ledger.population
+    return [
+        Standing(Offer(client.name(now.query), now.query, sensitivity(now.query, population)), now.spent, now.public)
+        for now in client.ledger.standings()
+    ]

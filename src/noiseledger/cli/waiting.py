@@ -32,7 +32,7 @@ def oldest_wait(client: Client, first_block: int) -> float | None:
 
 def _first_unanswered(ledger: ChainLedger, identifier: str, revealed: Fraction, first_block: int) -> int | None:
     """Return the block of the first request of a query that is not revealed completely."""
-    from noiseledger.ledger.history import replay  # noqa: PLC0415 - takes a second
+    from noiseledger.ledger.query_state import fold  # noqa: PLC0415 - takes a second
 
-    requests = replay(ledger.contract.events(["Asked"], identifier, first_block), reuses=ledger.terms.reuses)
-    return next((request.block for request in requests if request.stretch[1] > revealed), None)
+    state = fold(ledger.contract.events(["Asked"], identifier, first_block), reuses=ledger.reuses)
+    return next((request.block for request in state.purchases if request.stretch[1] > revealed), None)

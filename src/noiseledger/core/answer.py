@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from noiseledger.core import accuracy
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import Number, exact, readable
-from noiseledger.core.path import Case, Reveal, natural_values
+from noiseledger.core.path import Case, Point, Price, Reveal, natural_values
 from noiseledger.core.query import Query
 from noiseledger.extras import require
 
@@ -44,6 +44,12 @@ class Answer:
     #: On a chain, the transaction that paid for it; None if it was free and not recorded.
     transaction: str | None = None
     block: int | None = None
+
+    @classmethod
+    def public(cls, query: Query, sensitivity: Fraction, precision: Fraction, point: Point, budget: Budget) -> Answer:
+        """Make the answer at a point that is public already: free, and without a record of its own."""
+        known = Price(precision, Case.KNOWN, Fraction(0), (precision,))
+        return cls(query, sensitivity, Reveal(known, point), 0, (), budget)
 
     @property
     def case(self) -> Case:

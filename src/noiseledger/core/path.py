@@ -55,6 +55,26 @@ class Price:
     sources: tuple[Fraction, ...]
 
 
+def find_price(precision: Fraction, known: Sequence[Fraction]) -> Price:
+    """Return which case a request is and what it costs, where these precisions are known, in rising order.
+
+    >>> find_price(Fraction(1), [Fraction(1, 4)]).cost
+    Fraction(3, 4)
+    """
+    if precision <= 0:
+        raise InvalidInput(f"The precision must be above 0, not {precision}.")
+    if not known:
+        return Price(precision, Case.NEW, precision, ())
+    furthest = known[-1]
+    if precision > furthest:
+        return Price(precision, Case.EXTEND, precision - furthest, (furthest,))
+    # Searched, since there may be very many: only the neighbours of a precision matter for it.
+    index = bisect_left(known, precision)
+    if known[index] == precision:
+        return Price(precision, Case.KNOWN, Fraction(0), (precision,))
+    return Price(precision, Case.BRIDGE, Fraction(0), (known[index], *known[max(index - 1, 0) : index]))
+
+
 @dataclass(frozen=True)
 class Reveal:
     """One revealed point, with the price at which it was revealed."""
@@ -110,17 +130,7 @@ class QueryPath:
 
     def price(self, precision: Fraction) -> Price:
         """Return the case and the cost of a request; change nothing."""
-        if precision <= 0:
-            raise InvalidInput(f"The precision must be above 0, not {precision}.")
-        if precision in self._points:
-            return Price(precision, Case.KNOWN, Fraction(0), (precision,))
-        if not self._order:
-            return Price(precision, Case.NEW, precision, ())
-        if precision > self.furthest:
-            return Price(precision, Case.EXTEND, precision - self.furthest, (self.furthest,))
-        index = bisect_left(self._order, precision)
-        neighbours = (self._order[index], *self._order[max(index - 1, 0) : index])
-        return Price(precision, Case.BRIDGE, Fraction(0), neighbours)
+        return find_price(precision, self._order)
 
     def reveal(self, precision: Fraction, truth: Truth) -> Reveal:
         """Return the path's point at ``precision``; ``truth`` is called only if the path must be extended.

@@ -1,7 +1,7 @@
-"""Convert a requested accuracy to a precision.
+"""What is asked for: a query, and a requested accuracy that was converted to a precision, once.
 
 A request states its accuracy in exactly one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
-``precision=``.
+``precision=``. From there on it travels as a :class:`Request`, from the client to the contract.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TypedDict
 from noiseledger.core.accuracy import precision_for_sigma, precision_for_within
 from noiseledger.core.numbers import Number, exact, positive
 from noiseledger.core.privacy import MAX_PRECISION, precision_for, whole_units
+from noiseledger.core.query import Query
 from noiseledger.errors import InvalidInput
 
 
@@ -29,36 +30,40 @@ class Accuracy(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Request:
-    """A precision in whole units, with the (epsilon, delta) that it was converted from, if any."""
+    """A query with its sensitivity, a precision in whole units, and the (epsilon, delta) that it was converted from, if any."""
 
+    query: Query
+    sensitivity: Fraction
     precision: Fraction
     epsilon: Fraction | None = None
     delta: Fraction | None = None
 
 
-def read_request(sensitivity: Fraction, **accuracy: Number | None) -> Request:
-    """Return the requested precision.
+def resolve(query: Query, sensitivity: Fraction, **accuracy: Number | None) -> Request:
+    """Convert a requested accuracy to a request.
 
-    >>> read_request(Fraction(1), sigma=2).precision
+    >>> resolve(Query.share("age > 60"), Fraction(1), sigma=2).precision
     Fraction(1, 4)
     """
     given = {name: value for name, value in accuracy.items() if value is not None}
+    epsilon = delta = None
     match sorted(given):
         case ["delta", "epsilon"]:
-            request = Request(precision_for(**given), exact(given["epsilon"]), exact(given["delta"]))
+            precision = precision_for(**given)
+            epsilon, delta = exact(given["epsilon"]), exact(given["delta"])
         case ["within"] | ["confidence", "within"]:
-            request = Request(precision_for_within(**given, sensitivity=sensitivity))
+            precision = precision_for_within(**given, sensitivity=sensitivity)
         case ["sigma"]:
-            request = Request(precision_for_sigma(**given, sensitivity=sensitivity))
+            precision = precision_for_sigma(**given, sensitivity=sensitivity)
         case ["precision"]:
-            request = Request(whole_units(positive(given["precision"], "precision")))
+            precision = whole_units(positive(given["precision"], "precision"))
         case names:
             raise InvalidInput(
                 f"State the accuracy in one way: epsilon and delta; within (and confidence); sigma; or precision. "
                 f"Given: {', '.join(names) or 'nothing'}."
             )
-    if not 0 < request.precision <= MAX_PRECISION:
+    if not 0 < precision <= MAX_PRECISION:
         raise InvalidInput(
             f"The requested accuracy needs a precision outside 0 to {float(MAX_PRECISION):.3g}: request another accuracy."
         )
-    return request
+    return Request(query, sensitivity, precision, epsilon, delta)

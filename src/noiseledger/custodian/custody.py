@@ -7,18 +7,17 @@ could draw a second value for a stretch that was already revealed, is not the on
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from noiseledger.custodian.journal import Journal
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import PUBLISHED, bind, new_secret, read_secret
 from noiseledger.data.pinned import Pinned
-from noiseledger.errors import DataMismatch, InvalidInput, JournalLost
-from noiseledger.ledger.local import LocalLedger
+from noiseledger.errors import DataMismatch, JournalLost
+from noiseledger.ledger.durable import write_durably
+from noiseledger.ledger.file import LedgerFile
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Custody:
             return
         self._check_not_lost()
         budget = catalogue.budget
-        journal = LocalLedger.create(
+        journal = Journal.create(
             self.journal_file,
             epsilon=budget.epsilon,
             delta=budget.delta,
@@ -86,13 +85,13 @@ class Custody:
         with closing(journal):
             self._keep_identity(journal)
 
-    def journal(self, data: Pinned | None) -> LocalLedger:
+    def journal(self, data: Pinned | None) -> Journal:
         """Open the journal; with the data it can draw, without it only repeat."""
         if not self.journal_file.exists():
             self._check_not_lost()
-        return LocalLedger.open(self.journal_file, data)
+        return Journal.open(self.journal_file, data)
 
-    def _keep_identity(self, journal: LocalLedger) -> None:
+    def _keep_identity(self, journal: Journal) -> None:
         """Keep a copy of the journal's name before anything is published: what is published commits to it."""
         if not self.identity_file.exists():
             write_durably(self.identity_file, journal.identity + "\n", mode=0o600)
@@ -105,7 +104,7 @@ class Custody:
                 f"is lost: noiseledger recover {self.folder.with_suffix('.toml').name}"
             )
 
-    def check(self, published: bytes, data: Pinned, journal: LocalLedger) -> None:
+    def check(self, published: bytes, data: Pinned, journal: Journal) -> None:
         """Refuse data or a journal that the ledger was not published with."""
         if commitment(data, journal) != published:
             self.check_form()
@@ -117,28 +116,18 @@ class Custody:
     def check_form(self) -> None:
         """Say so if the ledger was published with a commitment of another form: then it could not but differ."""
         known = self.read_ledger_file()
-        if known is not None and known.get("commitment") != PUBLISHED:
+        if known is not None and known.commitment != PUBLISHED:
             raise DataMismatch(
                 "The ledger was published by an earlier version of noiseledger, whose commitment to the data this one cannot "
                 "open: go on with that version, or publish the catalogue anew under another name."
             )
 
-    def write_ledger_file(self, content: dict[str, Any]) -> None:
-        """Write where the ledger is, in one step."""
-        write_durably(self.ledger_file, json.dumps(content, indent=1) + "\n")
-
-    def read_ledger_file(self) -> dict[str, Any] | None:
+    def read_ledger_file(self) -> LedgerFile | None:
         """Return where the ledger is, or None if none was published."""
-        try:
-            content: dict[str, Any] = json.loads(self.ledger_file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        except (ValueError, RecursionError):
-            raise InvalidInput(f"{self.ledger_file} is not a ledger file.") from None
-        return content
+        return LedgerFile.read(self.ledger_file) if self.ledger_file.exists() else None
 
 
-def commitment(data: Pinned, journal: LocalLedger) -> bytes:
+def commitment(data: Pinned, journal: Journal) -> bytes:
     """Return what is published: a commitment to the data and to the journal."""
     return bind(data.root, journal_digest(journal.identity))
 
@@ -146,24 +135,3 @@ def commitment(data: Pinned, journal: LocalLedger) -> bytes:
 def journal_digest(identity: str) -> bytes:
     """Return the hash of a journal's name: the name itself stays private."""
     return hashlib.sha256(bytes.fromhex(identity)).digest()
-
-
-def write_durably(file: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file in one step: after a crash or a power cut it is there as a whole, or as it was before."""
-    new = file.with_name(file.name + ".new")
-    new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    new.replace(file)
-    sync_folder(file.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make names in a folder durable, as ``fsync`` does for what is in a file."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

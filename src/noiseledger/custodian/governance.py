@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from noiseledger.chain.contract import Anchor, PrivacyLedgerContract, checksummed
+from noiseledger.chain.block import BlockRef
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.keys import Key, find_key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Receipt, Sender
@@ -22,8 +23,8 @@ from noiseledger.ledger import governance
 from noiseledger.ledger.file import find_on_chain
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.mirror import Mirror
-from noiseledger.ledger.snapshot import Analyst, Facts, Snapshot
-from noiseledger.ledger.story import Story
+from noiseledger.ledger.snapshot import Analyst, Facts, LedgerSnapshot
+from noiseledger.ledger.state import LedgerState
 from noiseledger.progress import warn
 from noiseledger.settings import RPC
 
@@ -72,11 +73,11 @@ class Custodian:
         """Close the connection to the chain."""
         self.close()
 
-    def look(self) -> Snapshot:
+    def look(self) -> LedgerSnapshot:
         """Return the current state of the ledger."""
         return self._mirror.look()
 
-    def _look_at_roles(self) -> Snapshot:
+    def _look_at_roles(self) -> LedgerSnapshot:
         """Return the current state of the ledger; without its record if no node returns that.
 
         In an emergency a custodian cannot wait for an endpoint that keeps all events, and strangers can make the record long.
@@ -95,7 +96,7 @@ class Custodian:
             offered = checksummed(heir) if int(heir, 16) else None
             where = contract.rpc.chain_id, contract.address
             facts = Facts(*where, terms, *roles, paused, newest.number, None, offered)
-            return Snapshot(facts, Story(reuses=terms.reuses), {})
+            return LedgerSnapshot(facts, LedgerState(reuses=terms.reuses), {})
 
     def analysts(self) -> list[Analyst]:
         """Return how much each analyst may still buy, and has bought. Needs no key."""
@@ -180,7 +181,7 @@ class Custodian:
         if not change.is_needed:
             return Done(change)
         receipt: Receipt = getattr(self.contract, change.function)(*change.arguments)
-        last = Anchor(receipt.block, receipt.block_hash)
+        last = BlockRef(receipt.block, receipt.block_hash)
         try:
             events = list(self.contract.events([_EVENTS[change.function], "Asked"], first=change.block + 1, last=last))
         except RpcFailed as error:

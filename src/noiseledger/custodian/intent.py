@@ -15,8 +15,8 @@ from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Sender, create_address
 from noiseledger.chain.values import Terms
-from noiseledger.custodian.custody import write_durably
 from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput, NotAllowed, RpcFailed
+from noiseledger.ledger.durable import write_durably
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from noiseledger.data.commitment import PUBLISHED
 from noiseledger.data.pinned import Pinned
 from noiseledger.data.public_parts import public_hash
 from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput
+from noiseledger.ledger.file import LedgerFile
 from noiseledger.ledger.governance import read_address
 
 #: How far back a reorganisation may move the block that a ledger was published in.
@@ -39,7 +40,8 @@ def publish(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
     for entry in catalogue.entries:
         if contract.meter(entry.query.identifier).dimension == 0:
             contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
-    _write_ledger_file(catalogue, contract, (custody.read_ledger_file() or {}).get("block", 0))
+    known = custody.read_ledger_file()
+    _write_ledger_file(catalogue, contract, known.block if known else 0)
     return contract
 
 
@@ -49,9 +51,9 @@ def find(catalogue: Catalogue, data: Pinned, sender: Sender) -> PrivacyLedgerCon
     known = custody.read_ledger_file()
     if known is None:
         return None
-    if known["chain_id"] != sender.rpc.chain_id:
-        raise ChainMismatch(f"The ledger is on chain {known['chain_id']}, and this is chain {sender.rpc.chain_id}.")
-    contract = PrivacyLedgerContract(sender.rpc, known["address"], sender)
+    if known.chain_id != sender.rpc.chain_id:
+        raise ChainMismatch(f"The ledger is on chain {known.chain_id}, and this is chain {sender.rpc.chain_id}.")
+    contract = PrivacyLedgerContract(sender.rpc, known.address, sender)
     terms = contract.terms()
     with closing(custody.journal(None)) as journal:
         custody.check(terms.commitment, data, journal)
@@ -95,18 +97,17 @@ def _deploy(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
 
 def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract, first_block: int) -> None:
     """Write what analysts need to find the ledger and to know its queries by name."""
-    Custody.of(catalogue).write_ledger_file(
-        {
-            "address": contract.address,
-            "chain_id": contract.rpc.chain_id,
-            "block": first_block,
-            "commitment": PUBLISHED,
-            "catalogue_sha256": public_hash(catalogue),
-            "access": catalogue.access.value,
-            "contact": catalogue.contact,
-            "queries": {entry.name: entry.query.canonical for entry in catalogue.entries},
-        }
+    ledger = LedgerFile(
+        address=contract.address,
+        chain_id=contract.rpc.chain_id,
+        block=first_block,
+        queries={entry.name: entry.query for entry in catalogue.entries},
+        catalogue_sha256=public_hash(catalogue),
+        contact=catalogue.contact,
+        commitment=PUBLISHED,
+        access=catalogue.access.value,
     )
+    ledger.write(Custody.of(catalogue).ledger_file)
 
 
 def too_many_groups(query: Query) -> str:

@@ -16,13 +16,15 @@ from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
-from noiseledger.chain.contract import Anchor, Block, PrivacyLedgerContract, checksummed
+from noiseledger.chain.block import BlockId
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.heads import find_heads, none_there
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
-from noiseledger.custodian.custody import Custody, journal_digest, sync_folder
+from noiseledger.custodian.custody import Custody, journal_digest
+from noiseledger.custodian.journal import Journal
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import bind, read_secret
 from noiseledger.data.pinned import Pinned
@@ -35,8 +37,8 @@ from noiseledger.errors import (
     LedgerError,
     LedgerExists,
 )
-from noiseledger.ledger.history import points_of
-from noiseledger.ledger.local import LocalLedger
+from noiseledger.ledger.durable import sync_folder
+from noiseledger.ledger.query_state import fold
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Recovery:
         self.new_file.unlink(missing_ok=True)
 
 
-def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: Block = "latest") -> Recovery:
+def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "latest") -> Recovery:
     """Rebuild the journal of a catalogue's ledger beside its place; nothing changes until the result is carried out.
 
     With ``head="finalized"`` fewer queries may be closed; that is safe only if the lost worker followed that head too.
@@ -78,7 +80,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: Block = "latest"
     if heads.final is None:
         # Not as if nothing had been bought: what the lost worker may have answered must be closed.
         raise ChainUnreachable(none_there(head))
-    newest = Anchor(int(heads.newest["number"], 16), heads.newest["hash"])
+    newest = heads.newest
     terms = contract.terms(newest.hash)
     if bind(data.root, journal_digest(identity)) != terms.commitment:
         custody.check_form()
@@ -92,7 +94,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: Block = "latest"
     _check_needed(custody, identity, points)
     bought = {query: meter.bought for query, meter in meters.items()}
     if head != "latest":
-        final_hash = heads.final["hash"]
+        final_hash = heads.final.hash
         found = contract.read_many([("meter", [bytes.fromhex(q.identifier)], final_hash) for q in queries])
         final = {
             q: Meter.decode(reply).bought if reply else Fraction(0) for q, reply in zip(queries, found, strict=True)
@@ -103,7 +105,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: Block = "latest"
     mined, pending = (
         int(rpc.call("eth_getTransactionCount", contract.worker(), block), 16) for block in ("latest", "pending")
     )
-    with closing(LocalLedger.open(new_file)) as journal:
+    with closing(Journal.open(new_file)) as journal:
         # What the lost worker has sent is accounted for by what is closed, so there is no need to wait for it.
         journal.note_nonces(checksummed(contract.worker()), pending)
     return Recovery(custody, new_file, known, closed, pending - mined)
@@ -115,9 +117,9 @@ def _published(custody: Custody, rpc: Rpc) -> PrivacyLedgerContract:
         raise InvalidInput(
             f"There is no {custody.ledger_file}, so no journal is bound to a ledger. If one was published, put it back."
         )
-    if known["chain_id"] != rpc.chain_id:
-        raise ChainMismatch(f"The ledger is on chain {known['chain_id']}, and this is chain {rpc.chain_id}.")
-    return PrivacyLedgerContract(rpc, known["address"])
+    if known.chain_id != rpc.chain_id:
+        raise ChainMismatch(f"The ledger is on chain {known.chain_id}, and this is chain {rpc.chain_id}.")
+    return PrivacyLedgerContract(rpc, known.address)
 
 
 def _identity(custody: Custody) -> str:
@@ -141,13 +143,13 @@ def _points(
     if not meter.revealed:
         return {}
     ours = [event for event in events if event.fields["query"].hex() == query.identifier]
-    points = points_of(ours, meter.dimension)
-    if points.get(meter.revealed) != contract.point(query.identifier, block) or max(points) != meter.revealed:
+    state = fold(ours, reuses=True)
+    if state.revealed != meter.revealed or state.points[-1] != contract.point(query.identifier, block):
         raise ChainMismatch(
             f"The events of '{query}' do not add up to what the contract holds: the endpoint does not have all of them. "
             "Use one that has."
         )
-    return points
+    return dict(zip(state.ends, state.points, strict=True))
 
 
 def _check_needed(custody: Custody, identity: str, points: Mapping[Query, Mapping[Fraction, Point]]) -> None:
@@ -155,7 +157,7 @@ def _check_needed(custody: Custody, identity: str, points: Mapping[Query, Mappin
     if not custody.journal_file.exists():
         return
     try:
-        journal = LocalLedger.open(custody.journal_file)
+        journal = Journal.open(custody.journal_file)
     except LedgerError as error:
         raise LedgerError(f"{error} Move it out of the folder, and run this again.") from None
     with closing(journal):
@@ -192,10 +194,10 @@ def _rebuild(
     new_file.unlink(missing_ok=True)
     if custody.journal_file.exists():
         shutil.copyfile(custody.journal_file, new_file)
-        journal = LocalLedger.open(new_file)
+        journal = Journal.open(new_file)
         journal.add(*queries)
     else:
-        journal = LocalLedger.create(
+        journal = Journal.create(
             new_file,
             epsilon=terms.epsilon,
             delta=terms.delta,

@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from noiseledger.chain.abi import DecodingError
-from noiseledger.chain.contract import Block, PrivacyLedgerContract, checksummed
+from noiseledger.chain.block import BlockId, BlockRef
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.heads import find_heads
 from noiseledger.chain.values import Meter, Terms
 from noiseledger.core.path import Point
@@ -24,11 +25,9 @@ from noiseledger.errors import ChainMismatch, NotAllowed, RpcFailed
 class View:
     """One state of the chain."""
 
-    #: The newest block: its number and hash.
-    newest: int
-    newest_hash: str
+    newest: BlockRef
     #: The block up to which purchases count, or None while there is none.
-    head: int | None
+    head: BlockRef | None
     #: By query: how far it was bought at the head, how far it is bought and revealed now, and the point there.
     bought: dict[Query, Fraction]
     now: dict[Query, Meter]
@@ -44,7 +43,7 @@ class View:
         return [query for query, meter in self.now.items() if meter.revealed < meter.bought]
 
 
-def look(contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query], head: Block) -> View:
+def look(contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query], head: BlockId) -> View:
     """Return what there is to see; refuse another ledger than the one with these terms, or another's key."""
     address = contract.sender.address
     # Balance and counts are in the same exchange as the newest block, so of the same node; all else is read by hash.
@@ -57,13 +56,12 @@ def look(contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query]
     )
     newest, final = found.newest, found.final
     balance, mined, pending = found.more
-    now, bought = _meters(contract, terms, queries, newest["hash"], None if final is None else final["hash"])
+    now, bought = _meters(contract, terms, queries, newest.hash, None if final is None else final.hash)
     revealed = [query for query, meter in now.items() if meter.revealed]
-    points = contract.points([query.identifier for query in revealed], newest["hash"])
+    points = contract.points([query.identifier for query in revealed], newest.hash)
     return View(
-        newest=int(newest["number"], 16),
-        newest_hash=newest["hash"],
-        head=None if final is None else int(final["number"], 16),
+        newest=newest,
+        head=final,
         bought=bought,
         now=now,
         points=dict(zip(revealed, points, strict=True)),
@@ -78,7 +76,7 @@ def _meters(
 ) -> tuple[dict[Query, Meter], dict[Query, Fraction]]:
     """Return the meters now, and what was bought at the head."""
     keys = [[bytes.fromhex(query.identifier)] for query in queries]
-    calls: list[tuple[str, Sequence[Any], Block]] = [("terms", [], newest), ("worker", [], newest)]
+    calls: list[tuple[str, Sequence[Any], BlockId]] = [("terms", [], newest), ("worker", [], newest)]
     calls += [("meter", key, newest) for key in keys]
     calls += [("meter", key, head) for key in keys if head is not None]
     try:

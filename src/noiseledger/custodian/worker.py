@@ -14,12 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, Anchor, Block, PrivacyLedgerContract
+from noiseledger.chain.block import BlockId
+from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, PrivacyLedgerContract
 from noiseledger.chain.heads import none_there
 from noiseledger.chain.sender import Receipt
 from noiseledger.chain.values import Reveal, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
+from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.view import View, look
 from noiseledger.errors import (
     BudgetExceeded,
@@ -32,8 +34,7 @@ from noiseledger.errors import (
     RpcFailed,
     UnknownQuery,
 )
-from noiseledger.ledger.history import replay
-from noiseledger.ledger.local import LocalLedger
+from noiseledger.ledger.query_state import fold
 from noiseledger.progress import (
     Confirmed,
     Drawn,
@@ -93,8 +94,8 @@ class Worker:
     def __init__(
         self,
         contract: PrivacyLedgerContract,
-        journal: LocalLedger,
-        head: Block = "finalized",
+        journal: Journal,
+        head: BlockId = "finalized",
         *,
         terms: Terms | None = None,
         listener: Listener = ignore,
@@ -138,7 +139,8 @@ class Worker:
     def look(self) -> View:
         """See what the chain has; refuse another ledger, another's key, and points that are not the journal's."""
         view = look(self._contract, self._terms, self._journal.queries(), self._head)
-        self._notify(Looked(view.newest, view.head, view.balance, len(view.waiting)))
+        head = None if view.head is None else view.head.number
+        self._notify(Looked(view.newest.number, head, view.balance, len(view.waiting)))
         self._check_points(view)
         return view
 
@@ -174,9 +176,8 @@ class Worker:
         """Return where to stop on the way: at the end, and without reuse after each request, which has its own stretch."""
         if self._terms.reuses:
             return [end]
-        newest = Anchor(view.newest, view.newest_hash)
-        asked = replay(self._contract.events(["Asked"], query.identifier, last=newest), reuses=False)
-        return sorted({request.stretch[1] for request in asked if start < request.stretch[1] <= end})
+        state = fold(self._contract.events(["Asked"], query.identifier, last=view.newest), reuses=False)
+        return sorted({request.stretch[1] for request in state.purchases if start < request.stretch[1] <= end})
 
     def _place(self, view: View) -> int | None:
         """Return the nonce of a transaction that another life left behind and that has been waiting for too long."""
@@ -191,7 +192,7 @@ class Worker:
         """Draw and journal, all in one durable step if that goes well; else one by one, so that one cannot stop all."""
         unknown = [s for s in stretches if self._journal.known_point(s.query, s.end) is None and self._can_draw(s)]
         with suppress(*_OF_ONE_QUERY):
-            self._journal.ask_many([(s.query, {"precision": s.end}) for s in unknown], analyst="worker")
+            self._journal.draw([(stretch.query, stretch.end) for stretch in unknown])
         drawn: list[Reveal] = []
         for stretch in stretches:
             identifier = stretch.query.identifier
@@ -225,7 +226,7 @@ class Worker:
         # What is known is only read: a retry leaves no trace in the journal, and needs no space on the disk.
         end = self._journal.known_point(query, stretch.end)
         if end is None:
-            end = self._journal.ask(query, precision=stretch.end, analyst="worker").reveal.point
+            (end,) = self._journal.draw([(query, stretch.end)])
         self._notify(Drawn(query.identifier, stretch.start, stretch.end))
         increments = tuple(b - a for a, b in zip(start, end, strict=True))
         return Reveal(query.identifier, stretch.start, stretch.end, increments)

@@ -43,7 +43,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """A query of the catalogue: its name, the largest precision that may be bought on it (0: no limit), its line."""
 
     name: str
@@ -64,7 +64,7 @@ class Catalogue:
     reading: Reading
     #: The columns that can be summed, with their bounds.
     columns: tuple[Column, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[CatalogueEntry, ...]
     #: The line of the source's table.
     source_line: int
     #: Who may ask, and how analysts can contact the custodian, as the custodian wrote it.
@@ -162,7 +162,7 @@ class _Reader:
             return None
         return self._attempt((f"columns.{name}",), lambda: declared.column(name, fields))
 
-    def _check_declared(self, entries: Iterable[Entry], kinds: Mapping[str, Kind | None]) -> None:
+    def _check_declared(self, entries: Iterable[CatalogueEntry], kinds: Mapping[str, Kind | None]) -> None:
         """Report columns that queries use but that are not declared, once each, or declared as another kind."""
         known = _known(kinds)
         undeclared: set[str] = set()
@@ -182,10 +182,10 @@ class _Reader:
 
     def _entry(
         self, name: str, fields: Mapping[str, Any], columns: Mapping[str, Column | None], neighbours: Neighbours | None
-    ) -> Entry | None:
+    ) -> CatalogueEntry | None:
         self._check_keys(f"queries.{name}", fields, KEYS["queries"])
 
-        def make() -> Entry | None:
+        def make() -> CatalogueEntry | None:
             column = self._measured(fields, columns)
             if fields.get("column") is not None and column is None:
                 return None  # its own problem has been reported
@@ -193,7 +193,7 @@ class _Reader:
             if neighbours is not None:
                 # Whether a sensitivity exists does not depend on the number of rows, so any number will do.
                 sensitivity(query, Population(neighbours, 1 if neighbours is Neighbours.REPLACE else None))
-            return Entry(name, query, declared.ceiling(fields), self.lines.find(f"queries.{name}"))
+            return CatalogueEntry(name, query, declared.ceiling(fields), self.lines.find(f"queries.{name}"))
 
         return self._attempt((f"queries.{name}",), make)
 
@@ -207,7 +207,7 @@ class _Reader:
             raise InvalidInput(f"There is no [columns.{name}] with bounds{did_you_mean(name, columns)}.")
         return columns[name]
 
-    def _check_unique(self, entries: Iterable[Entry]) -> None:
+    def _check_unique(self, entries: Iterable[CatalogueEntry]) -> None:
         names: dict[str, str] = {}
         for entry in entries:
             first = names.setdefault(entry.query.identifier, entry.name)

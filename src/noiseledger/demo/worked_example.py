@@ -67,7 +67,7 @@ def run_example() -> list[Step]:
             queries=TYPES.values(),
             source=people,
         )
-        steps = [Step(kind, sigma, ledger.ask(TYPES[kind], sigma=sigma)) for kind, sigma in REQUESTS]
+        steps = [Step(kind, sigma, ledger.ask(TYPES[kind], exact_noise=True, sigma=sigma)) for kind, sigma in REQUESTS]
         ledger.close()
     return steps
 

@@ -27,7 +27,7 @@ _parse = lru_cache(maxsize=4096)(Query.parse)
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoredQuery:
     """A query of the catalogue: its row, and the sensitivity that was fixed when it was added."""
 
     key: int
@@ -64,15 +64,15 @@ def add_queries(run: sqlite3.Connection, queries: Iterable[tuple[Query, Fraction
     )
 
 
-def find_query(run: sqlite3.Connection, query: Query) -> Entry:
+def find_query(run: sqlite3.Connection, query: Query) -> StoredQuery:
     """Return the catalogue's entry for a query."""
     row = run.execute("SELECT id, sensitivity FROM query WHERE identifier = ?", (query.identifier,)).fetchone()
     if row is None:
         raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
-    return Entry(row[0], query, Fraction(row[1]))
+    return StoredQuery(row[0], query, Fraction(row[1]))
 
 
-def read_neighbours(run: sqlite3.Connection, entry: Entry, precision: Fraction) -> dict[Fraction, Point]:
+def read_neighbours(run: sqlite3.Connection, entry: StoredQuery, precision: Fraction) -> dict[Fraction, Point]:
     """Return the known points that matter for a precision: the nearest at or below it, and the nearest above."""
     wanted = (entry.key, to_text(precision))
     rows = run.execute(
@@ -85,13 +85,13 @@ def read_neighbours(run: sqlite3.Connection, entry: Entry, precision: Fraction) 
     return {from_text(text): _point(coordinates) for text, coordinates in rows}
 
 
-def read_closed(run: sqlite3.Connection, entry: Entry) -> Fraction:
+def read_closed(run: sqlite3.Connection, entry: StoredQuery) -> Fraction:
     """Return how far a lost journal may have revealed the query's path; 0 for nothing that is not known here."""
     row = run.execute("SELECT until FROM closed WHERE query = ?", (entry.key,)).fetchone()
     return from_text(row[0]) if row else Fraction(0)
 
 
-def write_closed(run: sqlite3.Connection, entry: Entry, until: Fraction) -> None:
+def write_closed(run: sqlite3.Connection, entry: StoredQuery, until: Fraction) -> None:
     """Remember how far a lost journal may have revealed the query's path."""
     run.execute("INSERT OR REPLACE INTO closed VALUES (?, ?)", (entry.key, to_text(until)))
 
@@ -107,7 +107,7 @@ def write_nonce(run: sqlite3.Connection, address: str, until: int) -> None:
     run.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (f"nonce {address}", str(until)))
 
 
-def read_furthest(run: sqlite3.Connection, entry: Entry) -> Fraction:
+def read_furthest(run: sqlite3.Connection, entry: StoredQuery) -> Fraction:
     """Return the furthest known precision of a query, 0 if none is."""
     (text,) = run.execute("SELECT max(precision) FROM point WHERE query = ?", (entry.key,)).fetchone()
     return from_text(text) if text else Fraction(0)
@@ -119,7 +119,7 @@ def write_spent(run: sqlite3.Connection, budget: Budget) -> None:
 
 
 def write_reveal(
-    run: sqlite3.Connection, entry: Entry, request: Request, reveal: Reveal, budget: Budget, analyst: str
+    run: sqlite3.Connection, entry: StoredQuery, request: Request, reveal: Reveal, budget: Budget, analyst: str
 ) -> tuple[int, tuple[int, ...]]:
     """Write charge, point and record; return the record's number and the numbers of those it was built from."""
     price = reveal.price
@@ -176,14 +176,14 @@ def _record(row: tuple[Any, ...], query: Query) -> Record:
     )
 
 
-def _latest_record(run: sqlite3.Connection, entry: Entry, precision: Fraction) -> int:
+def _latest_record(run: sqlite3.Connection, entry: StoredQuery, precision: Fraction) -> int:
     row = run.execute(
         "SELECT latest_record FROM point WHERE query = ? AND precision = ?", (entry.key, to_text(precision))
     ).fetchone()
     return int(row[0])
 
 
-def _write_point(run: sqlite3.Connection, entry: Entry, reveal: Reveal, number: int) -> int:
+def _write_point(run: sqlite3.Connection, entry: StoredQuery, reveal: Reveal, number: int) -> int:
     precision = to_text(reveal.price.precision)
     if reveal.price.case is Case.KNOWN:
         return int(

@@ -1,4 +1,7 @@
-"""The ledger file: what a custodian hands out, so that others find the ledger and know its queries by name."""
+"""The ledger file: what a custodian hands out, so that others find the ledger and know its queries by name.
+
+This is the one place that reads and writes it; only the audit has its own reader, on purpose.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from noiseledger.core.access import LONGEST_CONTACT
 from noiseledger.core.query import Query
 from noiseledger.errors import InvalidInput, LedgerNotFound
+from noiseledger.ledger.durable import write_durably
 
 _ADDRESS_LENGTH = 42
 
@@ -28,6 +33,8 @@ class LedgerFile:
     contact: str = ""
     #: The form of what is committed to.
     commitment: str = ""
+    #: Who may ask, in a word.
+    access: str = ""
 
     @classmethod
     def read(cls, file: Path) -> LedgerFile:
@@ -38,13 +45,39 @@ class LedgerFile:
             queries = {str(name): Query.parse(text) for name, text in content["queries"].items()}
             place = str(content["address"]), int(content["chain_id"]), int(content.get("block", 0))
             words = str(content.get("catalogue_sha256", "")), _shown(content.get("contact") or "")
-            return cls(*place, queries, *words, str(content.get("commitment", "")))
+            return cls(*place, queries, *words, str(content.get("commitment", "")), str(content.get("access", "")))
         except OSError as error:
             raise LedgerNotFound(f"The ledger file {file} cannot be read: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             raise InvalidInput(
                 f"{file} is not a ledger file: expected the ledger.json that a custodian hands out, or a local ledger."
             ) from None
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the file says, as JSON values."""
+        return {
+            "address": self.address,
+            "chain_id": self.chain_id,
+            "block": self.block,
+            "commitment": self.commitment,
+            "catalogue_sha256": self.catalogue_sha256,
+            "access": self.access,
+            "contact": self.contact,
+            "queries": {name: query.canonical for name, query in self.queries.items()},
+        }
+
+    def write(self, file: Path) -> None:
+        """Write the file in one step."""
+        write_durably(file, json.dumps(self.content, indent=1) + "\n")
+
+
+def read_names(file: Path) -> list[str]:
+    """Return what a ledger file calls its queries, whatever else it says; none if it is not one."""
+    try:
+        return [str(name) for name in json.loads(file.read_text(encoding="utf-8"))["queries"]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return []
 
 
 def _shown(contact: object) -> str:

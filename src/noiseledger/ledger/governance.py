@@ -18,7 +18,7 @@ from noiseledger.core.access import Access
 from noiseledger.core.numbers import Number, exact
 from noiseledger.core.privacy import MAX_PRECISION, epsilon_for, precision_for, whole_units
 from noiseledger.errors import InvalidInput, NotAllowed
-from noiseledger.ledger.snapshot import Snapshot
+from noiseledger.ledger.snapshot import LedgerSnapshot
 
 #: Takes an offer of custody back; the contract's way to say nobody.
 NOBODY = "0x" + "0" * 40
@@ -95,7 +95,7 @@ def read_allowance(
     return whole_units(amount)
 
 
-def allow(snapshot: Snapshot, analyst: str, allowance: Fraction) -> Change:
+def allow(snapshot: LedgerSnapshot, analyst: str, allowance: Fraction) -> Change:
     """Set how much an analyst may buy from now on."""
     if snapshot.access is Access.OPEN:
         raise InvalidInput("This ledger is open, for ever: everyone may ask, and an allowance would change nothing.")
@@ -135,7 +135,7 @@ def allow(snapshot: Snapshot, analyst: str, allowance: Fraction) -> Change:
     return _by_custodian(snapshot, "allow", "allow", (address, allowance), says, warnings, facts, allowance != now)
 
 
-def pause(snapshot: Snapshot, paused: bool) -> Change:
+def pause(snapshot: LedgerSnapshot, paused: bool) -> Change:
     """Stop selling, or go on."""
     if paused:
         says = [
@@ -155,7 +155,7 @@ def pause(snapshot: Snapshot, paused: bool) -> Change:
     return _by_custodian(snapshot, action, "pause", (paused,), says, [], {"paused": paused}, needed)
 
 
-def rotate_worker(snapshot: Snapshot, worker: str, balance: int | None = None) -> Change:
+def rotate_worker(snapshot: LedgerSnapshot, worker: str, balance: int | None = None) -> Change:
     """Give the right to reveal to another key, of which the ``balance`` on the chain may be known."""
     address, old = _another(snapshot, worker, "worker"), snapshot.facts.worker
     says = [
@@ -172,12 +172,12 @@ def rotate_worker(snapshot: Snapshot, worker: str, balance: int | None = None) -
     needed = address != old
     if not needed:
         says, warnings = [f"{address} is the worker already."], []
-    waiting = len(snapshot.waiting) if snapshot.story.has_beginning else None
+    waiting = len(snapshot.waiting) if snapshot.state.has_beginning else None
     facts = {"worker": address, "before": old, "waiting": waiting}
     return _by_custodian(snapshot, "rotate-worker", "change_worker", (address,), says, warnings, facts, needed)
 
 
-def hand_over(snapshot: Snapshot, heir: str | None) -> Change:
+def hand_over(snapshot: LedgerSnapshot, heir: str | None) -> Change:
     """Offer custody to another key, or, with None, take the offer back."""
     offered = snapshot.facts.heir
     address = None if heir is None else _another(snapshot, heir, "new custodian")
@@ -203,7 +203,7 @@ def hand_over(snapshot: Snapshot, heir: str | None) -> Change:
     return _by_custodian(snapshot, "hand-over", "offer_custody", (address,), says, warnings, facts, needed)
 
 
-def accept_custody(snapshot: Snapshot) -> Change:
+def accept_custody(snapshot: LedgerSnapshot) -> Change:
     """Take over what was offered."""
     heir, old, worker = snapshot.facts.heir, snapshot.facts.custodian, snapshot.facts.worker
     if heir is None:
@@ -221,7 +221,7 @@ def accept_custody(snapshot: Snapshot) -> Change:
 
 
 def _by_custodian(
-    snapshot: Snapshot,
+    snapshot: LedgerSnapshot,
     action: str,
     function: str,
     arguments: tuple[Any, ...],
@@ -236,7 +236,7 @@ def _by_custodian(
     )
 
 
-def _another(snapshot: Snapshot, text: str, what: str) -> str:
+def _another(snapshot: LedgerSnapshot, text: str, what: str) -> str:
     """Return the address of somebody: the ledger's own, which is copied by mistake easily, is nobody's."""
     address = read_address(text, what)
     if address == checksummed(snapshot.facts.address):
@@ -244,21 +244,21 @@ def _another(snapshot: Snapshot, text: str, what: str) -> str:
     return address
 
 
-def _waiting(snapshot: Snapshot) -> str:
-    if not snapshot.story.has_beginning:
+def _waiting(snapshot: LedgerSnapshot) -> str:
+    if not snapshot.state.has_beginning:
         return "how many requests wait could not be read"
     requests = len(snapshot.waiting)
     return "1 request waits" if requests == 1 else f"{requests} requests wait"
 
 
-def _amount(precision: Fraction, snapshot: Snapshot) -> str:
+def _amount(precision: Fraction, snapshot: LedgerSnapshot) -> str:
     delta = snapshot.terms.delta
     return f"precision {float(precision):.6g} (epsilon {_epsilon(precision, snapshot):.4g} at delta {float(delta):g})"
 
 
-def _epsilon(precision: Fraction, snapshot: Snapshot) -> float:
+def _epsilon(precision: Fraction, snapshot: LedgerSnapshot) -> float:
     return epsilon_for(precision, snapshot.terms.delta) if precision else 0.0
 
 
-def _described(name: str, precision: Fraction, snapshot: Snapshot) -> dict[str, Any]:
+def _described(name: str, precision: Fraction, snapshot: LedgerSnapshot) -> dict[str, Any]:
     return {name: float(precision), f"{name}_exact": str(precision), f"{name}_epsilon": _epsilon(precision, snapshot)}

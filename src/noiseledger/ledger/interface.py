@@ -1,4 +1,4 @@
-"""What every ledger offers, wherever it keeps its record.
+"""What every ledger offers, wherever it keeps its record: a view, which only reads, and a ledger, which also answers.
 
 Why the promise holds, for each of them: a price is found without side effects, checked against the budget, and only then
 charged; the charge and the answer become durable together, before anyone sees the answer.
@@ -7,30 +7,47 @@ charged; the charge and the answer become durable together, before anyone sees t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from noiseledger.core import accuracy
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import Number, readable
-from noiseledger.core.path import Case, Price
+from noiseledger.core.path import Case, Price, Reveal
 from noiseledger.core.query import Query
-from noiseledger.core.request import Accuracy
-from noiseledger.core.sensitivity import Population
+from noiseledger.core.request import Accuracy, Request, resolve
+from noiseledger.core.sensitivity import Population, sensitivity
+from noiseledger.errors import NotAllowed
+
+if TYPE_CHECKING:
+    from noiseledger.chain.keys import Key
+    from noiseledger.ledger.admission import Admission
 
 
 @dataclass(frozen=True)
 class Quote:
     """What a request would cost now, and what it would give. Nothing is spent by asking for one."""
 
-    query: Query
-    sensitivity: Fraction
+    request: Request
     price: Price
     budget: Budget
+    #: The best public answer, if it is accurate enough: then ``ask`` returns it, for free.
+    known: Answer | None = None
+
+    @property
+    def query(self) -> Query:
+        """What is asked."""
+        return self.request.query
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """How far one record can move the answer."""
+        return self.request.sensitivity
 
     @property
     def affordable(self) -> bool:
@@ -76,13 +93,30 @@ class Record:
     block: int | None = None
 
 
-class Ledger(ABC):
-    """A budget, a catalogue of queries, and the record of all requests."""
+@dataclass(frozen=True)
+class Standing:
+    """How far one query is: the precision that was spent on it, and that of the best public answer (0: there is none)."""
+
+    query: Query
+    spent: Fraction
+    public: Fraction
+
+
+class LedgerView(ABC):
+    """A budget, a catalogue of queries, and the record of all requests, to be read."""
+
+    #: Whether the ledger is a contract: then to change it takes a key.
+    is_on_chain = False
 
     @property
     @abstractmethod
     def population(self) -> Population:
         """What is public about the dataset."""
+
+    @property
+    @abstractmethod
+    def reuses(self) -> bool:
+        """Whether a request builds on what was bought before it; without, each pays in full."""
 
     @abstractmethod
     def budget(self) -> Budget:
@@ -92,11 +126,10 @@ class Ledger(ABC):
     def queries(self) -> list[Query]:
         """Return the queries that may be asked, in the order they were added."""
 
-    @abstractmethod
-    def add(self, *queries: Query) -> None:
-        """Add queries; adding one again changes nothing. None can be changed or removed."""
+    def request(self, query: Query, **accuracy: Unpack[Accuracy]) -> Request:
+        """Turn an accuracy into the precision that this ledger sells; accuracy is named as for ``quote``."""
+        return resolve(query, sensitivity(query, self.population), **accuracy)
 
-    @abstractmethod
     def quote(self, query: Query, **accuracy: Unpack[Accuracy]) -> Quote:
         """Return the price of a request; changes nothing.
 
@@ -107,26 +140,11 @@ class Ledger(ABC):
             UnknownQuery: the query is not in the catalogue.
             InvalidInput: the accuracy makes no sense.
         """
-
-    def ask(self, query: Query, *, analyst: str = "", **accuracy: Unpack[Accuracy]) -> Answer:
-        """Pay for an answer and return it; accuracy is named as for ``quote``.
-
-        Raises:
-            BudgetExceeded: it costs more than is left; carries requested, remaining and missing.
-            UnknownQuery: the query is not in the catalogue.
-            DataUnavailable: it must be paid for, and the data is not here.
-        """
-        return self.ask_many([(query, accuracy)], analyst=analyst)[0]
+        return self.quote_many([self.request(query, **accuracy)])[0]
 
     @abstractmethod
-    def ask_many(self, requests: Sequence[tuple[Query, Accuracy]], *, analyst: str = "") -> list[Answer]:
-        """Pay for many answers at once, all of them or none, and return them in order.
-
-        Raises:
-            BudgetExceeded: it costs more than is left; carries requested, remaining and missing.
-            UnknownQuery: the query is not in the catalogue.
-            DataUnavailable: it must be paid for, and the data is not here.
-        """
+    def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
+        """Return the price of each request by itself, all of them in the same state; changes nothing."""
 
     @abstractmethod
     def best(self, query: Query) -> Answer | None:
@@ -136,5 +154,66 @@ class Ledger(ABC):
     def records(self, after: int = 0) -> Iterator[Record]:
         """Yield the answered requests in order, those numbered above ``after``."""
 
+    def standings(self) -> list[Standing]:
+        """Return how far every query is, in the order of the catalogue."""
+        spent: defaultdict[Query, Fraction] = defaultdict(Fraction)
+        for record in self.records():
+            spent[record.query] += record.cost
+        found = [(query, self.best(query)) for query in self.queries()]
+        return [Standing(query, spent[query], best.precision if best else Fraction(0)) for query, best in found]
+
+    def admission(self) -> Admission | None:
+        """Return who may ask, what one may still buy, and whom to ask for more; None where nobody is kept out."""
+        return None
+
     def close(self) -> None:  # noqa: B027 - not every ledger holds something
         """Let go of what the ledger holds open."""
+
+
+class Ledger(LedgerView):
+    """A ledger that answers."""
+
+    @abstractmethod
+    def add(self, *queries: Query) -> None:
+        """Add queries; adding one again changes nothing. None can be changed or removed."""
+
+    def ask(
+        self, query: Query, *, analyst: str = "", exact_noise: bool = False, **accuracy: Unpack[Accuracy]
+    ) -> Answer:
+        """Return the best public answer if it is accurate enough, for free; else pay for one.
+
+        Accuracy is named as for ``quote``. With ``exact_noise=True`` the noise has just the size that was asked for.
+
+        Raises:
+            BudgetExceeded: it costs more than is left; carries requested, remaining and missing.
+            UnknownQuery: the query is not in the catalogue.
+            DataUnavailable: it must be paid for, and the data is not here.
+        """
+        return self.ask_many([self.request(query, **accuracy)], analyst=analyst, exact_noise=exact_noise)[0]
+
+    @abstractmethod
+    def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
+        """Answer many requests as ``ask`` does, in order; what must be paid for is paid at once, all of it or nothing.
+
+        Raises:
+            BudgetExceeded: it costs more than is left; carries requested, remaining and missing.
+            UnknownQuery: the query is not in the catalogue.
+            DataUnavailable: it must be paid for, and the data is not here.
+        """
+
+    def sign_with(self, key: Key) -> None:
+        """Pay with a key from now on, where the ledger is on a chain."""
+        raise NotAllowed("This ledger is not on a chain: nobody pays for it with a key.")
+
+
+def if_enough(best: Answer | None, request: Request) -> Answer | None:
+    """Return the best public answer, if it is as accurate as what is asked for."""
+    return best if best is not None and best.precision >= request.precision else None
+
+
+def at_its_best(paid: Answer, best: Answer | None) -> Answer:
+    """Return what was paid for at the furthest point that is public by now, at the price that was paid."""
+    if best is None or best.precision <= paid.precision:
+        return paid
+    price = Price(best.precision, paid.case, paid.cost, paid.reveal.price.sources)
+    return replace(paid, reveal=Reveal(price, best.reveal.point))

@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Self, Unpack
@@ -20,15 +19,15 @@ from typing import Self, Unpack
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import Number
-from noiseledger.core.path import Case, Point, Price, QueryPath, Reveal
+from noiseledger.core.path import Case, Point, Price, QueryPath
 from noiseledger.core.query import Query
-from noiseledger.core.request import Accuracy, Request, read_request
+from noiseledger.core.request import Accuracy, Request, resolve
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
 from noiseledger.data.source import Source, check_query
 from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, LedgerError, QueryClosed
 from noiseledger.ledger import book
 from noiseledger.ledger.bound import Bound
-from noiseledger.ledger.interface import Ledger, Quote, Record
+from noiseledger.ledger.interface import Ledger, Quote, Record, at_its_best, if_enough
 from noiseledger.ledger.store import Store
 
 MAX_ANALYST_LENGTH = 200
@@ -50,8 +49,6 @@ class LocalLedger(Ledger):
         rows = int(settings["rows"]) if settings["rows"] else None
         self._population = Population(Neighbours(settings["neighbours"]), rows)
         self._source = source
-        #: A random name that no other ledger file has; a copy shares it.
-        self.identity = settings["identity"]
         self._data = None if source is None else self._bind(source, settings.get("binding", ""))
 
     @classmethod
@@ -64,9 +61,23 @@ class LocalLedger(Ledger):
         population: Population,
         queries: Iterable[Query] = (),
         source: Source | None = None,
-        identity: str | None = None,
     ) -> Self:
-        """Make a new ledger; its budget is fixed for good. It draws a name for itself, unless ``identity`` gives one."""
+        """Make a new ledger; its budget is fixed for good."""
+        store = cls._new_store(file, epsilon, delta, population, queries, source)
+        return cls(store, source)
+
+    @classmethod
+    def _new_store(
+        cls,
+        file: str | os.PathLike[str],
+        epsilon: Number,
+        delta: Number,
+        population: Population,
+        queries: Iterable[Query],
+        source: Source | None,
+        identity: str | None = None,
+    ) -> Store:
+        """Make the file; it is given a random name that no other ledger file has, unless ``identity`` is given."""
         budget = Budget.of(epsilon, delta)
         catalogue = [(query, sensitivity(query, population)) for query in queries]
         _check_source(source, population, [query for query, _ in catalogue])
@@ -82,7 +93,7 @@ class LocalLedger(Ledger):
         with store.initialising(budget.total, one_value_per_point=cls.scheme == LocalLedger.scheme) as run:
             run.executemany("INSERT INTO setting VALUES (?, ?)", settings.items())
             book.add_queries(run, catalogue)
-        return cls(store, source)
+        return store
 
     @classmethod
     def open(cls, file: str | os.PathLike[str], source: Source | None = None) -> Self:
@@ -109,6 +120,10 @@ class LocalLedger(Ledger):
     def population(self) -> Population:
         return self._population
 
+    @property
+    def reuses(self) -> bool:
+        return self.scheme == LocalLedger.scheme
+
     def budget(self) -> Budget:
         with self._store.reading() as run:
             return book.read_budget(run, *self._promise)
@@ -125,22 +140,40 @@ class LocalLedger(Ledger):
         with self._store.transaction() as run:
             book.add_queries(run, catalogue)
 
-    def quote(self, query: Query, **accuracy: Unpack[Accuracy]) -> Quote:
-        entry, request = self._read(query, accuracy)
+    def request(self, query: Query, **accuracy: Unpack[Accuracy]) -> Request:
+        """Use the sensitivity that was fixed when the query was added; neither can change, so no one is kept waiting."""
         with self._store.reading() as run:
-            price = self._path(run, entry, request.precision).price(request.precision)
-            return Quote(query, entry.sensitivity, price, book.read_budget(run, *self._promise))
+            return resolve(query, book.find_query(run, query).sensitivity, **accuracy)
 
-    def ask_many(self, requests: Sequence[tuple[Query, Accuracy]], *, analyst: str = "") -> list[Answer]:
+    def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
+        with self._store.reading() as run:
+            budget = book.read_budget(run, *self._promise)
+            return [
+                Quote(item, self._price(run, item), budget, if_enough(self._best(run, item.query), item))
+                for item in requests
+            ]
+
+    def _price(self, run: sqlite3.Connection, request: Request) -> Price:
+        return self._path(run, book.find_query(run, request.query), request.precision).price(request.precision)
+
+    def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
         if len(analyst) > MAX_ANALYST_LENGTH:
             raise InvalidInput(f"The analyst's name may have {MAX_ANALYST_LENGTH} characters at most.")
-        read = [self._read(query, accuracy) for query, accuracy in requests]
         with self._store.transaction() as run:
-            answers = [self._answer(run, entry, request, analyst) for entry, request in read]
+            if exact_noise:
+                answers = [self._answer(run, request, analyst) for request in requests]
+            else:
+                answers = [self._known_or_paid(run, request, analyst) for request in requests]
+                answers = [at_its_best(answer, self._best(run, answer.query)) for answer in answers]
         # Only here, after the commit, may anyone see the answers.
-        return answers  # noqa: RET504 - not from within the transaction
+        return answers
 
-    def _answer(self, run: sqlite3.Connection, entry: book.Entry, request: Request, analyst: str) -> Answer:
+    def _known_or_paid(self, run: sqlite3.Connection, request: Request, analyst: str) -> Answer:
+        """Return the best answer that was given already, if it is accurate enough: it costs nothing and needs no record."""
+        return if_enough(self._best(run, request.query), request) or self._answer(run, request, analyst)
+
+    def _answer(self, run: sqlite3.Connection, request: Request, analyst: str) -> Answer:
+        entry = book.find_query(run, request.query)
         path = self._path(run, entry, request.precision)
         price = path.price(request.precision)
         _check_open(run, entry, price)
@@ -151,73 +184,15 @@ class LocalLedger(Ledger):
 
     def best(self, query: Query) -> Answer | None:
         with self._store.reading() as run:
-            entry = book.find_query(run, query)
-            furthest = book.read_furthest(run, entry)
-            if not furthest:
-                return None
-            point = book.read_neighbours(run, entry, furthest)[furthest]
-            budget = book.read_budget(run, *self._promise)
-        reveal = Reveal(Price(furthest, Case.KNOWN, Fraction(0), (furthest,)), point)
-        return Answer(query, entry.sensitivity, reveal, 0, (), budget)
+            return self._best(run, query)
 
-    def known_point(self, query: Query, precision: Fraction) -> Point | None:
-        """Return the point of a query's path at a precision, if it has been revealed; changes nothing."""
-        with self._store.reading() as run:
-            entry = book.find_query(run, query)
-            return book.read_neighbours(run, entry, precision).get(precision)
-
-    def furthest(self, query: Query) -> Fraction:
-        """Return the furthest known precision of a query, 0 if none is."""
-        with self._store.reading() as run:
-            return book.read_furthest(run, book.find_query(run, query))
-
-    def sent_nonces(self, address: str) -> int:
-        """Return the first nonce of a key that no owner of this journal can have used yet, as far as it knows."""
-        with self._store.reading() as run:
-            return book.read_nonce(run, address)
-
-    def note_nonces(self, address: str, until: int) -> None:
-        """Write down, before something is sent, that nonces below ``until`` may be this journal's own."""
-        if self.sent_nonces(address) < until:
-            with self._store.transaction() as run:
-                book.write_nonce(run, address, max(until, book.read_nonce(run, address)))
-
-    def closed(self) -> dict[str, Fraction]:
-        """Return the queries that are closed, by identifier, each with how far it may have been revealed already."""
-        with self._store.reading() as run:
-            entries = [book.find_query(run, query) for query in book.read_queries(run)]
-            return {entry.query.identifier: until for entry in entries if (until := _closed_until(run, entry))}
-
-    def restore(self, points: Mapping[Query, Mapping[Fraction, Point]], bought: Mapping[Query, Fraction]) -> None:
-        """Write down what was revealed by a journal that is lost, and close what it may have revealed besides.
-
-        Why the promise holds: all that was bought counts as spent, whether or not it was revealed, and a query of which
-        more was bought than is known is answered from known points only: nothing is ever drawn a second time.
-        """
-        with self._store.transaction() as run:
-            entries = {query: book.find_query(run, query) for query in book.read_queries(run)}
-            for query, entry in entries.items():
-                known = max(points.get(query, {}), default=Fraction(0))
-                until = max(bought.get(query, Fraction(0)), known, book.read_closed(run, entry))
-                book.write_closed(run, entry, until)
-            reached = (max(book.read_closed(run, e), book.read_furthest(run, e)) for e in entries.values())
-            budget = book.read_budget(run, *self._promise)
-            # A chain may have forgotten what was paid for before: then all is spent, and no more than that.
-            budget = replace(budget, spent=min(max(budget.spent, sum(reached, Fraction(0))), budget.total))
-            book.write_spent(run, budget)
-            for query, path in points.items():
-                for precision, point in sorted(path.items()):
-                    self._restore_point(run, entries[query], precision, point, budget)
-
-    def _restore_point(
-        self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction, point: Point, budget: Budget
-    ) -> None:
-        path = self._path(run, entry, precision)
-        if path.points.get(precision, point) != point:
-            raise DataMismatch(f"This journal has another answer to '{entry.query}': it is not the one to restore.")
-        if precision not in path.points:
-            reveal = Reveal(path.price(precision), point)
-            book.write_reveal(run, entry, Request(precision), reveal, budget, "restored")
+    def _best(self, run: sqlite3.Connection, query: Query) -> Answer | None:
+        entry = book.find_query(run, query)
+        furthest = book.read_furthest(run, entry)
+        if not furthest:
+            return None
+        point = book.read_neighbours(run, entry, furthest)[furthest]
+        return Answer.public(query, entry.sensitivity, furthest, point, book.read_budget(run, *self._promise))
 
     def records(self, after: int = 0) -> Iterator[Record]:
         while True:
@@ -228,24 +203,18 @@ class LocalLedger(Ledger):
             yield from page
             after = page[-1].number
 
-    def _read(self, query: Query, accuracy: Accuracy) -> tuple[book.Entry, Request]:
-        """Find the query and turn the accuracy into a precision; neither can change, so no one is kept waiting."""
-        with self._store.reading() as run:
-            entry = book.find_query(run, query)
-        return entry, read_request(entry.sensitivity, **accuracy)
-
-    def _truth(self, entry: book.Entry) -> list[Fraction]:
+    def _truth(self, entry: book.StoredQuery) -> list[Fraction]:
         """Return the true answer in units of the query's sensitivity."""
         if self._data is None:
             raise DataUnavailable("This answer must be bought, and the ledger was opened without its data.")
         totals = self._data.totals(entry.query)
         return [value / entry.sensitivity for value in entry.query.value(totals, self._population.rows)]
 
-    def _path(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> QueryPath:
+    def _path(self, run: sqlite3.Connection, entry: book.StoredQuery, precision: Fraction) -> QueryPath:
         """Return as much of the query's path as matters for this precision."""
         return QueryPath(entry.query.dimension, self._known(run, entry, precision))
 
-    def _known(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> dict[Fraction, Point]:
+    def _known(self, run: sqlite3.Connection, entry: book.StoredQuery, precision: Fraction) -> dict[Fraction, Point]:
         return book.read_neighbours(run, entry, precision)
 
 
@@ -254,7 +223,7 @@ class NaiveLedger(LocalLedger):
 
     scheme = "naive"
 
-    def _known(self, run: sqlite3.Connection, entry: book.Entry, precision: Fraction) -> dict[Fraction, Point]:
+    def _known(self, run: sqlite3.Connection, entry: book.StoredQuery, precision: Fraction) -> dict[Fraction, Point]:
         return {}
 
 
@@ -266,17 +235,17 @@ def open_ledger(file: str | os.PathLike[str], source: Source | None = None) -> L
     return (NaiveLedger if scheme == NaiveLedger.scheme else LocalLedger)(store, source)
 
 
-def _closed_until(run: sqlite3.Connection, entry: book.Entry) -> Fraction | None:
+def closed_until(run: sqlite3.Connection, entry: book.StoredQuery) -> Fraction | None:
     """Return how far a query may have been revealed beyond what is known, or None."""
     until = book.read_closed(run, entry)
     return until if until and book.read_furthest(run, entry) < until else None
 
 
-def _check_open(run: sqlite3.Connection, entry: book.Entry, price: Price) -> None:
+def _check_open(run: sqlite3.Connection, entry: book.StoredQuery, price: Price) -> None:
     """Refuse to draw where a lost journal may have drawn already; a known point can be repeated."""
     if price.case is Case.KNOWN:
         return
-    until = _closed_until(run, entry)
+    until = closed_until(run, entry)
     if until is not None:
         raise QueryClosed(
             f"'{entry.query}' is closed: a journal that was lost may have answered it up to precision {float(until):.6g}, "

@@ -8,28 +8,22 @@ for by such a hash, so one look never mixes two histories; and it counts only if
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
 from noiseledger.chain import abi
-from noiseledger.chain.contract import LOG_BLOCKS, Block, PrivacyLedgerContract, checksummed, fewer_blocks
+from noiseledger.chain.block import BlockId, BlockRef
+from noiseledger.chain.contract import LOG_BLOCKS, PrivacyLedgerContract, checksummed, fewer_blocks
 from noiseledger.chain.contract import event as read_event
 from noiseledger.chain.heads import find_heads
 from noiseledger.chain.rpc import Call
 from noiseledger.chain.values import Event, Terms, from_units
 from noiseledger.errors import ChainMismatch, ChainUnreachable, RpcFailed
-from noiseledger.ledger.snapshot import Facts, Snapshot
-from noiseledger.ledger.story import EVENTS, Story
+from noiseledger.ledger.snapshot import Facts, LedgerSnapshot
+from noiseledger.ledger.state import EVENTS, LedgerState
 
 _ATTEMPTS = 5
-
-
-@dataclass(frozen=True)
-class _Head:
-    number: int
-    hash: str
 
 
 class _Moved(Exception):
@@ -39,19 +33,19 @@ class _Moved(Exception):
 class Mirror:
     """Reads a ledger again and again; ``look`` returns the state of the newest block."""
 
-    def __init__(self, contract: PrivacyLedgerContract, first_block: int = 0, head: Block = "finalized") -> None:
+    def __init__(self, contract: PrivacyLedgerContract, first_block: int = 0, head: BlockId = "finalized") -> None:
         """Read from ``first_block``; what is at or below the block ``head`` is final."""
         self.contract = contract
         self._terms = contract.terms()
         self._first_block = first_block
         self._head = head
-        self._settled_at: _Head | None = None
+        self._settled_at: BlockRef | None = None
         self._times: dict[tuple[int, str], datetime] = {}
-        self._seen: Snapshot | None = None
-        self._seen_at: tuple[_Head, _Head | None] | None = None
+        self._seen: LedgerSnapshot | None = None
+        self._seen_at: tuple[BlockRef, BlockRef | None] | None = None
         self._forget()
 
-    def look(self) -> Snapshot:
+    def look(self) -> LedgerSnapshot:
         """Return the newest state; the last one again if no block was added."""
         for _ in range(_ATTEMPTS):
             newest, final = self._heads()
@@ -74,19 +68,18 @@ class Mirror:
         raise ChainUnreachable("The chain changes faster than it can be read; it is looked at again later.")
 
     def _forget(self) -> None:
-        self._settled = Story(reuses=self._terms.reuses)
+        self._settled = LedgerState(reuses=self._terms.reuses)
         self._settled_at = None
         self._times = {}
         self._seen, self._seen_at = None, None
 
-    def _heads(self) -> tuple[_Head, _Head | None]:
+    def _heads(self) -> tuple[BlockRef, BlockRef | None]:
         """Return the newest block, and the block up to which everything is final."""
         found = find_heads(self.contract.rpc, self._head)
-        newest = _head(found.newest)
         # A young chain, or one without finality, has no final block.
-        return newest, self._final(newest, None if found.final is None else _head(found.final))
+        return found.newest, self._final(found.newest, found.final)
 
-    def _final(self, newest: _Head, told: _Head | None) -> _Head | None:
+    def _final(self, newest: BlockRef, told: BlockRef | None) -> BlockRef | None:
         """Return what is final of what is read: no more than that, and no less than what was taken in for good."""
         if told is not None and told.number >= newest.number:
             told = newest  # a block came between the two questions, and its events are not read yet
@@ -95,10 +88,10 @@ class Mirror:
             return settled  # a node may lag behind another; what is taken in must not be taken in again
         return told
 
-    def _is_still_there(self, head: _Head | None) -> bool:
-        return head is None or _is(head, *self.contract.rpc.batch([_block(hex(head.number))]))
+    def _is_still_there(self, head: BlockRef | None) -> bool:
+        return head is None or head.is_in(*self.contract.rpc.batch([_block(hex(head.number))]))
 
-    def _read(self, newest: _Head, final: _Head | None) -> tuple[Story, Snapshot]:
+    def _read(self, newest: BlockRef, final: BlockRef | None) -> tuple[LedgerState, LedgerSnapshot]:
         """Return what is settled by now, and all that there is."""
         first = max(self._first_block, -1 if self._settled_at is None else self._settled_at.number + 1)
         anchors = [head for head in (self._settled_at, final, newest) if head is not None]
@@ -106,15 +99,15 @@ class Mirror:
         self._note_times(events, first)
         last = -1 if final is None else final.number
         settled = _after(self._settled, [event for event in events if event.block <= last])
-        story = _after(settled, [event for event in events if event.block > last])
-        facts = self._facts(newest, final, story)
+        state = _after(settled, [event for event in events if event.block > last])
+        facts = self._facts(newest, final, state)
         if self._seen is None:
-            return settled, Snapshot(facts, story, self._times_by_number())
-        if self._seen.story.version == story.version:
+            return settled, LedgerSnapshot(facts, state, self._times_by_number())
+        if self._seen.state.version == state.version:
             return settled, self._seen.at(facts)
-        return settled, self._seen.then(facts, story, self._times_by_number())
+        return settled, self._seen.then(facts, state, self._times_by_number())
 
-    def _events(self, first: int, last: int, anchors: Sequence[_Head]) -> Iterator[Event]:
+    def _events(self, first: int, last: int, anchors: Sequence[BlockRef]) -> Iterator[Event]:
         """Yield what happened in some blocks of the one chain that has all the anchors.
 
         Both are asked for in one exchange, the anchors before and after: the next one may well go to another node, that
@@ -128,7 +121,7 @@ class Mirror:
             logs = ("eth_getLogs", [{"address": self.contract.address, "topics": topics, **span}])
             replies = self.contract.rpc.batch([*there, *([logs] if start <= last else []), *there])
             found = [*replies[: len(anchors)], *replies[-len(anchors) :]]
-            if not all(map(_is, [*anchors, *anchors], found)):
+            if not all(map(BlockRef.is_in, [*anchors, *anchors], found)):
                 raise _Moved
             found = replies[len(anchors) : -len(anchors)]
             refused = next((reply for reply in found if isinstance(reply, RpcFailed)), None)
@@ -139,7 +132,7 @@ class Mirror:
                 yield from map(read_event, reply)
             start += blocks
 
-    def _facts(self, newest: _Head, final: _Head | None, story: Story) -> Facts:
+    def _facts(self, newest: BlockRef, final: BlockRef | None, state: LedgerState) -> Facts:
         names = ("terms", "spent", "paused", "custodian", "worker", "heir")
         replies = self.contract.read_many([(name, [], newest.hash) for name in names])
         if any(reply is None for reply in replies):
@@ -147,15 +140,15 @@ class Mirror:
         terms, till, paused, custodian, worker, heir = (reply[0] for reply in replies if reply)
         if Terms.decode(terms) != self._terms:
             raise ChainMismatch(f"Another ledger is at {self.contract.address} now: the chain began anew.")
-        self._check_sums(story, from_units(till))
+        self._check_sums(state, from_units(till))
         where = self.contract.rpc.chain_id, self.contract.address
         roles = checksummed(custodian), checksummed(worker)
         last = None if final is None else final.number
         offered = checksummed(heir) if int(heir, 16) else None
         return Facts(*where, self._terms, *roles, paused, newest.number, last, offered)
 
-    def _check_sums(self, story: Story, spent: Fraction) -> None:
-        if not story.has_beginning or story.spent != spent:
+    def _check_sums(self, state: LedgerState, spent: Fraction) -> None:
+        if not state.has_beginning or state.spent != spent:
             raise ChainMismatch(
                 f"The events from block {self._first_block} on do not add up to what the contract has spent: check the "
                 "first block in the ledger file, and that the endpoint keeps old events."
@@ -177,11 +170,11 @@ class Mirror:
         return {number: time for (number, _), time in self._times.items()}
 
 
-def _after(story: Story, events: Sequence[Event]) -> Story:
-    """Return the story with some more events; itself if there are none."""
+def _after(state: LedgerState, events: Sequence[Event]) -> LedgerState:
+    """Return a state after some more events; itself if there are none."""
     if not events:
-        return story
-    longer = story.copy()
+        return state
+    longer = state.copy()
     for event in events:
         longer.take(event)
     return longer
@@ -189,12 +182,3 @@ def _after(story: Story, events: Sequence[Event]) -> Story:
 
 def _block(name: Any) -> Call:
     return "eth_getBlockByNumber", [name, False]
-
-
-def _head(block: dict[str, Any]) -> _Head:
-    return _Head(int(block["number"], 16), block["hash"])
-
-
-def _is(head: _Head, reply: Any) -> bool:
-    """Say whether a node's reply is the block that was seen."""
-    return isinstance(reply, dict) and reply["hash"] == head.hash

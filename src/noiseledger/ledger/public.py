@@ -16,7 +16,7 @@ from fractions import Fraction
 from noiseledger.chain.values import to_units
 from noiseledger.core.coins import Coins, Known, bridge
 from noiseledger.core.path import Point
-from noiseledger.ledger.history import Asked
+from noiseledger.ledger.query_state import Purchase
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class PublicPath:
             return self.points[place]
         return bridge(self.coins, self._known(place - 1), self._known(place), to_units(precision))
 
-    def answer(self, asked: Asked) -> Point | None:
+    def answer(self, purchase: Purchase) -> Point | None:
         """Return the point that answers a request: on the path, or, without reuse, along its own stretch."""
-        start, end = asked.stretch
+        start, end = purchase.stretch
         last = self.point(end)
         if last is None or not start:
             return last

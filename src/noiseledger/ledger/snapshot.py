@@ -8,28 +8,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
-from typing import Unpack
 
 from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.coins import Coins
-from noiseledger.core.path import Case, Point, Price, QueryPath, Reveal, natural_values
+from noiseledger.core.path import Point, natural_values
 from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Query
-from noiseledger.core.request import Accuracy, read_request
-from noiseledger.core.sensitivity import Population, sensitivity
-from noiseledger.errors import NoiseledgerError, NotAllowed, UnknownQuery
-from noiseledger.ledger.history import Asked
-from noiseledger.ledger.interface import Ledger, Quote, Record
+from noiseledger.core.request import Request
+from noiseledger.core.sensitivity import Population
+from noiseledger.errors import UnknownQuery
+from noiseledger.ledger.interface import LedgerView, Quote, Record, Standing, if_enough
 from noiseledger.ledger.public import PublicPath
-from noiseledger.ledger.story import Entry, Registered, Story, Track
+from noiseledger.ledger.query_state import Purchase, QueryState
+from noiseledger.ledger.state import LedgerState, RecordLine, Registered, readable
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is not told by events, or told by events that need no history."""
+    """What is not told by events, or told by events that need no histate."""
 
     chain_id: int
     address: str
@@ -57,32 +56,34 @@ class Analyst:
     last_asked: datetime | None = None
 
 
-class Snapshot(Ledger):
-    """One state of a ledger. It never changes, and it can only be read."""
+class LedgerSnapshot(LedgerView):
+    """One state of a ledger. It never changes."""
 
-    def __init__(self, facts: Facts, story: Story, times: Mapping[int, datetime]) -> None:
+    is_on_chain = True
+
+    def __init__(self, facts: Facts, state: LedgerState, times: Mapping[int, datetime]) -> None:
         """Take what the events add up to; ``times`` are those of the blocks in which something was asked."""
         self.facts = facts
         self.terms = facts.terms
-        self.story = story
+        self.state = state
         self._times = times
 
-    def then(self, facts: Facts, story: Story, times: Mapping[int, datetime]) -> Snapshot:
+    def then(self, facts: Facts, state: LedgerState, times: Mapping[int, datetime]) -> LedgerSnapshot:
         """Return a later state, without reading the catalogue again if it is the same."""
-        other = Snapshot(facts, story, times)
-        if story.registered == self.story.registered and facts.terms == self.terms:
+        other = LedgerSnapshot(facts, state, times)
+        if state.registered == self.state.registered and facts.terms == self.terms:
             found = ("unreadable", "_readable", "_by_identifier")
             other.__dict__.update({name: self.__dict__[name] for name in found if name in self.__dict__})
         return other
 
-    def at(self, facts: Facts) -> Snapshot:
-        """Return the same story at another block."""
-        return self.then(facts, self.story, self._times)
+    def at(self, facts: Facts) -> LedgerSnapshot:
+        """Return the same state at another block."""
+        return self.then(facts, self.state, self._times)
 
     @property
     def version(self) -> str:
         """A text that changes whenever there is something new to see."""
-        count, block_hash, index = self.story.version
+        count, block_hash, index = self.state.version
         return f"{count}-{block_hash[2:18]}-{index}-{int(self.facts.paused)}"
 
     @property
@@ -92,9 +93,9 @@ class Snapshot(Ledger):
 
     def analyst(self, address: str) -> Analyst:
         """Return what somebody may still buy, and what they have bought."""
-        asked = [self.story.entries[place].asked for place in self.story.analysts.get(address, ())]
+        asked = [self.state.record[place].purchase for place in self.state.analysts.get(address, ())]
         # A custodian can write any number; what lies beyond every budget means no more than this.
-        allowance = min(self.story.allowances.get(address, Fraction(0)), MAX_PRECISION)
+        allowance = min(self.state.allowances.get(address, Fraction(0)), MAX_PRECISION)
         return Analyst(
             address,
             allowance if self.terms.requires_allowance else None,
@@ -105,7 +106,7 @@ class Snapshot(Ledger):
 
     def analysts(self) -> list[Analyst]:
         """Return everybody who has an allowance or has asked: who may buy most comes first, then who has bought most."""
-        found = map(self.analyst, dict.fromkeys([*self.story.allowances, *self.story.analysts]))
+        found = map(self.analyst, dict.fromkeys([*self.state.allowances, *self.state.analysts]))
         return sorted(found, key=lambda analyst: (-(analyst.allowance or 0), -analyst.spent, analyst.address))
 
     @property
@@ -113,9 +114,14 @@ class Snapshot(Ledger):
         """What is public about the dataset."""
         return self.terms.population
 
+    @property
+    def reuses(self) -> bool:
+        """Whether a request builds on what was bought before it."""
+        return self.terms.reuses
+
     def budget(self) -> Budget:
         """Return what was promised, what is spent and what is left."""
-        return Budget(self.terms.epsilon, self.terms.delta, self.terms.budget, self.story.spent)
+        return Budget(self.terms.epsilon, self.terms.delta, self.terms.budget, self.state.spent)
 
     def queries(self) -> list[Query]:
         """Return the queries that may be asked."""
@@ -124,45 +130,38 @@ class Snapshot(Ledger):
     @cached_property
     def unreadable(self) -> dict[str, str]:
         """What stands in the catalogue and cannot be asked here, with the reason."""
-        problems = ((registered, self._problem(registered)) for registered in self.story.registered)
+        problems = ((registered, registered.problem(self.population)) for registered in self.state.registered)
         return {registered.identifier: problem for registered, problem in problems if problem}
 
     def registered(self, query: Query) -> Registered:
         """Return a query as it stands in the catalogue."""
         return self._readable[self._known(query)]
 
-    def track(self, query: Query) -> Track:
-        """Return how far a query is bought and known."""
-        return self.story.track(self._known(query).identifier)
+    def query_state(self, query: Query) -> QueryState:
+        """Return how far a query is bought and revealed."""
+        return self.state.query(self._known(query).identifier)
 
     def path(self, query: Query) -> PublicPath:
         """Return what is public of a query's path."""
-        track = self.track(query)
+        state = self.query_state(query)
         coins = Coins(self.facts.chain_id, self.facts.address, query.identifier)
-        return PublicPath(coins, track.ends, track.points)
+        return PublicPath(coins, state.ends, state.points)
 
-    def add(self, *queries: Query) -> None:
-        """Refuse: whoever changes a ledger must sign."""
-        raise NotAllowed("A snapshot of a ledger can only be read.")
-
-    def ask_many(self, requests: Sequence[tuple[Query, Accuracy]], *, analyst: str = "") -> list[Answer]:
-        """Refuse: whoever changes a ledger must sign."""
-        raise NotAllowed("A snapshot of a ledger can only be read.")
-
-    def quote(self, query: Query, **accuracy: Unpack[Accuracy]) -> Quote:
-        """Return the price of a request."""
-        track, unit = self.track(query), sensitivity(query, self.population)
-        precision = read_request(unit, **accuracy).precision
-        price = track.price(precision) if self.terms.reuses else QueryPath(1).price(precision)
-        return Quote(query, unit, price, self.budget())
+    def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
+        """Return the price of each request by itself."""
+        budget = self.budget()
+        priced = [(item, self.query_state(item.query).price(item.precision)) for item in requests]
+        return [Quote(item, price, budget, if_enough(self.best(item.query), item)) for item, price in priced]
 
     def best(self, query: Query) -> Answer | None:
         """Return the most accurate answer that is public."""
-        track = self.track(query)
-        if not track.ends:
-            return None
-        price = Price(track.revealed, Case.KNOWN, Fraction(0), (track.revealed,))
-        return Answer(query, sensitivity(query, self.population), Reveal(price, track.points[-1]), 0, (), self.budget())
+        state = self.query_state(query)
+        return state.best(query, self.registered(query).sensitivity, self.budget())
+
+    def standings(self) -> list[Standing]:
+        """Return how far every query is."""
+        found = [(query, self.query_state(query)) for query in self._readable]
+        return [Standing(query, state.bought, state.revealed) for query, state in found]
 
     def records(self, after: int = 0) -> Iterator[Record]:
         """Yield the requests in order; those of queries that cannot be read are left out."""
@@ -170,9 +169,9 @@ class Snapshot(Ledger):
 
     def places(self, after: int = 0, query: Query | None = None) -> Sequence[int]:
         """Return where in the record the requests numbered above ``after`` are, of one query or of all."""
-        entries = self.story.entries
-        places = range(len(entries)) if query is None else self.story.track(query.identifier).entries
-        return places[bisect_right(places, after, key=lambda place: entries[place].asked.number) :]
+        record = self.state.record
+        places = range(len(record)) if query is None else self.state.places.get(query.identifier, [])
+        return places[bisect_right(places, after, key=lambda place: record[place].purchase.number) :]
 
     def picked(self, places: Iterable[int], longest: int | None = None) -> Iterator[Record]:
         """Yield the requests at some places of the record.
@@ -180,67 +179,50 @@ class Snapshot(Ledger):
         An answer may take a millisecond for each of its numbers: those with more than ``longest`` numbers are left out.
         """
         for place in places:
-            entry = self.story.entries[place]
-            query = self._by_identifier.get(entry.asked.query)
+            line = self.state.record[place]
+            query = self._by_identifier.get(line.purchase.query)
             if query is not None:
                 is_wanted = longest is None or query.dimension <= longest
-                yield self._record(entry, query, self.path(query).answer(entry.asked) if is_wanted else None)
+                yield self._record(line, query, self.path(query).answer(line.purchase) if is_wanted else None)
 
-    def asked_in(self, transaction: str) -> list[Asked]:
+    def purchases_in(self, transaction: str) -> list[Purchase]:
         """Return what was asked in a transaction."""
-        entries = self.story.entries
-        first = last = self.story.transactions.get(transaction, len(entries))
-        while last < len(entries) and entries[last].asked.transaction == transaction:
+        record = self.state.record
+        first = last = self.state.transactions.get(transaction, len(record))
+        while last < len(record) and record[last].purchase.transaction == transaction:
             last += 1
-        return [entry.asked for entry in entries[first:last]]
+        return [line.purchase for line in record[first:last]]
 
-    def is_answered(self, asked: Asked) -> bool:
+    def is_answered(self, purchase: Purchase) -> bool:
         """Say whether the path is known as far as a request needs it."""
-        return self.story.track(asked.query).revealed >= asked.stretch[1]
+        return self.state.query(purchase.query).revealed >= purchase.stretch[1]
 
     @property
-    def waiting(self) -> list[Asked]:
+    def waiting(self) -> list[Purchase]:
         """The requests that are bought and not revealed, the oldest first."""
-        found = [asked for track in self.story.tracks.values() for asked in track.waiting]
-        return sorted(found, key=lambda asked: asked.number)
+        found = [purchase for state in self.state.queries.values() for purchase in state.waiting]
+        return sorted(found, key=lambda purchase: purchase.number)
 
-    def asked_at(self, asked: Asked) -> datetime:
+    def asked_at(self, purchase: Purchase) -> datetime:
         """Return when a request was made."""
-        return self._times[asked.block]
+        return self._times[purchase.block]
 
     @cached_property
     def _readable(self) -> dict[Query, Registered]:
-        return {
-            Query.parse(registered.definition): registered
-            for registered in self.story.registered
-            if registered.identifier not in self.unreadable
-        }
+        return readable(self.state.registered, self.population)
 
     @cached_property
     def _by_identifier(self) -> dict[str, Query]:
         return {query.identifier: query for query in self._readable}
-
-    def _problem(self, registered: Registered) -> str:
-        """Return what is wrong with a definition: a custodian can write anything there."""
-        try:
-            query = Query.parse(registered.definition)
-            unit = sensitivity(query, self.population)
-        except NoiseledgerError as error:
-            return str(error)
-        except RecursionError:
-            return "The definition is nested too deeply to be read."
-        if (query.dimension, unit) != (registered.dimension, registered.sensitivity):
-            return "The catalogue declares another dimension or sensitivity than follows from the definition."
-        return ""
 
     def _known(self, query: Query) -> Query:
         if query not in self._readable:
             raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
         return query
 
-    def _record(self, entry: Entry, query: Query, point: Point | None) -> Record:
-        asked = entry.asked
-        scale = sensitivity(query, self.population) / asked.precision
+    def _record(self, line: RecordLine, query: Query, point: Point | None) -> Record:
+        asked = line.purchase
+        scale = self.registered(query).sensitivity / asked.precision
         return Record(
             number=asked.number,
             query=query,
@@ -253,7 +235,7 @@ class Snapshot(Ledger):
             cost=asked.cost,
             values=() if point is None else natural_values(point, scale),
             built_from=asked.built_from,
-            spent=entry.spent,
+            spent=line.spent,
             transaction=asked.transaction,
             block=asked.block,
         )

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 
 from noiseledger.client.client import Offer
-from noiseledger.core.request import read_request
 from noiseledger.ledger import governance
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.interface import Record
@@ -24,7 +23,7 @@ from noiseledger.ledger.shapes import (
     describe_record,
     groups,
 )
-from noiseledger.ledger.snapshot import Snapshot
+from noiseledger.ledger.snapshot import LedgerSnapshot
 from noiseledger.web.api_shapes import (
     HASH,
     MOST_NUMBERS,
@@ -190,7 +189,7 @@ def router(site: Site) -> APIRouter:
 
 
 def _offer(look: Look, offer: Offer) -> OfferShape:
-    track, best = look.snapshot.track(offer.query), look.snapshot.best(offer.query)
+    state, best = look.snapshot.query_state(offer.query), look.snapshot.best(offer.query)
     return {
         **describe_query(offer.name, offer.query),
         "meaning": meaning(offer.query, look.snapshot.population),
@@ -199,10 +198,10 @@ def _offer(look: Look, offer: Offer) -> OfferShape:
         "dimension": offer.query.dimension,
         "sensitivity": float(offer.sensitivity),
         "sensitivity_exact": str(offer.sensitivity),
-        "spent": float(track.bought),
-        "spent_exact": str(track.bought),
-        "public": float(track.revealed),
-        "public_exact": str(track.revealed),
+        "spent": float(state.bought),
+        "spent_exact": str(state.bought),
+        "public": float(state.revealed),
+        "public_exact": str(state.revealed),
         "best": None if best is None else describe_answer(offer.name, best),
     }
 
@@ -234,15 +233,12 @@ def _ask(site: Site, look: Look, wanted: AskBody) -> AskShape:
     quote = client.quote(wanted.query, **wanted.accuracy)
     best = client.best(quote.query)
     shape = _quote(look, wanted)
-    precision = read_request(quote.sensitivity, **wanted.accuracy).precision
-    if best is not None and best.precision >= precision:
+    if best is not None and best.precision >= quote.request.precision:
         return {"quote": shape, "answer": shape["best"], "transaction": None}
     if not quote.price.cost:
         # Somebody has already paid for it, and the worker is about to answer: there is nothing to buy.
         return {"quote": shape, "answer": None, "transaction": None}
-    prepared = prepare_ask(
-        site.contract, look.snapshot, quote, wanted.accuracy, wanted.analyst, site.settings.ledger.contact
-    )
+    prepared = prepare_ask(site.contract, look.snapshot, quote, wanted.analyst, site.settings.ledger.contact)
     return {"quote": shape, "answer": None, "transaction": _transaction(prepared)}
 
 
@@ -256,7 +252,7 @@ def _change(site: Site, change: Change, signer: str | None) -> ChangeShape:
     }
 
 
-def _analysts(snapshot: Snapshot) -> AnalystsShape:
+def _analysts(snapshot: LedgerSnapshot) -> AnalystsShape:
     described = [describe_analyst(analyst, snapshot.terms.delta) for analyst in snapshot.analysts()]
     return {"access": snapshot.access.value, "analysts": described}
 
@@ -266,7 +262,7 @@ def _transaction(prepared: Prepared) -> TransactionShape:
     return {"chain_id": prepared.chain_id, "to": prepared.to, "data": prepared.data, "value": "0x0", "gas": gas}
 
 
-def _page(snapshot: Snapshot, places: Sequence[int], limit: int) -> tuple[list[Record], bool]:
+def _page(snapshot: LedgerSnapshot, places: Sequence[int], limit: int) -> tuple[list[Record], bool]:
     """Return the first of these requests, and whether there are more: each number of an answer may take a millisecond."""
     found: list[Record] = []
     numbers = 0

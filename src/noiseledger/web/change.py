@@ -10,7 +10,7 @@ from noiseledger.core.numbers import exact
 from noiseledger.errors import InvalidInput, NoiseledgerError
 from noiseledger.ledger import governance
 from noiseledger.ledger.governance import Change
-from noiseledger.ledger.snapshot import Snapshot
+from noiseledger.ledger.snapshot import LedgerSnapshot
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ChangeView:
     signer: str = "custodian"
 
 
-def change_view(snapshot: Snapshot, given: Mapping[str, str]) -> ChangeView:
+def change_view(snapshot: LedgerSnapshot, given: Mapping[str, str]) -> ChangeView:
     """Read a form; if it is wrong, the view contains the error."""
     try:
         return _read(snapshot, given.get("action", ""), given)
@@ -33,7 +33,7 @@ def change_view(snapshot: Snapshot, given: Mapping[str, str]) -> ChangeView:
         return ChangeView(error)
 
 
-def _read(snapshot: Snapshot, action: str, given: Mapping[str, str]) -> ChangeView:
+def _read(snapshot: LedgerSnapshot, action: str, given: Mapping[str, str]) -> ChangeView:
     address = given.get("address", "").strip()
     match action:
         case "allow":

@@ -6,12 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from noiseledger.core.access import Access
 from noiseledger.ledger.shapes import describe_record
 from noiseledger.web import charts, views
 from noiseledger.web.site import Look, Site, epsilon_of
@@ -25,13 +25,10 @@ def router(site: Site) -> APIRouter:
 
     @files.get("/ledger.json")
     def ledger() -> JSONResponse:
-        found = site.settings.ledger
-        queries = {name: query.canonical for name, query in found.queries.items()}
-        content = {"address": site.contract.address, "chain_id": site.rpc.chain_id, "block": found.block}
-        access = Access.of(site.look().snapshot.terms.requires_allowance).value
-        words = {"commitment": found.commitment, "catalogue_sha256": found.catalogue_sha256}
-        words |= {"access": access, "contact": found.contact}
-        return _json(content | words | {"queries": queries}, "ledger.json")
+        # Where it is and who may ask, as the chain has it; the file may lack both.
+        access = site.look().snapshot.access.value
+        place = replace(site.settings.ledger, address=site.contract.address, chain_id=site.rpc.chain_id, access=access)
+        return _json(place.content, "ledger.json")
 
     @files.get("/budget/spending.csv")
     def spending_csv() -> Response:

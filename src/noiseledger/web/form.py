@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from noiseledger.client.client import Offer
+from noiseledger.client.reader import Offer
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.numbers import exact
 from noiseledger.core.request import Accuracy
 from noiseledger.errors import NoiseledgerError
-from noiseledger.ledger.snapshot import Snapshot
+from noiseledger.ledger.snapshot import LedgerSnapshot
 
 #: The share of the budget that a first suggestion costs.
 _SUGGESTED = Fraction(1, 20)
@@ -54,12 +54,12 @@ class Form:
         return {"query": self.offer.query.identifier, **{name: str(value) for name, value in self.accuracy.items()}}
 
 
-def read_form(snapshot: Snapshot, offer: Offer, given: Mapping[str, str]) -> Form:
+def read_form(snapshot: LedgerSnapshot, offer: Offer, given: Mapping[str, str]) -> Form:
     """Read the form; missing fields get affordable defaults."""
-    track, budget = snapshot.track(offer.query), snapshot.budget()
+    bought, budget = snapshot.query_state(offer.query).bought, snapshot.budget()
     confidence = given.get("confidence") or "0.95"
-    reach = track.bought + budget.remaining
-    suggested = min(track.bought + budget.total * _SUGGESTED, reach) or budget.total
+    reach = bought + budget.remaining
+    suggested = min(bought + budget.total * _SUGGESTED, reach) or budget.total
     best = _width(reach or budget.total, offer, confidence)
     beginning = _width(suggested, offer, confidence)
     return Form(

@@ -144,7 +144,7 @@ def _live_budget(site: Site, look: Look, number: int) -> Markup:
 
 def _budget(look: Look, number: int) -> dict[str, Any]:
     snapshot = look.snapshot
-    count = len(snapshot.story.entries)
+    count = len(snapshot.state.record)
     pages = max(-(-count // views.RECORDS_A_PAGE), 1)
     if number > pages:
         raise RequestRefused(f"This page does not exist: there are {pages} pages of records.", 404)
@@ -153,7 +153,7 @@ def _budget(look: Look, number: int) -> dict[str, Any]:
     bars = look.cached(("bars",), lambda: views.bars(look))
     return {
         "budget": snapshot.budget(),
-        "naive": snapshot.story.naive,
+        "naive": snapshot.state.naive,
         "spending": look.cached(("spending",), lambda: views.spending_chart(look)),
         "bars": bars,
         "queries_chart": look.cached(("queries",), lambda: charts.queries_chart("by-query", bars)),

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from noiseledger.chain import abi
-from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, typed
-from noiseledger.chain.values import Request
-from noiseledger.core.request import Accuracy, read_request
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, encode_ask, typed
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded, LedgerPaused, NoFunds, RpcFailed
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.interface import Quote
-from noiseledger.ledger.snapshot import Snapshot
+from noiseledger.ledger.snapshot import LedgerSnapshot
 
 #: Other purchases may come first and slightly raise the gas that a transaction uses.
 _GAS_RESERVE = 1.25
@@ -34,9 +32,8 @@ class Prepared:
 
 def prepare_ask(
     contract: PrivacyLedgerContract,
-    snapshot: Snapshot,
+    snapshot: LedgerSnapshot,
     quote: Quote,
-    accuracy: Accuracy,
     analyst: str | None,
     contact: str = "",
 ) -> Prepared:
@@ -45,10 +42,8 @@ def prepare_ask(
         raise BudgetExceeded(quote.price.cost, quote.budget.remaining)
     if snapshot.facts.paused:
         raise LedgerPaused("The custodian has paused sales; public answers are still free.")
-    wanted = read_request(quote.sensitivity, **accuracy)
-    request = Request(quote.query.identifier, wanted.precision, wanted.epsilon, wanted.delta)
     try:
-        return _tried(contract, abi.encode_call("ask", [request.encode()]), analyst)
+        return _tried(contract, encode_ask([quote.request]), analyst)
     except AllowanceExceeded as refused:
         who = checksummed(analyst or ""), snapshot.facts.custodian, contact
         raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None

@@ -10,8 +10,8 @@ from typing import Any
 
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, typed
 from noiseledger.errors import InvalidInput, NoiseledgerError, RpcFailed
-from noiseledger.ledger.history import Asked
-from noiseledger.ledger.snapshot import Snapshot
+from noiseledger.ledger.query_state import Purchase
+from noiseledger.ledger.snapshot import LedgerSnapshot
 
 #: A transaction may reach another node first; after this time, one that our node has not seen is probably lost.
 PATIENCE_SECONDS = 60.0
@@ -45,7 +45,7 @@ class Progress:
     state: State
     block: int | None = None
     sender: str | None = None
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[Purchase, ...] = ()
     #: Whether its block is final.
     is_final: bool = False
     #: Why it was refused.
@@ -71,7 +71,7 @@ class Follower:
         self._contract = contract
         self._waiting: OrderedDict[str, _Waiting] = OrderedDict()
 
-    def follow(self, snapshot: Snapshot, transaction: str, sent_at: float | None) -> Progress:
+    def follow(self, snapshot: LedgerSnapshot, transaction: str, sent_at: float | None) -> Progress:
         """Return the state of a transaction; ``sent_at`` is when the wallet sent it, in seconds since 1970."""
         receipt, found = self._contract.rpc.batch(
             [("eth_getTransactionReceipt", [transaction]), ("eth_getTransactionByHash", [transaction])]
@@ -87,14 +87,16 @@ class Follower:
             return Progress(transaction, State.SENT, sender=checksummed(found["from"]))
         return self._gone(transaction, sent_at)
 
-    def _mined(self, snapshot: Snapshot, transaction: str, receipt: dict[str, Any], found: dict[str, Any]) -> Progress:
+    def _mined(
+        self, snapshot: LedgerSnapshot, transaction: str, receipt: dict[str, Any], found: dict[str, Any]
+    ) -> Progress:
         self._check(found)
         block, sender = int(receipt["blockNumber"], 16), checksummed(found["from"])
         is_final = snapshot.facts.final is not None and block <= snapshot.facts.final
         if int(receipt["status"], 16) == 0:
             reason = self._why(found, block)
             return Progress(transaction, State.REFUSED, block, sender, (), is_final, reason)
-        asked = tuple(snapshot.asked_in(transaction))
+        asked = tuple(snapshot.purchases_in(transaction))
         state = State.FINAL if is_final else State.MINED
         if asked and all(snapshot.is_answered(request) for request in asked):
             state = State.ANSWERED

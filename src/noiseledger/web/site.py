@@ -9,7 +9,7 @@ from typing import Self, TypeVar
 
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.rpc import Rpc
-from noiseledger.client.client import Client, Offer
+from noiseledger.client.reader import Offer, Reader
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
 from noiseledger.ledger.admission import Admission
@@ -79,10 +79,9 @@ class Look:
         self.trouble = state.trouble
         self.version = state.version
         self.health = health
-        #: The analyst's client: the same names, prices and errors as in Python.
-        self.client = Client(state.snapshot, ledger.queries)
+        #: The same names, prices and errors as in Python.
+        self.client = Reader(state.snapshot, ledger.queries)
         self._contact = ledger.contact
-        self._names = {query.identifier: name for name, query in ledger.queries.items()}
         self._state = state
 
     def admission(self, analyst: str | None = None) -> Admission:
@@ -98,7 +97,7 @@ class Look:
 
     def name(self, query: Query) -> str:
         """Return the name of a query."""
-        return self._names.get(query.identifier, query.identifier[:12])
+        return self.client.name(query)
 
     def cached(self, key: tuple[object, ...], make: Callable[[], _T]) -> _T:
         """Return the cached value for this state, or compute it: all visitors see the same, so it is computed once."""

@@ -9,14 +9,14 @@ from fractions import Fraction
 from markupsafe import Markup
 
 from noiseledger.chain.contract import checksummed
-from noiseledger.client.client import Offer
+from noiseledger.client.reader import Offer
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import readable
 from noiseledger.errors import InvalidInput, NoiseledgerError, UnknownQuery
 from noiseledger.ledger.interface import Quote, Record
-from noiseledger.ledger.snapshot import Snapshot
+from noiseledger.ledger.snapshot import LedgerSnapshot
 from noiseledger.web import charts
 from noiseledger.web.form import Form
 from noiseledger.web.progress import Progress
@@ -163,13 +163,13 @@ def best_view(look: Look, offer: Offer) -> AnswerView | None:
 
 def newest(look: Look, offer: Offer) -> list[Listed]:
     """Return the latest requests for a query, newest first."""
-    places = look.snapshot.track(offer.query).entries[-SHOWN_HISTORY:]
+    places = look.snapshot.places(query=offer.query)[-SHOWN_HISTORY:]
     return listed(look, reversed(places))
 
 
 def newest_of(look: Look, address: str) -> list[Listed]:
     """Return the latest requests by an analyst, regardless of the case of the address."""
-    places = look.snapshot.story.analysts.get(checksummed(address), [])[-RECORDS_A_PAGE:]
+    places = look.snapshot.state.analysts.get(checksummed(address), [])[-RECORDS_A_PAGE:]
     return listed(look, reversed(places))
 
 
@@ -177,7 +177,7 @@ def listed(look: Look, places: Iterable[int]) -> list[Listed]:
     """Return the requests at these positions of the record."""
     snapshot, rows = look.snapshot, []
     for place in places:
-        answered = snapshot.is_answered(snapshot.story.entries[place].asked)
+        answered = snapshot.is_answered(snapshot.state.record[place].purchase)
         found = snapshot.picked([place], longest=1)
         rows += [Listed(look.name(record.query), record, answered) for record in found]
     return rows
@@ -190,10 +190,10 @@ def answers_of(look: Look, progress: Progress) -> list[AnswerView]:
     return [view for view in views if view is not None]
 
 
-def steps(snapshot: Snapshot) -> list[charts.Step]:
+def steps(snapshot: LedgerSnapshot) -> list[charts.Step]:
     """Return the amounts spent over time."""
-    entries = snapshot.story.entries
-    return [charts.Step(snapshot.asked_at(e.asked), float(e.spent), float(e.naive)) for e in entries]
+    record = snapshot.state.record
+    return [charts.Step(snapshot.asked_at(line.purchase), float(line.spent), float(line.naive)) for line in record]
 
 
 def spending_chart(look: Look) -> Markup:
@@ -210,9 +210,9 @@ def bars(look: Look) -> list[charts.Bar]:
     snapshot, delta = look.snapshot, look.snapshot.terms.delta
     found = []
     for offer in look.offers:
-        track = snapshot.track(offer.query)
-        epsilon = epsilon_of(track.bought, delta)
-        found.append(charts.Bar(offer.name, float(track.bought), epsilon, float(track.naive)))
+        state = snapshot.query_state(offer.query)
+        epsilon = epsilon_of(state.bought, delta)
+        found.append(charts.Bar(offer.name, float(state.bought), epsilon, float(state.naive)))
     return found
 
 
@@ -221,9 +221,9 @@ def reaches(look: Look) -> list[Reach]:
     return [_reach(look.snapshot, offer) for offer in look.offers]
 
 
-def _reach(snapshot: Snapshot, offer: Offer) -> Reach:
-    track, ceiling = snapshot.track(offer.query), snapshot.registered(offer.query).ceiling
-    furthest = track.bought + snapshot.budget().remaining
+def _reach(snapshot: LedgerSnapshot, offer: Offer) -> Reach:
+    state, ceiling = snapshot.query_state(offer.query), snapshot.registered(offer.query).ceiling
+    furthest = state.bought + snapshot.budget().remaining
     furthest = min(furthest, ceiling) if ceiling else furthest
-    public = half_width(track.revealed, offer.sensitivity) if track.revealed else None
-    return Reach(offer, track.bought, public, half_width(furthest, offer.sensitivity) if furthest else None)
+    public = half_width(state.revealed, offer.sensitivity) if state.revealed else None
+    return Reach(offer, state.bought, public, half_width(furthest, offer.sensitivity) if furthest else None)

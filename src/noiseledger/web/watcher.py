@@ -12,7 +12,7 @@ import httpx2
 
 from noiseledger.errors import ChainError, ChainUnreachable, NoiseledgerError
 from noiseledger.ledger.mirror import Mirror
-from noiseledger.ledger.snapshot import Snapshot
+from noiseledger.ledger.snapshot import LedgerSnapshot
 
 _HEALTH_SECONDS = 2.0
 _HEALTH_BYTES = 10_000
@@ -41,7 +41,7 @@ SILENT = Health(
 class State:
     """The ledger at one moment. It is immutable, so all values computed from it are consistent."""
 
-    snapshot: Snapshot
+    snapshot: LedgerSnapshot
     #: Why the latest poll failed; None if it succeeded.
     trouble: str | None = None
     #: Values computed before; states with the same content share them.
@@ -53,7 +53,7 @@ class State:
         """A text that changes whenever the content changes."""
         return f"{self.snapshot.version}-{'stale' if self.trouble else 'fresh'}"
 
-    def next(self, snapshot: Snapshot, trouble: str | None) -> State:
+    def next(self, snapshot: LedgerSnapshot, trouble: str | None) -> State:
         """Return the state after this one."""
         if (snapshot.version, trouble) == (self.snapshot.version, self.trouble):
             return replace(self, snapshot=snapshot)

@@ -35,7 +35,6 @@ from noiseledger.core.answer import Answer
 from noiseledger.core.numbers import readable
 from noiseledger.core.request import Accuracy
 from noiseledger.errors import BudgetExceeded, InvalidInput
-from noiseledger.ledger import LocalLedger
 from noiseledger.ledger.shapes import describe_answer, describe_budget
 
 if TYPE_CHECKING:
@@ -92,14 +91,16 @@ def ask(
             plan.show()
         if not plan.affordable:
             raise BudgetExceeded(plan.cost, plan.budget.remaining)
-        if plan.cost and isinstance(client.ledger, LocalLedger):
-            _agree(plan, yes=yes)
-        elif plan.cost:
+        if plan.cost and client.ledger.is_on_chain:
             keystore = find_payer(key)
             _agree(plan, yes=yes)
-            client = stack.enter_context(open_client(ledger, rpc, open_key(keystore), **options))
-        with progress.shown():
-            answers = client.ask(asks, exact_noise=exact_noise)
+            client.ledger.sign_with(open_key(keystore))
+        elif plan.cost:
+            _agree(plan, yes=yes)
+        answers = None if exact_noise else plan.known
+        if answers is None:
+            with progress.shown():
+                answers = client.ask(asks, exact_noise=exact_noise)
     names = [item.name for item in plan.items]
     if json:
         described = [describe_answer(name, answer) for name, answer in zip(names, answers, strict=True)]

@@ -24,7 +24,6 @@ from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.cli.waiting import oldest_wait
 from noiseledger.errors import ChainError, NoiseledgerError
 from noiseledger.extras import EXTRAS, missing
-from noiseledger.ledger import LocalLedger
 from noiseledger.settings import KEY, KEY_FILE
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
         return
     with ExitStack() as stack:
         client = _open_ledger(stack, ledger, rpc)
-        if not isinstance(client, Check) and isinstance(client.ledger, LocalLedger):
+        if not isinstance(client, Check) and not client.ledger.is_on_chain:
             yield _check_ledger(client)
             return
         chain = _open_chain(stack, rpc)

@@ -47,11 +47,7 @@ def watch(
 
 
 def _follower(client: Client, ledger: str | None) -> Follower:
-    from noiseledger.ledger.chain import ChainLedger  # noqa: PLC0415 - takes a second
-
-    if isinstance(client.ledger, ChainLedger):
-        return ChainFollower(client, client.ledger, first_block(ledger))
-    return LocalFollower(client)
+    return ChainFollower(client, first_block(ledger)) if client.ledger.is_on_chain else LocalFollower(client)
 
 
 def _look(follower: Follower, *, as_json: bool) -> None:

@@ -22,11 +22,12 @@ from noiseledger.core.coins import Coins
 from noiseledger.core.path import Case, QueryPath
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population, sensitivity
-from noiseledger.errors import InvalidInput, NotAllowed, UnknownQuery
-from noiseledger.ledger.history import Asked
+from noiseledger.errors import InvalidInput, UnknownQuery
+from noiseledger.ledger.interface import Ledger, LedgerView
 from noiseledger.ledger.public import PublicPath
-from noiseledger.ledger.snapshot import Facts, Snapshot
-from noiseledger.ledger.story import Entry, Story, Track
+from noiseledger.ledger.query_state import Purchase, QueryState
+from noiseledger.ledger.snapshot import Facts, LedgerSnapshot
+from noiseledger.ledger.state import LedgerState, RecordLine
 
 OVER_60, CITIZENS = Query.share("age > 60"), Query.share("citizen = 1")
 BY_STATE = Query.counts_by("state", ["CA", "NY", "TX"])
@@ -107,26 +108,34 @@ def life(seed: int, steps: int, *, reuses: bool = True) -> Writer:
     return writer
 
 
-def told(events: Iterable[Event], *, reuses: bool = True) -> Story:
-    story = Story(reuses=reuses)
+def told(events: Iterable[Event], *, reuses: bool = True) -> LedgerState:
+    story = LedgerState(reuses=reuses)
     for event in events:
         story.take(event)
     return story
 
 
-def essence(story: Story) -> Any:
+def essence(story: LedgerState) -> Any:
     """Return everything that a story says, as a text: nothing in it can change later."""
-    tracks = {query: (track, track.waiting) for query, track in sorted(story.tracks.items())}
-    parts = (story.registered, story.entries, story.transactions, story.analysts, story.version, story.has_beginning)
-    return repr((parts, tracks, story.spent, story.naive))
+    tracks = {query: (track, track.waiting) for query, track in sorted(story.queries.items())}
+    parts = (
+        story.registered,
+        story.record,
+        story.places,
+        story.transactions,
+        story.analysts,
+        story.version,
+        story.has_beginning,
+    )
+    return repr((parts, story.places, tracks, story.spent, story.naive))
 
 
-def snapshot_of(story: Story, *, reuses: bool = True) -> Snapshot:
+def snapshot_of(story: LedgerState, *, reuses: bool = True) -> LedgerSnapshot:
     terms = Terms(
         bytes(32), POPULATION, Fraction(10**6), Fraction(8), Fraction(1, 10_000), reuses, requires_allowance=False
     )
-    times = {entry.asked.block: datetime.fromtimestamp(entry.asked.block, UTC) for entry in story.entries}
-    return Snapshot(Facts(1, CONTRACT, terms, ANALYSTS[0], ANALYSTS[1], False, 10**6, None), story, times)
+    times = {entry.purchase.block: datetime.fromtimestamp(entry.purchase.block, UTC) for entry in story.record}
+    return LedgerSnapshot(Facts(1, CONTRACT, terms, ANALYSTS[0], ANALYSTS[1], False, 10**6, None), story, times)
 
 
 @given(st.integers(0, 10**6), st.integers(0, 40), st.integers(0, 40), st.booleans())
@@ -159,7 +168,7 @@ def test_a_copy_may_live_another_life() -> None:
         copy.take(event)
     assert essence(original) == essence(told(mine.events))
     assert essence(copy) == essence(told(theirs.events))
-    assert copy.entries[-1].asked.case is Case.KNOWN
+    assert copy.record[-1].purchase.case is Case.KNOWN
 
 
 def test_reading_changes_nothing() -> None:
@@ -168,16 +177,16 @@ def test_reading_changes_nothing() -> None:
     story = told(writer.events)
     snapshot, then = snapshot_of(story), essence(story)
     for query in QUERIES:
-        assert (snapshot.track(query).bought, snapshot.best(query)) == (0, None)
+        assert (snapshot.query_state(query).bought, snapshot.best(query)) == (0, None)
         assert snapshot.quote(query, precision=1).price.case is Case.NEW
-    assert (story.track("ab" * 32).bought, snapshot.waiting, story.tracks) == (0, [], {})
+    assert (story.query("ab" * 32).bought, snapshot.waiting, story.queries) == (0, [], {})
     assert essence(story) == then
 
 
 @given(st.integers(0, 10**6), st.integers(0, 30))
 def test_prices_are_those_of_the_whole_path(seed: int, steps: int) -> None:
     story = told(life(seed, steps).events)
-    for track in story.tracks.values():
+    for track in story.queries.values():
         known = dict.fromkeys([*track.ends, *([track.bought] if track.bought else [])], (0,))
         whole = QueryPath(1, known)
         marks = sorted({ZERO, *known, track.bought + 1})
@@ -189,22 +198,22 @@ def test_prices_are_those_of_the_whole_path(seed: int, steps: int) -> None:
 
 
 def test_prices_of_an_untouched_query_are_those_of_an_empty_path() -> None:
-    assert Track().price(STEP) == QueryPath(1).price(STEP)
+    assert QueryState().price(STEP) == QueryPath(1).price(STEP)
 
 
 @given(st.integers(0, 10**6), st.integers(0, 60), st.booleans())
 def test_a_request_waits_until_its_path_is_known_far_enough_and_no_longer(seed: int, steps: int, reuses: bool) -> None:
-    story = Story(reuses=reuses)
+    story = LedgerState(reuses=reuses)
     for event in life(seed, steps, reuses=reuses).events:
         story.take(event)
-        expected: list[Asked] = [
-            entry.asked
-            for entry in story.entries
-            if max(story.track(entry.asked.query).ends, default=ZERO) < entry.asked.stretch[1]
+        expected: list[Purchase] = [
+            entry.purchase
+            for entry in story.record
+            if max(story.query(entry.purchase.query).ends, default=ZERO) < entry.purchase.stretch[1]
         ]
         snapshot = snapshot_of(story, reuses=reuses)
         assert snapshot.waiting == expected
-        assert [entry.asked for entry in story.entries if not snapshot.is_answered(entry.asked)] == expected
+        assert [entry.purchase for entry in story.record if not snapshot.is_answered(entry.purchase)] == expected
 
 
 def test_waiting_ends_at_the_very_point() -> None:
@@ -228,8 +237,9 @@ def test_totals_points_and_places() -> None:
     writer.reveal(BY_STATE, Fraction(1, 4))
     story = told(writer.events)
     assert (story.spent, story.naive) == (Fraction(3, 4), 1)
-    track = story.track(BY_STATE.identifier)
-    assert (story.track(OVER_60.identifier).entries, track.entries) == ([0, 2], [1])
+    track = story.query(BY_STATE.identifier)
+    assert story.places == {OVER_60.identifier: [0, 2], BY_STATE.identifier: [1]}
+    assert [len(story.query(query.identifier).purchases) for query in QUERIES] == [2, 0, 1]
     assert track.points == [(7000, 7001, 7002), (15000, 15002, 15004)]
     # Analysts have their checksums by now.
     assert {analyst.lower(): places for analyst, places in story.analysts.items()} == {
@@ -241,21 +251,21 @@ def test_totals_points_and_places() -> None:
     path = snapshot.path(BY_STATE)
     assert (path.furthest, path.point(Fraction(1, 8)), path.point(Fraction(1, 4))) == (Fraction(1, 4), *track.points)
     assert path.point(Fraction(1, 2)) is None  # not revealed yet
-    assert [asked.query for asked in snapshot.asked_in(writer.events[4].transaction)] == [
+    assert [asked.query for asked in snapshot.purchases_in(writer.events[4].transaction)] == [
         OVER_60.identifier,
         BY_STATE.identifier,
     ]
-    assert len(snapshot.asked_in(writer.events[6].transaction)) == 1
-    assert snapshot.asked_in("0x" + "ab" * 32) == []
+    assert len(snapshot.purchases_in(writer.events[6].transaction)) == 1
+    assert snapshot.purchases_in("0x" + "ab" * 32) == []
 
 
 def test_the_version_changes_with_every_event_and_with_the_block_it_is_in() -> None:
     events = life(3, 30).events
-    story, versions = Story(reuses=True), []
+    story, versions = LedgerState(reuses=True), []
     for event in events:
         story.take(event)
         versions.append(story.version)
-    assert versions[0] == Story(reuses=True).version  # an empty ledger has nothing to show
+    assert versions[0] == LedgerState(reuses=True).version  # an empty ledger has nothing to show
     assert len(set(versions)) == len(versions)
     last = events[-1]
     moved = Event(last.name, last.fields, last.block, "0x" + "ab" * 32, last.transaction, last.index)
@@ -304,19 +314,17 @@ def test_a_later_state_knows_the_catalogue_unless_it_changed() -> None:
     assert len(snapshot.queries()) == 3
     writer.ask(OVER_60, Fraction(1, 4))
     later = snapshot_of(told(writer.events))
-    after = snapshot.then(later.facts, later.story, {})
+    after = snapshot.then(later.facts, later.state, {})
     assert after._readable is snapshot._readable
     writer.register(Query.share("age > 70"))
     latest = snapshot_of(told(writer.events))
-    assert len(after.then(latest.facts, latest.story, {}).queries()) == 4
+    assert len(after.then(latest.facts, latest.state, {}).queries()) == 4
 
 
-def test_a_snapshot_can_only_be_read() -> None:
+def test_a_snapshot_is_a_view_and_no_ledger() -> None:
     snapshot = snapshot_of(told(life(0, 0).events))
-    with pytest.raises(NotAllowed, match="only be read"):
-        snapshot.add(OVER_60)
-    with pytest.raises(NotAllowed, match="only be read"):
-        snapshot.ask(OVER_60, precision=1)
+    assert isinstance(snapshot, LedgerView)
+    assert not isinstance(snapshot, Ledger)
 
 
 def test_who_may_buy_most_comes_first_then_who_has_bought_most() -> None:
@@ -386,33 +394,33 @@ def test_an_event_is_as_much_work_after_very_many_as_after_few(kind: Callable[[i
         story = told(writer.events)
         go_on(writer)
         work[count] = calls_of(partial(take_all, story, writer.events[count:]))
-        assert len(story.entries) + len(story.track(OVER_60.identifier).ends) == count + 300
+        assert len(story.record) + len(story.query(OVER_60.identifier).ends) == count + 300
     # A heap and a search grow by a logarithm.
     assert work[many] < 1.7 * work[10**3]
 
 
-def take_all(story: Story, events: Iterable[Event]) -> None:
+def take_all(story: LedgerState, events: Iterable[Event]) -> None:
     for event in events:
         story.take(event)
 
 
-class Watched(list[Entry]):
+class Watched(list[RecordLine]):
     """Counts how many entries are looked at."""
 
     looks = 0
 
     @overload
-    def __getitem__(self, place: SupportsIndex, /) -> Entry: ...
+    def __getitem__(self, place: SupportsIndex, /) -> RecordLine: ...
 
     @overload
-    def __getitem__(self, place: slice, /) -> list[Entry]: ...
+    def __getitem__(self, place: slice, /) -> list[RecordLine]: ...
 
-    def __getitem__(self, place: SupportsIndex | slice, /) -> Entry | list[Entry]:
+    def __getitem__(self, place: SupportsIndex | slice, /) -> RecordLine | list[RecordLine]:
         found = super().__getitem__(place)
         self.looks += len(found) if isinstance(found, list) else 1
         return found
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[RecordLine]:
         for place in range(len(self)):
             yield self[place]
 
@@ -422,12 +430,12 @@ def test_a_page_looks_at_its_own_records_only() -> None:
     writer.register(OVER_60)
     writer.events[-1:] = [writer.events[-1], *(at(event, 1) for event in in_turns(20_000).events)]
     story = told(writer.events)
-    snapshot, count = snapshot_of(story), len(story.entries)
-    story.entries = watched = Watched(story.entries)
+    snapshot, count = snapshot_of(story), len(story.record)
+    story.record = watched = Watched(story.record)
     pages: dict[str, Callable[[], object]] = {
         "a page": lambda: list(snapshot.picked(range(count - 1, count - 51, -1))),
-        "the newest": lambda: list(snapshot.records(list.__getitem__(watched, -50).asked.number)),
-        "a transaction": lambda: snapshot.asked_in(list.__getitem__(watched, 77).asked.transaction),
+        "the newest": lambda: list(snapshot.records(list.__getitem__(watched, -50).purchase.number)),
+        "a transaction": lambda: snapshot.purchases_in(list.__getitem__(watched, 77).purchase.transaction),
         "a price": lambda: snapshot.quote(OVER_60, precision=Fraction(7, 7201)),
         "the best": lambda: snapshot.best(OVER_60),
         "who waits": lambda: snapshot.waiting,
@@ -451,14 +459,14 @@ def test_the_known_points_are_searched_and_not_gone_through() -> None:
     work = {}
     for count in (10**3, 10**5):
         ends = [number * STEP for number in range(1, count + 1)]
-        track = Track(bought=ends[-1], ends=ends, points=[(0,)] * count)
+        track = QueryState(bought=ends[-1], ends=ends, points=[(0,)] * count)
         path = PublicPath(Coins(1, CONTRACT, OVER_60.identifier), track.ends, track.points)
         work[count] = calls_of(partial(track.price, count * STEP / 7)) + calls_of(partial(path.point, ends[count // 3]))
     assert work[10**5] < 3 * work[10**3]
 
 
 def test_a_price_names_the_known_neighbours_only() -> None:
-    track = Track(bought=Fraction(1), ends=[Fraction(1, 4), Fraction(1, 2)], points=[(0,), (0,)])
+    track = QueryState(bought=Fraction(1), ends=[Fraction(1, 4), Fraction(1, 2)], points=[(0,), (0,)])
     assert track.price(Fraction(1, 8)).sources == (Fraction(1, 4),)
     assert track.price(Fraction(3, 8)).sources == (Fraction(1, 2), Fraction(1, 4))
     assert track.price(Fraction(1, 2)).case is Case.KNOWN

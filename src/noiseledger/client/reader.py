@@ -1,0 +1,101 @@
+"""A ledger as anyone reads it: queries by name, prices, and what is public.
+
+Why the promise holds: only what is public is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias, Unpack
+
+from noiseledger.core.answer import Answer
+from noiseledger.core.budget import Budget
+from noiseledger.core.query import Query
+from noiseledger.core.request import Accuracy
+from noiseledger.core.sensitivity import sensitivity
+from noiseledger.data.hints import did_you_mean
+from noiseledger.errors import UnknownQuery
+from noiseledger.ledger.interface import LedgerView, Quote, Record
+
+#: A query, its name in the catalogue, or the beginning of its identifier.
+Named: TypeAlias = Query | str
+_SHORTEST_PREFIX = 6
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A query that may be asked."""
+
+    name: str
+    query: Query
+    sensitivity: Fraction
+
+    def __str__(self) -> str:
+        """Show name and meaning."""
+        return f"{self.name}: {self.query}"
+
+
+class Reader:
+    """The queries of a ledger by their names."""
+
+    def __init__(self, view: LedgerView, names: Mapping[str, Query] | None = None) -> None:
+        """Read a ledger; ``names`` are those of the catalogue."""
+        self._view = view
+        self._names = dict(names or {})
+        self._by_identifier = {query.identifier: name for name, query in self._names.items()}
+
+    def queries(self) -> list[Offer]:
+        """Return what may be asked."""
+        population = self._view.population
+        return [Offer(self.name(query), query, sensitivity(query, population)) for query in self._view.queries()]
+
+    def name(self, query: Query) -> str:
+        """Return what the catalogue calls a query, or else the beginning of its identifier."""
+        return self._by_identifier.get(query.identifier, query.identifier[:12])
+
+    def budget(self) -> Budget:
+        """Return what was promised, what is spent and what is left."""
+        return self._view.budget()
+
+    def quote(self, query: Named, **accuracy: Unpack[Accuracy]) -> Quote:
+        """Return what a request would cost and give; nothing is spent.
+
+        Name the accuracy in one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
+        ``precision=``.
+        """
+        return self._view.quote(self.find(query), **accuracy)
+
+    def best(self, query: Named) -> Answer | None:
+        """Return the most accurate answer that is public, for free; None if nobody has asked yet."""
+        return self._view.best(self.find(query))
+
+    def history(self, query: Named | None = None, after: int = 0) -> list[Record]:
+        """Return who asked what, what it cost and what came out; of one query only, if one is given."""
+        wanted = None if query is None else self.find(query)
+        return [record for record in self._view.records(after) if wanted in (None, record.query)]
+
+    def find(self, query: Named) -> Query:
+        """Return the query of a name, or of the beginning of an identifier."""
+        if isinstance(query, Query):
+            return query
+        if query in self._names:
+            return self._names[query]
+        offers = self.queries()
+        matching = {offer.query for offer in offers if _matches(offer, query)}
+        if len(matching) == 1:
+            return matching.pop()
+        names = [offer.name for offer in offers]
+        hint = did_you_mean(query, names) or f": it has {_listed(names)}"
+        raise UnknownQuery(f"The ledger has no query {query!r}{hint}.")
+
+
+def _matches(offer: Offer, text: str) -> bool:
+    if text in (offer.name, str(offer.query)):
+        return True
+    return len(text) >= _SHORTEST_PREFIX and offer.query.identifier.startswith(text.lower())
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none yet"

@@ -1,0 +1,150 @@
+"""Buy answers on a chain: send what must be paid for, and wait until the custodian's worker has revealed it.
+
+Why the promise holds: the contract prices and refuses; here it is only asked. Whoever stops waiting has lost nothing: what is
+bought is public once it is revealed, and then it is free.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+
+from noiseledger.chain.block import BlockRef
+from noiseledger.chain.contract import MAX_BATCH, PrivacyLedgerContract, checksummed
+from noiseledger.chain.sender import Receipt
+from noiseledger.core.answer import Answer
+from noiseledger.core.path import Point, Reveal, find_price
+from noiseledger.core.query import Query
+from noiseledger.core.request import Request
+from noiseledger.errors import AllowanceExceeded, AnswerPending, RpcFailed
+from noiseledger.ledger.interface import at_its_best
+from noiseledger.ledger.query_state import Purchase
+from noiseledger.ledger.reading import Behind, ChainReader, Reading
+from noiseledger.progress import Listener, Mined, Revealed
+
+ANSWER_SECONDS = 120.0
+# A local chain answers at once, a real one after several blocks: look soon, then less and less often.
+_FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.02, 0.5
+_ATTEMPTS = 5
+
+
+class Buyer:
+    """Gets answers that are not public yet."""
+
+    def __init__(
+        self, contract: PrivacyLedgerContract, reader: ChainReader, listener: Listener, seconds: float, contact: str
+    ) -> None:
+        """Buy from a contract, and wait for some seconds; ``contact`` is how analysts reach the custodian."""
+        self._contract = contract
+        self._reader = reader
+        self._notify = listener
+        self._seconds = seconds
+        self._contact = contact
+
+    def get(self, requests: Sequence[Request], must_send: Sequence[bool], *, exact_noise: bool) -> list[Answer]:
+        """Return answers in order: buy what must be sent, and wait for all of it; the others were bought by somebody."""
+        bought = iter(self._buy([item for item, sends in zip(requests, must_send, strict=True) if sends]))
+        purchases = [next(bought) if sends else None for sends in must_send]
+        asked = list(zip(requests, purchases, strict=True))
+        reading = self._wait(
+            [(item.query, purchase.stretch[1] if purchase else item.precision) for item, purchase in asked]
+        )
+        answers = [self._answer(item, purchase, reading) for item, purchase in asked]
+        if exact_noise:
+            return answers
+        return [at_its_best(answer, reading.best(item)) for answer, item in zip(answers, requests, strict=True)]
+
+    def _buy(self, requests: Sequence[Request]) -> list[Purchase]:
+        """Send requests, and return what the contract made of them, in order."""
+        parts = [requests[first : first + MAX_BATCH] for first in range(0, len(requests), MAX_BATCH)]
+        if not parts:
+            return []
+        try:
+            receipts = self._contract.ask_batches(parts)
+        except AllowanceExceeded as refused:
+            who = self._contract.sender.address, checksummed(self._contract.custodian()), self._contact
+            raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None
+        for receipt in receipts:
+            self._notify(Mined(receipt.transaction, receipt.block))
+        return self._read_purchases(receipts, parts)
+
+    def _read_purchases(self, receipts: list[Receipt], parts: Sequence[Sequence[Request]]) -> list[Purchase]:
+        """Return what was bought; if the chain changed its mind, after it has the transactions again."""
+        pause = _FIRST_POLL_SECONDS
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return self._purchases_in(receipts, parts)
+            except (RpcFailed, Behind):
+                if attempt == _ATTEMPTS:
+                    raise
+            time.sleep(pause)
+            pause *= 2
+            receipts = self._contract.wait_again(receipts)
+        raise AssertionError("unreachable")
+
+    def _purchases_in(self, receipts: Sequence[Receipt], parts: Sequence[Sequence[Request]]) -> list[Purchase]:
+        last = max(
+            (BlockRef(receipt.block, receipt.block_hash) for receipt in receipts), key=lambda block: block.number
+        )
+        queries = list(dict.fromkeys(item.query for part in parts for item in part))
+        states = self._reader.read_at(last, queries, ["Asked"]).states
+        found = {
+            (receipt.transaction, query): [p for p in states[query].purchases if p.transaction == receipt.transaction]
+            for receipt in receipts
+            for query in queries
+        }
+        # Each list is in the order of the transaction, so what is asked first is what was bought first.
+        purchases = []
+        for receipt, part in zip(receipts, parts, strict=True):
+            for item in part:
+                left = found[receipt.transaction, item.query]
+                if not left:
+                    raise RpcFailed("eth_getLogs", f"the node has not got all events of {receipt.transaction}", None)
+                purchases.append(left.pop(0))
+        return purchases
+
+    def _wait(self, ends: Sequence[tuple[Query, Fraction]]) -> Reading:
+        """Wait until each query is revealed so far, and return them; whoever stops waiting has lost nothing."""
+        give_up = time.monotonic() + self._seconds
+        pause = _FIRST_POLL_SECONDS
+        while True:
+            meters = self._contract.meters([query.identifier for query, _ in ends])
+            waiting = sum(meter.revealed < end for meter, (_, end) in zip(meters, ends, strict=True))
+            self._notify(Revealed(answered=len(ends) - waiting, asked=len(ends)))
+            # This was whatever block is the newest. What is returned is of one block, where it must be true as well.
+            reading = None if waiting else self._reader.at_newest(lambda block: self._read_if_revealed(ends, block))
+            if reading is not None:
+                return reading
+            if time.monotonic() > give_up:
+                raise AnswerPending(
+                    f"The answer is bought, but the custodian's worker has not revealed it within "
+                    f"{self._seconds:g} seconds. Nothing is lost: ask the same again later, it is free."
+                )
+            time.sleep(pause)
+            pause = min(pause * 1.5, _LAST_POLL_SECONDS)
+
+    def _read_if_revealed(self, ends: Sequence[tuple[Query, Fraction]], block: BlockRef) -> Reading | None:
+        """Return the queries at a block; None if one of them is not revealed so far there."""
+        try:
+            reading = self._reader.read_at(block, list(dict(ends)), ["Revealed"])
+        except Behind:
+            return None  # a node may show what a block has changed a moment before it shows its events
+        return None if any(reading.states[query].revealed < end for query, end in ends) else reading
+
+    def _answer(self, request: Request, purchase: Purchase | None, reading: Reading) -> Answer:
+        state, unit = reading.states[request.query], request.sensitivity
+        path = self._reader.path(request.query, state)
+        if purchase is None:
+            price = find_price(request.precision, state.ends)
+            reveal = Reveal(price, _revealed(path.point(request.precision)))
+            return Answer(request.query, unit, reveal, 0, (), reading.budget)
+        reveal = Reveal(purchase.price, _revealed(path.answer(purchase)))
+        place = purchase.transaction, purchase.block
+        return Answer(request.query, unit, reveal, purchase.number, purchase.built_from, reading.budget, *place)
+
+
+def _revealed(point: Point | None) -> Point:
+    if point is None:
+        raise AssertionError("a path is waited for until it is revealed so far")
+    return point

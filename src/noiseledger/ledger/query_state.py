@@ -1,0 +1,179 @@
+"""One query of a ledger on a chain, folded from its events: how far it is bought, what is revealed, and who asked for it.
+
+The contract keeps how far each path is bought and revealed, not every request: requests are events. Taken in order they give
+each request its number, the answers it was built from, and its noisy values. This is the one place that adds events up, and
+the one that prices a request on a chain; whoever reads a chain reads it through here.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from heapq import heappop, heappush
+
+from noiseledger.chain.contract import checksummed
+from noiseledger.chain.values import CASES, PROMISE_UNITS, Event, from_units
+from noiseledger.core.answer import Answer
+from noiseledger.core.budget import Budget
+from noiseledger.core.path import Case, Point, Price, find_price
+from noiseledger.core.query import Query
+
+_LOGS_PER_BLOCK = 2**20
+
+
+def record_number(event: Event) -> int:
+    """Return a number that orders requests as the chain does, without counting them."""
+    return event.block * _LOGS_PER_BLOCK + event.index
+
+
+def block_of_record(number: int) -> int:
+    """Return the block of a record."""
+    return number // _LOGS_PER_BLOCK
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """One request as the contract recorded it, free ones included, and what it was built from."""
+
+    number: int
+    query: str
+    analyst: str
+    block: int
+    transaction: str
+    epsilon: Fraction | None
+    delta: Fraction | None
+    price: Price
+    #: The stretch of the path that answers it: from 0 where answers are reused, else its own.
+    stretch: tuple[Fraction, Fraction]
+    #: The records of ``price.sources``.
+    built_from: tuple[int, ...]
+
+    @property
+    def precision(self) -> Fraction:
+        """The precision that was asked for."""
+        return self.price.precision
+
+    @property
+    def case(self) -> Case:
+        """Which of the paper's cases it was."""
+        return self.price.case
+
+    @property
+    def cost(self) -> Fraction:
+        """What it cost, in precision."""
+        return self.price.cost
+
+
+@dataclass
+class QueryState:
+    """How far one query is bought and revealed, and all that was asked of it."""
+
+    reuses: bool = True
+    bought: Fraction = Fraction(0)
+    #: What the naive scheme would have spent on it.
+    naive: Fraction = Fraction(0)
+    #: The revealed points. Paths are revealed forward only, so these are in the order of precision.
+    ends: list[Fraction] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
+    #: The requests in order.
+    purchases: list[Purchase] = field(default_factory=list)
+    #: Those that are not revealed yet, as a heap by how far each needs the path: a reveal takes off what it answers, and
+    #: does not look at the others, of which there may be very many.
+    unanswered: list[tuple[Fraction, int, Purchase]] = field(default_factory=list)
+    #: The points that requests were built on, in order, and the latest request for each.
+    _asked: list[Fraction] = field(default_factory=list)
+    _latest: dict[Fraction, int] = field(default_factory=dict)
+
+    @property
+    def revealed(self) -> Fraction:
+        """The furthest revealed precision."""
+        return self.ends[-1] if self.ends else Fraction(0)
+
+    @property
+    def waiting(self) -> list[Purchase]:
+        """The requests that are not revealed yet, the oldest first."""
+        return sorted((purchase for _, _, purchase in self.unanswered), key=lambda purchase: purchase.number)
+
+    def take(self, event: Event) -> Purchase | None:
+        """Take in what happened next to this query; return the request, if it was one."""
+        if event.name == "Asked":
+            return self._ask(event)
+        if event.name == "Revealed":
+            self._reveal(from_units(event.fields["end"]), event.fields["increments"])
+        return None
+
+    def price(self, precision: Fraction) -> Price:
+        """Price a request by what is bought, which may be ahead of what is revealed."""
+        if not self.reuses:
+            return find_price(precision, ())
+        is_ahead = self.bought > self.revealed and precision > self.revealed
+        return find_price(precision, [*self.ends[-1:], self.bought] if is_ahead else self.ends)
+
+    def best(self, query: Query, sensitivity: Fraction, budget: Budget) -> Answer | None:
+        """Return the most accurate answer that is public; None if nothing is revealed."""
+        return Answer.public(query, sensitivity, self.revealed, self.points[-1], budget) if self.ends else None
+
+    def copy(self) -> QueryState:
+        """Return another one that goes on from here by itself."""
+        return replace(
+            self,
+            ends=list(self.ends),
+            points=list(self.points),
+            purchases=list(self.purchases),
+            unanswered=list(self.unanswered),
+            _asked=list(self._asked),
+            _latest=dict(self._latest),
+        )
+
+    def _ask(self, event: Event) -> Purchase:
+        fields, number = event.fields, record_number(event)
+        price = Price(from_units(fields["precision"]), CASES[fields["case"]], from_units(fields["cost"]), ())
+        if self.reuses:
+            # The contract calls every request below what was bought 2C; that some are known points only its past can tell.
+            known = find_price(price.precision, self._asked)
+            price = replace(known, cost=price.cost)
+        start = Fraction(0) if self.reuses else self.bought
+        self.bought += price.cost
+        purchase = Purchase(
+            number=number,
+            query=fields["query"].hex(),
+            analyst=checksummed(fields["analyst"]),
+            block=event.block,
+            transaction=event.transaction,
+            epsilon=_promise(fields["epsilon"]),
+            delta=_promise(fields["delta"]),
+            price=price,
+            stretch=(start, price.precision if self.reuses else self.bought),
+            built_from=tuple(self._latest[source] for source in price.sources),
+        )
+        # A bridge is made from what was bought around it, and so is whatever is asked next to it: it is no point to build on.
+        if price.case is not Case.BRIDGE:
+            if price.precision not in self._latest:
+                insort(self._asked, price.precision)
+            self._latest[price.precision] = number
+        self.naive += price.precision
+        self.purchases.append(purchase)
+        if purchase.stretch[1] > self.revealed:
+            heappush(self.unanswered, (purchase.stretch[1], number, purchase))
+        return purchase
+
+    def _reveal(self, end: Fraction, increments: Point) -> None:
+        before = self.points[-1] if self.points else (0,) * len(increments)
+        self.points.append(tuple(a + b for a, b in zip(before, increments, strict=True)))
+        self.ends.append(end)
+        while self.unanswered and self.unanswered[0][0] <= end:
+            heappop(self.unanswered)
+
+
+def fold(events: Iterable[Event], *, reuses: bool) -> QueryState:
+    """Return what the events of one query add up to."""
+    state = QueryState(reuses)
+    for event in events:
+        state.take(event)
+    return state
+
+
+def _promise(units: int) -> Fraction | None:
+    return from_units(units, PROMISE_UNITS) if units else None

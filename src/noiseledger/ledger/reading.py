@@ -1,0 +1,127 @@
+"""Read a ledger on a chain, some queries at a time and all at one block, so that nothing contradicts itself.
+
+Why nothing false is shown: what the contract holds is asked for by the hash of the block, events come together with that block
+in one exchange, and reveals count only if they add up to the point that the contract holds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from noiseledger.chain.block import BlockRef
+from noiseledger.chain.contract import PrivacyLedgerContract
+from noiseledger.chain.values import Meter, Terms
+from noiseledger.core.answer import Answer
+from noiseledger.core.budget import Budget
+from noiseledger.core.coins import Coins
+from noiseledger.core.path import Point, Price
+from noiseledger.core.query import Query
+from noiseledger.core.request import Request
+from noiseledger.errors import ChainMismatch, RpcFailed, UnknownQuery
+from noiseledger.ledger.public import PublicPath
+from noiseledger.ledger.query_state import QueryState, fold
+
+_ATTEMPTS = 5
+#: A node that shows what a block has changed may show its events a moment later.
+_FIRST_PAUSE_SECONDS = 0.02
+
+_T = TypeVar("_T")
+
+
+class Behind(Exception):
+    """A node shows fewer events than the contract's state at the same block says there were."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Some queries of a ledger at one block."""
+
+    block: BlockRef
+    budget: Budget
+    states: dict[Query, QueryState]
+
+    def price(self, request: Request) -> Price:
+        """Return the price of what is asked."""
+        return self.states[request.query].price(request.precision)
+
+    def best(self, request: Request) -> Answer | None:
+        """Return the best public answer to what is asked."""
+        return self.states[request.query].best(request.query, request.sensitivity, self.budget)
+
+
+class ChainReader:
+    """Reads some queries of a ledger, all at one block, so that nothing contradicts itself."""
+
+    def __init__(self, contract: PrivacyLedgerContract, first_block: int = 0) -> None:
+        """Read a contract whose events begin at a block."""
+        self.contract = contract
+        self.first_block = first_block
+
+    @property
+    def terms(self) -> Terms:
+        """What is fixed for good."""
+        return self.contract.first_terms
+
+    def read(self, queries: Iterable[Query], names: Sequence[str] = ()) -> Reading:
+        """Return some queries at the newest block, folded from their events of these names."""
+        wanted = list(queries)
+        return self.at_newest(lambda block: self.read_at(block, wanted, names))
+
+    def at_newest(self, read: Callable[[BlockRef], _T]) -> _T:
+        """Return what is read at the newest block; anew if a node does not know it."""
+        return self.again(lambda: read(self.contract.newest()))
+
+    def again(self, read: Callable[[], _T]) -> _T:
+        """Return what is read; a few times anew if a node refuses: nodes and chains change their mind."""
+        pause = _FIRST_PAUSE_SECONDS
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return read()
+            except RpcFailed:
+                # Whether a block is there now tells nothing of the node that was asked then, so it is simply tried again.
+                if attempt == _ATTEMPTS:
+                    raise
+            except Behind:
+                if attempt == _ATTEMPTS:
+                    raise ChainMismatch(
+                        f"The events from block {self.first_block} on do not add up to what the contract holds: check the "
+                        "first block in the ledger file, and that the endpoint keeps old events."
+                    ) from None
+                time.sleep(pause)
+                pause *= 2
+        raise AssertionError("unreachable")
+
+    def read_at(self, block: BlockRef, queries: Sequence[Query], names: Sequence[str]) -> Reading:
+        """Return some queries at a block; raises ``Behind`` if their reveals do not add up to what the contract holds."""
+        identifiers = [query.identifier for query in queries]
+        found = self.contract.holding(identifiers, block, names, self.first_block)
+        states = {}
+        for query, meter, point in zip(queries, found.meters, found.points, strict=True):
+            if meter.dimension == 0:
+                raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
+            ours = [event for event in found.events if event.fields["query"].hex() == query.identifier]
+            states[query] = _checked(fold(ours, reuses=self.terms.reuses), meter, point, is_whole="Revealed" in names)
+        return Reading(block, self.budget(found.spent), states)
+
+    def budget(self, spent: Fraction) -> Budget:
+        """Return the budget of which so much is spent."""
+        return Budget(self.terms.epsilon, self.terms.delta, self.terms.budget, spent)
+
+    def path(self, query: Query, state: QueryState) -> PublicPath:
+        """Return what is public of a query's path."""
+        coins = Coins(self.contract.rpc.chain_id, self.contract.address, query.identifier)
+        return PublicPath(coins, state.ends, state.points)
+
+
+def _checked(state: QueryState, meter: Meter, point: Point, *, is_whole: bool) -> QueryState:
+    """Return a state that has what the contract holds: how far the query is bought, and its furthest point."""
+    if not is_whole and meter.revealed:
+        state.ends, state.points = [meter.revealed], [point]
+    if state.revealed != meter.revealed or (state.ends and state.points[-1] != point):
+        raise Behind
+    state.bought = meter.bought
+    return state

@@ -1,0 +1,75 @@
+"""How often an analyst's program talks to the node: each exchange costs a round trip, and public endpoints count them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import noiseledger as nl
+from integration.conftest import ANALYST
+from integration.proxies import Proxy, proxies
+from integration.test_client import catalogue, file, published, working  # noqa: F401 - fixtures
+from noiseledger.chain import abi, node
+from noiseledger.data.catalogue import Catalogue
+
+MOST_PAID, MOST_FREE = 12, 4
+METER = abi.encode_call("meter", bytes(32))[:10]
+
+
+@pytest.fixture
+def proxy(url: str, catalogue: Catalogue, file: Path) -> Iterator[Proxy]:  # noqa: F811
+    """The way to the node of an analyst, while a worker answers by another."""
+    with working(url, catalogue), proxies(url, 1) as (proxy,):
+        yield proxy
+
+
+def is_poll(calls: list[dict[str, Any]]) -> bool:
+    """Say whether a question is only whether something is there by now."""
+    return all(
+        call["method"] == "eth_getTransactionReceipt"
+        or (call["method"] == "eth_call" and call["params"][0]["data"][:10] == METER and call["params"][1] == "latest")
+        for call in calls
+    )
+
+
+def exchanges(proxy: Proxy) -> list[list[str]]:
+    """Return what was asked since the last time, exchange by exchange, without polls."""
+    questions, proxy.questions = [json.loads(question) for question in proxy.questions], []
+    batches = [question if isinstance(question, list) else [question] for question in questions]
+    return [[call["method"] for call in calls] for calls in batches if not is_poll(calls)]
+
+
+def test_python(proxy: Proxy, file: Path) -> None:  # noqa: F811
+    with nl.connect(file, rpc=proxy.url, key=ANALYST) as client:
+        assert client.ask("over_60", precision=1).cost == 1
+        assert len(paid := exchanges(proxy)) <= MOST_PAID, paid
+        client.ask([nl.Ask(name, precision="0.5") for name in ("mean_age", "towns")])
+        assert len(paid := exchanges(proxy)) <= MOST_PAID, paid
+    with nl.connect(file, rpc=proxy.url) as client:
+        assert client.ask("over_60", precision="0.5").cost == 0
+        assert len(free := exchanges(proxy)) <= MOST_FREE, free
+        assert client.quote("over_60", precision="0.5").price.cost == 0
+        assert len(free := exchanges(proxy)) <= MOST_FREE, free
+
+
+def test_the_command(proxy: Proxy, file: Path) -> None:  # noqa: F811
+    command = [sys.executable, "-m", "noiseledger", "ask", "over_60", str(file), "--rpc", proxy.url, "--json"]
+    environment = os.environ | {"NOISELEDGER_KEY": node.PLAY_KEYS[2]}
+
+    def ask(*options: str) -> tuple[float, list[list[str]]]:
+        done = subprocess.run([*command, *options], env=environment, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)["answers"][0]["cost"], exchanges(proxy)
+
+    cost, paid = ask("--precision", "1", "--yes")
+    assert cost == 1
+    assert len(paid) <= MOST_PAID, paid
+    cost, free = ask("--precision", "0.5")
+    assert cost == 0
+    assert len(free) <= MOST_FREE, free
