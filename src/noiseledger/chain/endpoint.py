@@ -6,13 +6,14 @@ Why no password gets into a log: an address may carry one, in any of its parts; 
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import httpx2
 
 from noiseledger.chain.replies import answers
 from noiseledger.errors import ChainUnreachable
+
+if TYPE_CHECKING:
+    import httpx2
 
 #: A machine that is off does not refuse a connection: it says nothing.
 CONNECT_SECONDS = 5.0
@@ -47,6 +48,8 @@ class Endpoint:
 
         With ``is_known`` nothing is sent over a new connection, unless there was an answer just now.
         """
+        import httpx2  # noqa: PLC0415 - see http.py
+
         read = self._http.timeout.read if timeout is None else timeout
         limits = httpx2.Timeout(read, connect=min(CONNECT_SECONDS, read or CONNECT_SECONDS))
         try:
@@ -92,6 +95,8 @@ def as_list(body: Any) -> list[Any]:
 
 
 def _is_address(url: str) -> bool:
+    import httpx2  # noqa: PLC0415 - see http.py
+
     try:
         parts = urlsplit(url)
         httpx2.URL(url)
@@ -106,4 +111,6 @@ def _shown(url: str) -> str:
 
 
 def _kind(error: Exception) -> str:
+    import httpx2  # noqa: PLC0415 - see http.py
+
     return f"status {error.response.status_code}" if isinstance(error, httpx2.HTTPStatusError) else type(error).__name__

@@ -10,14 +10,16 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noiseledger.chain.address import create_address
 from noiseledger.chain.fees import GWEI, Fees, Market
-from noiseledger.chain.keys import Key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.watch import Watch, ignore
 from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionDisplaced, TransactionPending
+
+if TYPE_CHECKING:
+    from noiseledger.chain.keys import Key
 
 __all__ = ["MAX_FEE_GWEI", "RECEIPT_SECONDS", "Flight", "Receipt", "Sender", "Watch", "create_address", "ignore"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from copy import copy
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
@@ -85,6 +84,8 @@ app.command("doctor", rich_help_panel="For analysts")(doctor.doctor)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - takes a while to load
+
         print(version("noiseledger"))
         raise typer.Exit
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from noiseledger.chain.contract import PrivacyLedgerContract
-from noiseledger.chain.keys import KEY_VARIABLE, Key, load_key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Sender, Watch, ignore
 from noiseledger.chain.watch import warn
@@ -18,8 +18,12 @@ from noiseledger.ledger.chain import ANSWER_SECONDS, ChainLedger
 from noiseledger.ledger.file import find_on_chain, is_local
 from noiseledger.ledger.local import open_ledger
 
+if TYPE_CHECKING:
+    from noiseledger.chain.keys import Key
+
 DEFAULT_RPC = "http://127.0.0.1:8545"
 RPC_VARIABLE = "NOISELEDGER_RPC"
+KEY_VARIABLE = "NOISELEDGER_KEY"
 
 
 def connect(
@@ -66,8 +70,8 @@ def connect(
 
 
 def _key(key: Key | str | os.PathLike[str] | None) -> Key | None:
-    if isinstance(key, Key):
-        return key
     if key is None and not os.environ.get(KEY_VARIABLE):
         return None
-    return load_key(key)
+    from noiseledger.chain.keys import Key, load_key  # noqa: PLC0415 - what signs is not needed for what is free
+
+    return key if isinstance(key, Key) else load_key(key)
