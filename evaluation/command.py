@@ -15,8 +15,8 @@ from evaluation import suite
 from evaluation.context import LedgerKind, ProgressListener, Settings
 from evaluation.outcome import Outcome
 from evaluation.report import write_report
-from noiseledger import cli
 from noiseledger.chain.heads import read_head
+from noiseledger.cli.app import main as run
 from noiseledger.cli.exits import Interrupted
 from noiseledger.cli.options import JsonOption
 from noiseledger.cli.output import console, notes, print_json, print_table
@@ -32,7 +32,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 def main() -> None:
     """Run the command; errors and exit codes are those of ``noiseledger``."""
-    cli.main(app)
+    run(app)
 
 
 @app.command()

@@ -97,6 +97,7 @@ PARTS = (
         unit("commitment", "commitment_form", "merkle", "record_text"),
     ),
     Part(("data/fingerprint.py", "data/pinned.py"), unit("pinned", "bound_ledger", "table")),
+    Part(("data/small.py",), unit("extras")),
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
     Part(("data/small.py",), unit("location", "extras")),
     Part(("data/reading.py",), (*unit("reading", "table", "record_text"), *engines("files"))),

@@ -21,7 +21,7 @@ from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, 
 from noiseledger.core.privacy import precision_for, whole_units
 
 ROOT = Path(__file__).parents[1]
-ROLES = {"analyst": "", "custodian": "custodian", "web pages": "web", "everything": "all"}
+ROLES = {"analyst": "", "custodian": "custodian", "web pages": "web"}
 QUERY = nl.Query.share("age > 60")
 REPETITIONS = 5
 #: What is asked for, and what is known: more than that, so that the answer is free.

@@ -39,8 +39,11 @@ answer, a secret, or noise that was not released.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class NoiseledgerError(Exception):

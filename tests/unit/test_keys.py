@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +170,17 @@ def test_a_keystore_of_another_form_is_refused(tmp_path: Path, change: dict[str,
     file.write_text(json.dumps(content))
     with pytest.raises(InvalidInput, match="not a keystore"):
         load_key(file, "x")
+
+
+def test_to_sign_and_to_open_a_keystore_leaves_the_recursion_limit_alone(tmp_path: Path) -> None:
+    file = tmp_path / "key.json"
+    file.write_text(json.dumps(create_keyfile_json(bytes.fromhex(SECRET), b"x", kdf="scrypt", iterations=16)))
+    program = f"""
+import sys
+before = sys.getrecursionlimit()
+from noiseledger.chain import load_key
+load_key({str(file)!r}, "x").sign({TRANSACTION!r})
+print(before == sys.getrecursionlimit(), "eth_account" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True False\n"

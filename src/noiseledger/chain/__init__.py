@@ -1,9 +1,22 @@
 """Access to an Ethereum chain: endpoints, keys, transactions, and the PrivacyLedger contract."""
 
+from typing import TYPE_CHECKING, Any
+
 from noiseledger.chain.contract import PrivacyLedgerContract
-from noiseledger.chain.keys import Key, load_key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Meter, Request, Reveal, Terms
 
+if TYPE_CHECKING:
+    from noiseledger.chain.keys import Key, load_key
+
 __all__ = ["Key", "Meter", "PrivacyLedgerContract", "Request", "Reveal", "Rpc", "Sender", "Terms", "load_key"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load keys, and what signs with them, when they are first used: a free answer needs none."""
+    if name in ("Key", "load_key"):
+        from noiseledger.chain import keys  # noqa: PLC0415 - see above
+
+        return getattr(keys, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,14 +6,15 @@ Why no password gets into a log: an address may contain one in any of its parts;
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import httpx2
 
 from noiseledger.chain.replies import answers
 from noiseledger.errors import ChainUnreachable
 from noiseledger.settings import RPC
+
+if TYPE_CHECKING:
+    import httpx2
 
 #: A machine that is switched off does not refuse a connection; it does not reply at all.
 CONNECT_SECONDS = 5.0
@@ -48,6 +49,8 @@ class Endpoint:
 
         With ``is_known`` nothing is sent over a new connection, unless the last reply is recent.
         """
+        import httpx2  # noqa: PLC0415 - see http.py
+
         read = self._http.timeout.read if timeout is None else timeout
         limits = httpx2.Timeout(read, connect=min(CONNECT_SECONDS, read or CONNECT_SECONDS))
         try:
@@ -92,6 +95,8 @@ def as_list(body: Any) -> list[Any]:
 
 
 def _is_address(url: str) -> bool:
+    import httpx2  # noqa: PLC0415 - see http.py
+
     try:
         parts = urlsplit(url)
         httpx2.URL(url)
@@ -106,4 +111,6 @@ def _shown(url: str) -> str:
 
 
 def _kind(error: Exception) -> str:
+    import httpx2  # noqa: PLC0415 - see http.py
+
     return f"status {error.response.status_code}" if isinstance(error, httpx2.HTTPStatusError) else type(error).__name__

@@ -17,9 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import httpx2
-
 from noiseledger.chain.endpoint import Endpoint, Reconnected, Unusable, addresses, as_list
+from noiseledger.chain.http import new_client
 from noiseledger.chain.seen import Seen
 from noiseledger.errors import ChainMismatch, ChainUnreachable
 from noiseledger.progress import EndpointLeftOut, EndpointSwitched, Listener
@@ -64,9 +63,10 @@ class Endpoints:
         self._expected = chain_id
         self._timeout = timeout
         self._attempts = attempts
-        self._http = httpx2.Client(timeout=timeout)
+        urls = addresses(text)
+        self._http = new_client(urls, timeout)
         self._lock = threading.Lock()
-        self._order = [Endpoint(url, self._http) for url in addresses(text)]
+        self._order = [Endpoint(url, self._http) for url in urls]
         self._in_use: Endpoint | None = None
         self._identity: _Identity | None = None
         self._seen = Seen()

@@ -11,14 +11,16 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noiseledger.chain.address import create_address
 from noiseledger.chain.fees import GWEI, QUESTIONS, Fees, Market
-from noiseledger.chain.keys import Key
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionDisplaced, TransactionPending
 from noiseledger.progress import Listener, TransactionReplaced, TransactionSent, ignore
+
+if TYPE_CHECKING:
+    from noiseledger.chain.keys import Key
 
 __all__ = ["MAX_FEE_GWEI", "RECEIPT_SECONDS", "Flight", "Receipt", "Sender", "create_address"]
 

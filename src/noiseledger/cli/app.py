@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from copy import copy
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
@@ -92,6 +91,8 @@ app.add_typer(network.network, name="network", rich_help_panel=_DEVELOPMENT)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - takes a while to load
+
         print(version("noiseledger"))
         raise typer.Exit
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from noiseledger.chain.contract import PrivacyLedgerContract
-from noiseledger.chain.keys import Key, find_key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Sender
 from noiseledger.client.client import Client
@@ -17,7 +17,10 @@ from noiseledger.ledger.chain import ANSWER_SECONDS, ChainLedger
 from noiseledger.ledger.file import find_on_chain, is_local
 from noiseledger.ledger.local import open_ledger
 from noiseledger.progress import Listener, ignore, warn
-from noiseledger.settings import RPC
+from noiseledger.settings import KEY, RPC
+
+if TYPE_CHECKING:
+    from noiseledger.chain.keys import Key
 
 
 def connect(
@@ -46,7 +49,7 @@ def connect(
     return connect_with(
         ledger,
         RPC.find(rpc),
-        None if is_local(Path(os.fspath(ledger))) else find_key(key),
+        None if is_local(Path(os.fspath(ledger))) else _find_key(key),
         analyst=analyst,
         source=source,
         answer_seconds=answer_seconds,
@@ -85,3 +88,11 @@ def connect_with(
         chain.terms  # noqa: B018 - fails now if the contract is not a ledger
         stack.pop_all()
     return Client(chain, found.queries, waiting=line.shown if line else nullcontext)
+
+
+def _find_key(key: Key | str | os.PathLike[str] | None) -> Key | None:
+    if key is None and not KEY.is_in_environment:
+        return None
+    from noiseledger.chain.keys import find_key  # noqa: PLC0415 - free answers need no key
+
+    return find_key(key)

@@ -1,0 +1,23 @@
+"""HTTP, loaded when a chain is first asked: with a local ledger nobody is, and it takes a tenth of a second."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.request import getproxies
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+def new_client(urls: Sequence[str], timeout: float) -> httpx2.Client:
+    """Return a client for some endpoints.
+
+    For endpoints without TLS no certificates are loaded, which takes a twentieth of a second. The client then trusts nobody:
+    should TLS be used all the same, it fails.
+    """
+    import httpx2  # noqa: PLC0415 - see above
+
+    is_plain = all(url.startswith("http://") for url in urls) and not getproxies()
+    return httpx2.Client(timeout=timeout, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else True)
