@@ -12,7 +12,6 @@ from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import duckdb
 import ibis
@@ -113,8 +112,9 @@ def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Readin
             quote=dialect.quote,
             escape=dialect.quote,
             comment="",
-            # No field can have this random text, so no field is read as null.
-            nullstr=uuid4().hex,
+            # A field has no line break, so none is read as null. DuckDB also drops an extra last field that this text starts
+            # with, so no other text will do.
+            nullstr="\n",
             allow_quoted_nulls=False,
             strict_mode=True,
             compression="none",
