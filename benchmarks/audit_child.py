@@ -7,7 +7,7 @@ import sys
 from time import perf_counter
 
 from benchmarks.peak import forget_peak, peak
-from noiseledger.audit import audit
+from noiseledger.auditing import audit
 
 
 def main() -> None:

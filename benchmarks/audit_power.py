@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cheats import CHEATS, GROUPS, QUERIES, SimulatedLedger
-from noiseledger.audit.noise_tests import FALSE_ALARM, NoiseTest
+from noiseledger.auditing.noise_tests import FALSE_ALARM, NoiseTest
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "how-to" / "audit-a-ledger.md"

@@ -19,8 +19,8 @@ from typing import Literal, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from noiseledger.audit.noise_tests import FALSE_ALARM, NoiseTest, NoiseTestSuite
-from noiseledger.audit.residuals import Residuals
+from noiseledger.auditing.noise_tests import FALSE_ALARM, NoiseTest, NoiseTestSuite
+from noiseledger.auditing.residuals import Residuals
 from noiseledger.core.path import PATH_UNITS
 from noiseledger.core.privacy import UNITS
 

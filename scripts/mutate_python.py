@@ -147,21 +147,21 @@ PARTS = (
     ),
     Part(("custodian/recover.py",), (*unit("restore"), *integration("recover"))),
     Part(("chain/sender.py",), integration("sender", "contract")),
-    Part(("audit/replay.py", "audit/state.py"), audit("honest_ledgers", "dishonest_ledgers")),
-    Part(("audit/wire.py",), audit("honest_ledgers", "dishonest_ledgers", "hostile_contracts")),
+    Part(("auditing/replay.py", "auditing/state.py"), audit("honest_ledgers", "dishonest_ledgers")),
+    Part(("auditing/wire.py",), audit("honest_ledgers", "dishonest_ledgers", "hostile_contracts")),
     Part(
-        ("audit/chain.py", "audit/auditor.py"),
+        ("auditing/chain.py", "auditing/auditor.py"),
         (
             *unit("audit_reader"),
             *audit("honest_ledgers", "hostile_contracts", "reorganisations_and_crashes", "cli_audit"),
         ),
     ),
-    Part(("audit/with_data.py", "audit/scope.py"), audit("scope", "with_data", "cli_audit")),
-    Part(("audit/inclusion.py",), (*unit("merkle"), *audit("cli_audit"))),
-    Part(("audit/compose.py",), audit("compose", "cli_audit")),
+    Part(("auditing/with_data.py", "auditing/scope.py"), audit("scope", "with_data", "cli_audit")),
+    Part(("auditing/inclusion.py",), (*unit("merkle"), *audit("cli_audit"))),
+    Part(("auditing/compose.py",), audit("compose", "cli_audit")),
     Part(
         tuple(
-            f"audit/{name}.py"
+            f"auditing/{name}.py"
             for name in (
                 *("autocorrelation", "cross_correlation", "duplicates", "last_digits", "linear_dependence"),
                 *("local_variance", "nearest_neighbours", "noise_tests", "order_statistics", "p_values", "residuals"),
@@ -175,7 +175,7 @@ PARTS = (
 BESIDES = (
     *(f"data/{name}.py" for name in ("hints", "ipums", "location", "look", "look_kinds", "look_text", "toml_lines")),
     "data/engines/look.py",
-    *(f"audit/{name}.py" for name in ("report", "render")),
+    *(f"auditing/{name}.py" for name in ("report", "render")),
 )
 
 

@@ -14,17 +14,20 @@ from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.path import Case
 from noiseledger.core.privacy import delta_for, epsilon_for, precision_for
 from noiseledger.core.query import Column, Query
-from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
+from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.data import Table
-from noiseledger.errors import BudgetExceeded, InvalidInput, NoiseledgerError
-from noiseledger.ledger import Ledger, LocalLedger, NaiveLedger, Quote, Record, open_ledger
+from noiseledger.errors import AnswerPending, BudgetExceeded, InvalidInput, NoiseledgerError, UnknownQuery
+from noiseledger.ledger import Ledger, LocalLedger, Quote, Record, open_ledger
 
 if TYPE_CHECKING:
+    from noiseledger.auditing import audit
+    from noiseledger.chain import Key
     from noiseledger.client import Ask, AsyncClient, Client, connect, connect_async
     from noiseledger.custodian import Custodian, connect_custodian
 
 __all__ = [
     "Answer",
+    "AnswerPending",
     "Ask",
     "AsyncClient",
     "Bins",
@@ -35,17 +38,18 @@ __all__ = [
     "Column",
     "Custodian",
     "InvalidInput",
+    "Key",
     "Keys",
     "Ledger",
     "LocalLedger",
-    "NaiveLedger",
-    "Neighbours",
     "NoiseledgerError",
     "Population",
     "Query",
     "Quote",
     "Record",
     "Table",
+    "UnknownQuery",
+    "audit",
     "connect",
     "connect_async",
     "connect_custodian",
@@ -57,6 +61,8 @@ __all__ = [
 ]
 
 _ON_CHAIN = {
+    "auditing": ("audit",),
+    "chain": ("Key",),
     "client": ("Ask", "AsyncClient", "Client", "connect", "connect_async"),
     "custodian": ("Custodian", "connect_custodian"),
 }

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from audit.altered_contract import Changes
 from audit.ledger_under_test import LedgerUnderTest
-from noiseledger.audit import Rule
+from noiseledger.auditing import Rule
 from noiseledger.core.privacy import UNITS
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from audit.dishonest import PUBLISHED, dishonest
 from audit.ledger_under_test import OVER_60, TOWNS, LedgerUnderTest
-from noiseledger.audit import Rule
+from noiseledger.auditing import Rule
 
 _START = '        assert starts[i] == (meter >> 112) & MAX_PRECISION, "ledger: not where the path ends"\n'
 _END = '        assert starts[i] < ends[i] and ends[i] <= meter & MAX_PRECISION, "ledger: not bought"\n'

@@ -7,7 +7,7 @@ from audit.dishonest import dishonest
 from audit.dishonest_answers import CARELESS
 from audit.ledger_under_test import OTHER, OVER_30, OVER_60, TOWNS, LedgerUnderTest
 from audit.malformed_events import unreadable_logs
-from noiseledger.audit import Rule
+from noiseledger.auditing import Rule
 
 _NEWS = ("event Allowed:\n", "event News:\n    text: String[9]\n\nevent Allowed:\n")
 _SPEAK = added('@external\ndef speak():\n    log News(text="all well")\n\n')

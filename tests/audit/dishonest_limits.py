@@ -7,7 +7,7 @@ from fractions import Fraction
 from audit.altered_contract import added
 from audit.dishonest import PUBLISHED, dishonest, fraction, units
 from audit.ledger_under_test import ANALYST, CUSTODIAN, NAMES, OTHER, OVER_60, TOWNS, WORKER, LedgerUnderTest
-from noiseledger.audit import Rule
+from noiseledger.auditing import Rule
 
 
 @dishonest(

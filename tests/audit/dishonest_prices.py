@@ -7,7 +7,7 @@ from fractions import Fraction
 from audit.altered_contract import added
 from audit.dishonest import dishonest, units
 from audit.ledger_under_test import CUSTODIAN, OVER_60, TOWNS, LedgerUnderTest
-from noiseledger.audit import Rule
+from noiseledger.auditing import Rule
 from noiseledger.core.privacy import UNITS, classic_precision_for
 
 _LOGGED_COST, _CHARGED = "            cost=cost,\n", "            total += cost\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from audit.altered_contract import added
 from audit.dishonest import PUBLISHED, dishonest, fraction
 from audit.ledger_under_test import CUSTODIAN, OVER_30, OVER_60, TOWNS, WORKER, LedgerUnderTest
-from noiseledger.audit import Rule
+from noiseledger.auditing import Rule
 
 _AGAIN = """@external
 def again(worker: address):

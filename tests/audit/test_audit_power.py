@@ -12,7 +12,7 @@ import pytest
 from benchmarks import audit_power
 from benchmarks.audit_power import DATA, caught_at, quantile
 from benchmarks.cheats import CHEATS, SimulatedLedger
-from noiseledger.audit.noise_tests import FALSE_ALARM, NoiseTest
+from noiseledger.auditing.noise_tests import FALSE_ALARM, NoiseTest
 
 FACTS: dict[str, Any] = json.loads(DATA.read_text())
 NUMBERS = {cheat.name: number for number, cheat in enumerate(CHEATS)}

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from noiseledger.audit.compose import compose
-from noiseledger.audit.report import Report
+from noiseledger.auditing.compose import compose
+from noiseledger.auditing.report import Report
 from noiseledger.core.privacy import epsilon_for, precision_for
 from noiseledger.errors import InvalidInput
 

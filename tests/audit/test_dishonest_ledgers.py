@@ -6,7 +6,7 @@ import pytest
 
 from audit.dishonest_ledgers import DISHONEST_LEDGERS, DishonestLedger
 from audit.ledger_under_test import LedgerUnderTest
-from noiseledger.audit import audit
+from noiseledger.auditing import audit
 
 
 @pytest.mark.parametrize("dishonest", DISHONEST_LEDGERS, ids=str)

@@ -8,7 +8,7 @@ import pytest
 
 from audit.dishonest_workers import Custodian
 from audit.honest_ledgers import RandomLedger
-from noiseledger.audit import Rule, audit
+from noiseledger.auditing import Rule, audit
 from noiseledger.chain import Rpc
 
 LEDGERS, AT_ONCE, A_FEW = 200, 25, 75

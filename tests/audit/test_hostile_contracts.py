@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from audit.ledger_under_test import ANALYST, NAMES, OVER_60, TERMS, WORKER, LedgerUnderTest
 from audit.malformed_events import MOST, TERMS_TYPE, TOPICS, unreadable_logs, words
-from noiseledger.audit import Report, Rule, audit, wire
-from noiseledger.audit.chain import BlockReference, Reader, Target
-from noiseledger.audit.replay import Replay
-from noiseledger.audit.state import check_state
+from noiseledger.auditing import Report, Rule, audit, wire
+from noiseledger.auditing.chain import BlockReference, Reader, Target
+from noiseledger.auditing.replay import Replay
+from noiseledger.auditing.state import check_state
 from noiseledger.chain import Request
 from noiseledger.errors import ChainMismatch, InvalidInput, NoiseledgerError
 

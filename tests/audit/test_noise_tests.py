@@ -28,10 +28,10 @@ from audit.dishonest_workers import (
     scaled_noise,
 )
 from calibrated import FALSE_ALARM
-from noiseledger.audit import noise_tests, p_values
-from noiseledger.audit.duplicates import DuplicateTest
-from noiseledger.audit.last_digits import LastDigitTest
-from noiseledger.audit.noise_tests import ENOUGH_TO_TELL, NoiseTest, NoiseTestSuite
+from noiseledger.auditing import noise_tests, p_values
+from noiseledger.auditing.duplicates import DuplicateTest
+from noiseledger.auditing.last_digits import LastDigitTest
+from noiseledger.auditing.noise_tests import ENOUGH_TO_TELL, NoiseTest, NoiseTestSuite
 from noiseledger.core.noise import rounded_gaussian, rounded_gaussians
 from noiseledger.core.path import PATH_UNITS
 from noiseledger.core.privacy import UNITS

@@ -16,8 +16,8 @@ from faults.worker.moments import MOMENTS
 from faults.worker.nursery import Job
 from faults.worker.scene import Scene, Stage
 from faults.worker.schedule import Player, Schedule
-from noiseledger.audit import Report, audit
-from noiseledger.audit import chain as audited_chain
+from noiseledger.auditing import Report, audit
+from noiseledger.auditing import chain as audited_chain
 from noiseledger.chain import Rpc
 from noiseledger.errors import ChainUnreachable
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from noiseledger.audit import Rule
+from noiseledger.auditing import Rule
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "audit-a-ledger.md"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from noiseledger.audit import Report, Rule
-from noiseledger.audit.scope import Opening, Scope
+from noiseledger.auditing import Report, Rule
+from noiseledger.auditing.scope import Opening, Scope
 
 INSIDE = Scope(Opening.DONE, increments=5000, tests=14, enough=100)
 FEW = Scope(Opening.DONE, increments=1, tests=14, enough=100)

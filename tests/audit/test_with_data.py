@@ -33,10 +33,10 @@ from audit.dishonest_workers import (
     taking_back,
     weak_at_times,
 )
-from noiseledger.audit import Report, Rule, audit, wire
-from noiseledger.audit.noise_tests import NoiseTest
-from noiseledger.audit.render import describe_report, html_report
-from noiseledger.audit.with_data import DataObserver, Dataset, audit_with_data
+from noiseledger.auditing import Report, Rule, audit, wire
+from noiseledger.auditing.noise_tests import NoiseTest
+from noiseledger.auditing.render import describe_report, html_report
+from noiseledger.auditing.with_data import DataObserver, Dataset, audit_with_data
 from noiseledger.client import Ask, connect
 from noiseledger.core.filters.condition import Row
 from noiseledger.core.noise import rounded_gaussians

@@ -20,7 +20,7 @@ from integration.conftest import WORKER, as_seen_by
 from integration.proxies import Proxy, proxies
 from integration.test_endpoints import COMMAND, _until
 from integration.test_worker import OVER_60, buy, catalogue, data, published
-from noiseledger.audit import audit
+from noiseledger.auditing import audit
 from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, node
 from noiseledger.chain.heads import find_heads
 from noiseledger.chain.rpc import Call

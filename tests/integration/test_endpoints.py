@@ -36,7 +36,7 @@ from integration.test_worker import (
     data,
     published,
 )
-from noiseledger.audit import audit
+from noiseledger.auditing import audit
 from noiseledger.chain import PrivacyLedgerContract, Request, Reveal, Rpc, Sender, endpoint, endpoints, node, seen
 from noiseledger.chain.node import LocalChain
 from noiseledger.core.path import PATH_UNITS

@@ -14,7 +14,7 @@ from faults.worker import promise, wire
 from faults.worker.custody import Folder
 from faults.worker.wire import Wire
 from network.conftest import payer
-from noiseledger.audit import audit
+from noiseledger.auditing import audit
 from noiseledger.chain import Key
 from noiseledger.client import Client, connect
 from noiseledger.custodian import Custody

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from noiseledger.audit.chain import BlockReference, ChainReorganised, Reader
+from noiseledger.auditing.chain import BlockReference, ChainReorganised, Reader
 from noiseledger.chain import Rpc
 from noiseledger.errors import RpcFailed
 

@@ -19,6 +19,7 @@ from noiseledger.cli.output import plain
 from noiseledger.cli.progress import Progress
 from noiseledger.core.numbers import readable
 from noiseledger.data.catalogue import read_catalogue
+from noiseledger.ledger import NaiveLedger
 from noiseledger.progress import Mined, TransactionSent
 
 HOSTILE = "[red]x\x1b[31m\u202e"
@@ -139,7 +140,7 @@ def test_requests_of_one_list_are_priced_in_a_row(run: Runner, ledger: Path, tmp
     more = [word for p in ("0.25", "1", "0.5", "1") for word in ("--also", f"{name} precision={p}")]
     requests = run("quote", name, ledger, "--precision", "0.5", *more, "--json").json["requests"]
     assert [(r["case"], r["cost"]) for r in requests] == [("1", 0.5), ("2C", 0), ("2B", 0.5), ("2A", 0), ("2A", 0)]
-    naive = make_ledger(tmp_path / "naive.ledger", OVER_60, kind=nl.NaiveLedger)
+    naive = make_ledger(tmp_path / "naive.ledger", OVER_60, kind=NaiveLedger)
     quoted = run("quote", name, naive, "--precision", "0.5", *more[:4], "--json").json
     assert [r["cost"] for r in quoted["requests"]] == [0.5, 0.25, 1]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from noiseledger.audit.inclusion import Inclusion
+from noiseledger.auditing.inclusion import Inclusion
 from noiseledger.cli.commands.prove import _proof
 from noiseledger.core.query import Query
 from noiseledger.data import Table

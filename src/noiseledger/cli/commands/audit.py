@@ -19,9 +19,9 @@ from noiseledger.errors import InvalidInput
 from noiseledger.extras import require
 
 if TYPE_CHECKING:
-    from noiseledger.audit import Report
-    from noiseledger.audit.chain import OnProgress
-    from noiseledger.audit.compose import Composition
+    from noiseledger.auditing import Report
+    from noiseledger.auditing.chain import OnProgress
+    from noiseledger.auditing.compose import Composition
 
 SHOWN_FINDINGS = 20
 
@@ -57,8 +57,8 @@ def audit(
     json: JsonOption = False,
 ) -> None:
     """Check a ledger's complete history on the chain, and say what was not checked. Exits with 1 if there is a problem."""
-    from noiseledger.audit.compose import compose  # noqa: PLC0415 - takes a second
-    from noiseledger.audit.render import describe_composition, describe_report, html_report  # noqa: PLC0415 - likewise
+    from noiseledger.auditing.compose import compose  # noqa: PLC0415 - takes a second
+    from noiseledger.auditing.render import describe_composition, describe_report, html_report  # noqa: PLC0415 - likewise
 
     targets = ledgers or [find_ledger(None)]
     _check_options(targets, block, catalogue, secret, data)
@@ -96,12 +96,12 @@ def _check_options(
 def _audit(
     target: str, catalogue: Path | None, secret: Path | None, data: Path | None, options: dict[str, Any]
 ) -> Report:
-    from noiseledger.audit import audit as audit_ledger  # noqa: PLC0415 - takes a second
+    from noiseledger.auditing import audit as audit_ledger  # noqa: PLC0415 - takes a second
 
     if catalogue is None:
         return audit_ledger(target, **options)
     require("custodian", "For an audit with the data,")
-    from noiseledger.audit.with_data import audit_with_data  # noqa: PLC0415 - likewise
+    from noiseledger.auditing.with_data import audit_with_data  # noqa: PLC0415 - likewise
 
     return audit_with_data(target, catalogue=catalogue, secret=secret, data=data, **options)
 
@@ -118,7 +118,7 @@ def _show(reports: list[Report], composition: Composition | None) -> None:
 
 
 def _show_one(report: Report) -> None:
-    from noiseledger.audit.render import rules  # noqa: PLC0415 - takes a second
+    from noiseledger.auditing.render import rules  # noqa: PLC0415 - takes a second
 
     console.print(plain(report.verdict), style="bold", soft_wrap=True)
     rows = [(rule.value, rule.sentence, f"{checked:,}", f"{broken:,}") for rule, checked, broken in rules(report)]

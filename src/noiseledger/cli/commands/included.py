@@ -21,7 +21,7 @@ def included(
     json: JsonOption = False,
 ) -> None:
     """Check that your record is part of the data behind a ledger. Neither the record nor the proof is sent anywhere."""
-    from noiseledger.audit.inclusion import Inclusion, is_included  # noqa: PLC0415 - takes a second
+    from noiseledger.auditing.inclusion import Inclusion, is_included  # noqa: PLC0415 - takes a second
 
     inclusion = Inclusion.read(proof)
     found = is_included(inclusion, find_ledger(ledger), rpc=find_rpc(rpc))

@@ -19,7 +19,7 @@ from noiseledger.data.record import record_text
 from noiseledger.errors import DataMismatch, InvalidInput
 
 if TYPE_CHECKING:
-    from noiseledger.audit.inclusion import Inclusion
+    from noiseledger.auditing.inclusion import Inclusion
     from noiseledger.data.commitment import Commitment, Proof
     from noiseledger.data.reading import Reading
     from noiseledger.data.source import Source
@@ -47,7 +47,7 @@ def prove(
 
 
 def _inclusion(row: str, catalogue: Path) -> Inclusion:
-    from noiseledger.audit.inclusion import Inclusion  # noqa: PLC0415 - takes a second
+    from noiseledger.auditing.inclusion import Inclusion  # noqa: PLC0415 - takes a second
     from noiseledger.custodian.custody import Custody, journal_digest  # noqa: PLC0415 - likewise
     from noiseledger.data.commitment import Commitment, read_secret  # noqa: PLC0415 - likewise
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from noiseledger.audit import p_values
+from noiseledger.auditing import p_values
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 

@@ -19,14 +19,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from noiseledger.audit import p_values
-from noiseledger.audit.autocorrelation import autocorrelation_test, ragged_autocorrelation_test
-from noiseledger.audit.cross_correlation import CrossCorrelationTest
-from noiseledger.audit.linear_dependence import linear_dependence_test, list_sum_test
-from noiseledger.audit.local_variance import block_test, extreme_sizes_test
-from noiseledger.audit.nearest_neighbours import nearest_neighbour_test
-from noiseledger.audit.order_statistics import order_statistics_test
-from noiseledger.audit.underdispersion import underdispersion_test
+from noiseledger.auditing import p_values
+from noiseledger.auditing.autocorrelation import autocorrelation_test, ragged_autocorrelation_test
+from noiseledger.auditing.cross_correlation import CrossCorrelationTest
+from noiseledger.auditing.linear_dependence import linear_dependence_test, list_sum_test
+from noiseledger.auditing.local_variance import block_test, extreme_sizes_test
+from noiseledger.auditing.nearest_neighbours import nearest_neighbour_test
+from noiseledger.auditing.order_statistics import order_statistics_test
+from noiseledger.auditing.underdispersion import underdispersion_test
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 

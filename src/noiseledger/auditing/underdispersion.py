@@ -13,7 +13,7 @@ from math import ceil, exp, floor, lgamma, log, pi, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from noiseledger.audit import p_values
+from noiseledger.auditing import p_values
 
 _PER_CELL = 32
 _CELLS = 256

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from noiseledger.audit import wire
+from noiseledger.auditing import wire
 from noiseledger.chain.heads import find_heads, none_there, read_head
 from noiseledger.chain.rpc import MAX_BATCH, Call, Rpc
 from noiseledger.errors import ChainMismatch, ChainUnreachable, InvalidInput, LedgerNotFound, RpcFailed

@@ -27,10 +27,10 @@ from hashlib import sha256
 from math import ceil, isqrt, log, log10, pi, sqrt
 from statistics import NormalDist
 
-from noiseledger.audit import p_values
-from noiseledger.audit.duplicates import DuplicateTest
-from noiseledger.audit.last_digits import LastDigitTest
-from noiseledger.audit.residuals import Residuals
+from noiseledger.auditing import p_values
+from noiseledger.auditing.duplicates import DuplicateTest
+from noiseledger.auditing.last_digits import LastDigitTest
+from noiseledger.auditing.residuals import Residuals
 
 #: The probability that all tests together accuse an honest worker.
 FALSE_ALARM = 1e-6

@@ -5,7 +5,7 @@ The audit shares only the connection to a node, the mathematics in :mod:`noisele
 compares a ledger with.
 """
 
-from noiseledger.audit.auditor import audit
-from noiseledger.audit.report import Finding, Report, Rule
+from noiseledger.auditing.auditor import audit
+from noiseledger.auditing.report import Finding, Report, Rule
 
 __all__ = ["Finding", "Report", "Rule", "audit"]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from math import gcd, inf, log
 
-from noiseledger.audit import p_values
+from noiseledger.auditing import p_values
 
 #: How many endings are counted for each base: all of twelve binary digits or of three decimal digits.
 _LAST = {2: 2**12, 10: 10**3}

@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from noiseledger.audit import p_values
+from noiseledger.auditing import p_values
 
 _Floats = npt.NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from noiseledger.audit import p_values
-from noiseledger.audit.order_statistics import smallest_values_test
+from noiseledger.auditing import p_values
+from noiseledger.auditing.order_statistics import smallest_values_test
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from math import inf
 
-from noiseledger.audit.scope import Gap, Scope
+from noiseledger.auditing.scope import Gap, Scope
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.errors import NoiseledgerError
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from noiseledger.audit.report import Report
+from noiseledger.auditing.report import Report
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.errors import InvalidInput
 

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable
 from typing import Protocol
 
-from noiseledger.audit import wire
-from noiseledger.audit.chain import BlockReference, ChainReorganised, OnProgress, Reader, Target, connect
-from noiseledger.audit.replay import Replay
-from noiseledger.audit.report import Report
-from noiseledger.audit.state import check_code, check_state
+from noiseledger.auditing import wire
+from noiseledger.auditing.chain import BlockReference, ChainReorganised, OnProgress, Reader, Target, connect
+from noiseledger.auditing.replay import Replay
+from noiseledger.auditing.report import Report
+from noiseledger.auditing.state import check_code, check_state
 from noiseledger.errors import ChainUnreachable, RpcFailed
 
 #: How often an audit is tried, if the chain is reorganised while it runs.

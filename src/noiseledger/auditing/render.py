@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from noiseledger.audit.compose import Composition
-from noiseledger.audit.report import Report, Rule
+from noiseledger.auditing.compose import Composition
+from noiseledger.auditing.report import Report, Rule
 
 
 def describe_report(report: Report) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Audit a ledger with the custodian's data and secret, which also checks what the chain alone cannot show.
 
 Why the promise holds: this module adds only yes-or-no results to a report, and p-values that
-:mod:`noiseledger.audit.noise_tests` has rounded so that they do not disclose the noise. True answers stay in memory. No
+:mod:`noiseledger.auditing.noise_tests` has rounded so that they do not disclose the noise. True answers stay in memory. No
 sentence, note or error contains a true answer, the secret, or any noise.
 """
 
@@ -16,12 +16,12 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
-from noiseledger.audit import wire
-from noiseledger.audit.auditor import audit_with_observer
-from noiseledger.audit.chain import OnProgress
-from noiseledger.audit.noise_tests import ENOUGH_TO_TELL, NoiseTestSuite
-from noiseledger.audit.report import Report, Rule
-from noiseledger.audit.scope import Opening, Scope
+from noiseledger.auditing import wire
+from noiseledger.auditing.auditor import audit_with_observer
+from noiseledger.auditing.chain import OnProgress
+from noiseledger.auditing.noise_tests import ENOUGH_TO_TELL, NoiseTestSuite
+from noiseledger.auditing.report import Report, Rule
+from noiseledger.auditing.scope import Opening, Scope
 from noiseledger.core.query import Query
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.commitment import Commitment, bind, read_secret
@@ -44,7 +44,7 @@ def audit_with_data(
     from_genesis: bool = False,
     on_progress: OnProgress = lambda *_: None,
 ) -> Report:
-    """Check everything that :func:`noiseledger.audit.audit` checks, and also the commitment, the data and the noise.
+    """Check everything that :func:`noiseledger.auditing.audit` checks, and also the commitment, the data and the noise.
 
     Args:
         ledger: The custodian's ledger file, or the contract's address.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from noiseledger.audit import wire
-from noiseledger.audit.report import Report, Rule
+from noiseledger.auditing import wire
+from noiseledger.auditing.report import Report, Rule
 from noiseledger.core.privacy import UNITS, precision_for
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population, sensitivity

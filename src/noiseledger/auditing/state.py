@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from noiseledger.audit import wire
-from noiseledger.audit.chain import BlockReference, Reader
-from noiseledger.audit.replay import Path, Replay
-from noiseledger.audit.report import Report, Rule
+from noiseledger.auditing import wire
+from noiseledger.auditing.chain import BlockReference, Reader
+from noiseledger.auditing.replay import Path, Replay
+from noiseledger.auditing.report import Report, Rule
 from noiseledger.contracts import artifact
 
 _AT_ONCE = 200

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from noiseledger.audit import wire
-from noiseledger.audit.chain import ChainReorganised, Reader, Target, connect
+from noiseledger.auditing import wire
+from noiseledger.auditing.chain import ChainReorganised, Reader, Target, connect
 from noiseledger.data.commitment import Proof, bind
 from noiseledger.data.record import cells_of
 from noiseledger.errors import ChainMismatch, ChainUnreachable, InvalidInput
