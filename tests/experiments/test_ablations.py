@@ -48,7 +48,7 @@ def _ask_ledger(
     answered = []
     for name, precision in wanted:
         try:
-            ledger.ask(_SHARES[name], precision=precision)
+            ledger.ask(_SHARES[name], exact_noise=True, precision=precision)
         except BudgetExceeded:
             answered.append(False)
         else:
