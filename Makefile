@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # chain, a worker or a browser. Files are handed out in the order of collection: tests/conftest.py puts the longest first.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-deep test-times test-network network weight check bench mutants mutants-contract mutants-python faults membership audit-power evaluation screenshots setup lock format clean
+.PHONY: demo test test-deep test-times test-network network weight check bench mutants mutants-contract mutants-python faults membership audit-power evaluation screenshots map setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
@@ -62,6 +62,9 @@ evaluation: setup ## run all experiments, and write their results into docs/expl
 
 screenshots: setup ## take a picture of every web page, light and dark, phone and desk, into build/screenshots
 	@$(BIN)/python scripts/screenshots.py
+
+map: setup ## write the map of the package into CONTRIBUTING.md
+	@$(BIN)/python scripts/module_map.py
 
 setup: $(READY) ## only prepare the environment, in .venv
 

@@ -1,0 +1,15 @@
+"""CONTRIBUTING has one line for each module, and it is the module's own first line."""
+
+from __future__ import annotations
+
+import module_map
+
+
+def test_the_map_is_what_the_modules_say() -> None:
+    assert module_map.fresh_page() == module_map.PAGE.read_text(encoding="utf-8"), "run make map"
+
+
+def test_every_module_says_in_one_line_what_it_is() -> None:
+    modules = [file for file in module_map.PACKAGE.rglob("*.py") if file.read_text(encoding="utf-8").strip()]
+    summaries = {file: module_map._summary(file) for file in modules}
+    assert [file for file, summary in summaries.items() if not 10 <= len(summary) <= 128] == []
