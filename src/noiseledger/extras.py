@@ -1,7 +1,7 @@
-"""What is installed only on request: ``pip install 'noiseledger[custodian]'`` and the like.
+"""Optional dependencies, such as ``pip install 'noiseledger[custodian]'``.
 
-The analyst's side needs none of it. Whatever does asks here first, so that a missing package is one sentence with the command
-that installs it, and never a traceback.
+The analyst's side needs none of them. Code that needs an extra checks here first, so that a missing package leads to one
+sentence with the command that installs it, and never to a traceback.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from noiseledger.errors import MissingExtra
 
-#: The modules that each extra of pyproject.toml brings and that we import.
+#: The modules that each extra of pyproject.toml installs and that we import.
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "custodian": ("duckdb", "ibis", "numpy", "prometheus_client", "pyarrow", "structlog"),
     "postgres": ("psycopg",),
@@ -29,7 +29,7 @@ def missing(extra: str) -> list[str]:
 
 
 def require(extra: str, what: str) -> None:
-    """Refuse what needs an extra that is not installed; ``what`` begins the sentence.
+    """Raise an error if an extra is not installed; ``what`` begins the sentence.
 
     >>> require("custodian", "To publish a ledger")
     """

@@ -16,7 +16,7 @@ from noiseledger.ledger.file import LedgerFile
 
 CUSTODIAN = Key.from_hex(node.PLAY_KEYS[0])
 ADA = Key.from_hex(node.PLAY_ANALYSTS[0])
-#: Has play money, and was invited by nobody.
+#: Has test coins, and was invited by nobody.
 DORA = Key.from_hex("0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba")
 
 
@@ -92,7 +92,7 @@ def test_the_wrong_account_is_told_so_and_signs_nothing(dora: Desk, contract: Pr
     page.locator("#show-rotate-worker").click()
     expect(page.locator("#change-rotate-worker")).to_contain_text(f"only {DORA.address} may reveal answers")
     page.get_by_role("button", name="Sign with your wallet").click()
-    dora.expect_message(f"Only the custodian, {CUSTODIAN.address}, can do this, and not {DORA.address}.")
+    dora.expect_message(f"Only the custodian, {CUSTODIAN.address}, can do this, not {DORA.address}.")
     assert dora.wallet is not None
     assert "eth_sendTransaction" not in dora.wallet.asked
     assert contract.worker() == before

@@ -117,7 +117,7 @@ def test_nobody_else_can_stop_selling(context: BrowserContext, system: DemoSyste
     ada.open("/custodian")
     ada.connect()
     ada.page.get_by_role("button", name="Pause sales").click()
-    ada.expect_message(f"Only the custodian, {CUSTODIAN.address}, can do this, and not {ADA.address}.")
+    ada.expect_message(f"Only the custodian, {CUSTODIAN.address}, can do this, not {ADA.address}.")
     assert ada.wallet is not None
     assert "eth_sendTransaction" not in ada.wallet.asked
 

@@ -157,7 +157,7 @@ def test_a_node_may_show_events_later_than_what_they_changed(
     assert ledger.quote(OVER_60, precision=HALF).price.case is Case.KNOWN
     assert not late
     late[:] = ["always"] * 100
-    with pytest.raises(ChainMismatch, match="do not add up to what the contract holds"):
+    with pytest.raises(ChainMismatch, match="do not add up to what the contract stores"):
         ledger.quote(OVER_60, precision=HALF)
 
 

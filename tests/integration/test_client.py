@@ -162,7 +162,7 @@ def test_a_list_is_one_transaction(client: nl.Client) -> None:
     with pytest.raises(BudgetExceeded):
         client.ask([nl.Ask("mean_age", precision="0.5"), nl.Ask("over_60", precision=100)])
     assert client.best("mean_age") is None  # none of them was bought
-    with pytest.raises(InvalidInput, match="each request names its own"):
+    with pytest.raises(InvalidInput, match="each request has its own"):
         client.ask(asks, precision=1)  # type: ignore[call-overload]
 
 

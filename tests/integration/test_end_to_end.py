@@ -112,7 +112,7 @@ def test_an_open_ledger_has_to_be_asked_for_and_what_it_risks_is_said(folder: Pa
     file.write_text(file.read_text().replace('access = "open"', ""))  # as catalogues from before are
     for command in ("work", "publish"):
         stopped = run(command, "census.toml")
-        assert 'published with access = "open", for ever: write that into [privacy]' in " ".join(stopped.err.split())
+        assert 'permanently published with access = "open": write that into [privacy]' in " ".join(stopped.err.split())
 
 
 def test_changed_data_stops_the_worker(folder: Path, url: str, run: Runner) -> None:

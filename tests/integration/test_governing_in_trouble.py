@@ -80,7 +80,7 @@ class TestWithoutTheRecord:
         with ForgetfulRpc(url) as rpc:
             custodian = Custodian(PrivacyLedgerContract(rpc, contract.address, Sender(rpc, CUSTODIAN)))
             change = custodian.propose_pause()
-            assert "how many requests wait could not be read" in change.says[1]
+            assert "the number of waiting requests could not be read" in change.says[1]
             done = custodian.carry_out(change)
             assert done.transaction
             assert "succeeded, but the contract's event could not be read" in done.notes[0]
@@ -182,7 +182,7 @@ class TestTheWorkerOfANewLedger:
             ("0x12", "is not an address"),
             ("worker.eth", "is not an address"),
             ("0x" + "0" * 40, "zero address"),
-            (WORKER.address.swapcase().replace("0X", "0x"), "do not fit its checksum"),
+            (WORKER.address.swapcase().replace("0X", "0x"), "its checksum is wrong"),
         ],
     )
     def test_a_mistyped_one_is_refused_before_anything_is_done(

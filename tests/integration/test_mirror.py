@@ -375,7 +375,7 @@ def test_what_cannot_be_read_breaks_nothing(rpc: Rpc) -> None:
     assert snapshot.queries() == list(QUERIES)
     assert len(snapshot.unreadable) == 5
     assert all(snapshot.unreadable.values())
-    assert "another dimension or sensitivity" in snapshot.unreadable[wrong_unit.identifier]
+    assert "a dimension or sensitivity that differs" in snapshot.unreadable[wrong_unit.identifier]
     assert snapshot.budget().spent == life.contract.spent() == QUARTER + HALF + HALF
     assert [record.query for record in snapshot.records()] == [OVER_60]
     assert len(snapshot.waiting) == 3
@@ -553,7 +553,7 @@ def test_a_chain_that_began_anew_is_no_ledger(chain: Rpc, head: BlockId) -> None
     before = mirror.look()
     assert chain.call("evm_revert", empty)
     for blocks in (1, 200):
-        with pytest.raises((ChainMismatch, ChainUnreachable), match="began anew"):
+        with pytest.raises((ChainMismatch, ChainUnreachable), match="was restarted"):
             mirror.look()
         life.mine(blocks)
     assert before.budget().spent == QUARTER

@@ -91,7 +91,7 @@ def test_another_key_or_chain_must_not_publish_a_second_one(
     rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crash_while_publishing("sign", wire, catalogue, data)
-    with pytest.raises(NotAllowed, match="go on with that key"):
+    with pytest.raises(NotAllowed, match="continue with that key"):
         publish(catalogue, data, Sender(rpc, ANALYST), WORKER.address)
     monkeypatch.setattr(rpc, "chain_id", 5)
     with pytest.raises(ChainMismatch, match="finish it there first"):
@@ -110,7 +110,7 @@ def test_other_terms_than_those_that_were_published_are_refused(
 def test_a_spoiled_note_is_not_guessed_at(rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned) -> None:
     crash_while_publishing("sign", wire, catalogue, data)
     Custody.of(catalogue).intent_file.write_text("{")
-    with pytest.raises(InvalidInput, match="look whether"):
+    with pytest.raises(InvalidInput, match="check whether"):
         publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
 
 
@@ -129,7 +129,7 @@ def test_after_a_crash_nobody_finds_an_open_ledger_that_should_be_by_invitation(
         assert publish(later, data, Sender(rpc, CUSTODIAN), WORKER.address).terms().requires_allowance
         assert len(ledgers(rpc) - before) == 1
         return
-    with pytest.raises(DataMismatch, match="neighbours and access in the catalogue back"):
+    with pytest.raises(DataMismatch, match="restore epsilon, delta, neighbours and access in the catalogue"):
         publish(later, data, Sender(rpc, CUSTODIAN), WORKER.address)
     # The open one is there for ever, but nobody is told of it.
     assert Custody.of(catalogue).read_ledger_file() is None

@@ -214,7 +214,7 @@ def test_without_the_name_nothing_can_be_recovered(
     assert custody.identity_file.stat().st_mode & 0o777 == 0o600
     custody.journal_file.unlink()
     custody.identity_file.rename(custody.folder / "hidden")
-    with pytest.raises(JournalLost, match=r"journal\.identity is not there either"):
+    with pytest.raises(JournalLost, match=r"journal\.identity is missing too"):
         recover(catalogue, data, rpc)
     custody.identity_file.write_text("ab" * 32)
     custody.identity_file.chmod(0o600)
@@ -259,7 +259,7 @@ def test_a_chain_or_endpoint_that_does_not_add_up_is_refused(
 
 
 def test_without_a_ledger_there_is_nothing_to_recover(rpc: Rpc, catalogue: Catalogue, data: Pinned) -> None:
-    with pytest.raises(InvalidInput, match="no journal is bound"):
+    with pytest.raises(InvalidInput, match="no journal belongs"):
         recover(catalogue, data, rpc)
 
 

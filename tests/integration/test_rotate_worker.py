@@ -65,7 +65,7 @@ def test_the_old_worker_stops_and_the_new_one_answers_what_waits(rpc: Rpc, url: 
             custodian.rotate_worker(Key.from_hex(NEW).address)
             assert old.wait(PATIENCE_SECONDS) == 2
         sentence = said(catalogue, node.PLAY_KEYS[1])
-        assert f"The ledger's worker is {Key.from_hex(NEW).address}, and this key is {WORKER.address}" in sentence
+        assert f"The ledger's worker is {Key.from_hex(NEW).address}, but this key is {WORKER.address}" in sentence
         assert f"noiseledger rotate-worker {WORKER.address}" in sentence
         # What is bought now waits: the old key cannot start any more, and the new one is not there yet.
         with (

@@ -209,4 +209,4 @@ def test_what_the_data_cannot_answer_has_a_line_and_a_hint(data: Path) -> None:
     assert (
         f"{catalogue}:1: The data has no column incme (did you mean income?): correct the name, or remove it." in found
     )
-    assert f"{catalogue}:12: Query all: A ledger on a chain takes 512 groups at most, not 599" in found
+    assert f"{catalogue}:12: Query all: A ledger on a chain accepts at most 512 groups, not 599" in found

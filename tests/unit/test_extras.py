@@ -145,7 +145,7 @@ def test_what_is_wrong_with_a_file_is_said_as_with_an_engine(tmp_path: Path) -> 
     with pytest.raises(DataUnavailable, match="a workbook or an archive"):
         Location("duckdb", str(file)).open(READING)
     file.write_text(FILES["plain"])
-    with pytest.raises(InvalidInput, match="one table by itself"):
+    with pytest.raises(InvalidInput, match="only one table"):
         Location("duckdb", str(file), table="people").open(READING)
     with pytest.raises(DataUnavailable, match="cannot be read"):
         Location("duckdb", str(tmp_path / "absent.csv")).open(READING)

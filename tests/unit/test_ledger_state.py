@@ -301,7 +301,7 @@ def test_what_cannot_be_read_is_told_and_left_out(definition: str) -> None:
     assert snapshot.queries() == [OVER_60]
     assert set(snapshot.unreadable) == {CITIZENS.identifier, BY_STATE.identifier}
     assert snapshot.unreadable[CITIZENS.identifier]
-    assert "another dimension or sensitivity" in snapshot.unreadable[BY_STATE.identifier]
+    assert "a dimension or sensitivity that differs" in snapshot.unreadable[BY_STATE.identifier]
     assert [record.query for record in snapshot.records()] == [OVER_60]
     assert snapshot.budget().spent == Fraction(3, 4)  # it counts all the same
     with pytest.raises(UnknownQuery):

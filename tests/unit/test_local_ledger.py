@@ -44,7 +44,7 @@ def file(tmp_path: Path) -> Path:
 def test_an_existing_file_is_never_overwritten(file: Path) -> None:
     create(file).ask(OVER_20, precision=1)
     before = file.read_bytes()
-    with pytest.raises(LedgerExists, match="kept as it is"):
+    with pytest.raises(LedgerExists, match="already exists and was not changed"):
         create(file)
     assert file.read_bytes() == before
     foreign = file.with_name("other.db")

@@ -98,7 +98,7 @@ def test_a_chain_that_forgot_leaves_nothing_to_spend(journal: Journal) -> None:
 
 def test_another_answer_is_refused_and_changes_nothing(journal: Journal) -> None:
     journal.ask(OVER_20, exact_noise=True, precision=ONE)
-    with pytest.raises(DataMismatch, match="not the one to restore"):
+    with pytest.raises(DataMismatch, match="not the journal of this ledger"):
         journal.restore({OVER_30: {ONE: (5,)}, OVER_20: {ONE: (10**30,)}}, {OVER_20: TWO})
     assert journal.closed() == {}
     assert journal.budget().spent == ONE
@@ -119,7 +119,7 @@ def test_a_full_disk_is_said_and_changes_nothing(journal: Journal) -> None:
         for precision in range(1, 300):
             journal.ask(OVER_20, exact_noise=True, precision=Fraction(precision, 1000))
 
-    with pytest.raises(LedgerFull, match="no space left"):
+    with pytest.raises(LedgerFull, match="no disk space left"):
         ask_many()
     drawn = len(list(journal.records()))
     connection.execute("PRAGMA max_page_count = 1000000")

@@ -422,7 +422,7 @@ class TestGoverning:
     def test_only_the_custodian_may(self, visitor: TestClient, path: str, body: dict[str, Any]) -> None:
         found = refusal(visitor, 403, f"/api/v1/{path}", **body, custodian=ANALYST.address)
         assert found["message"] == (
-            f"Only the custodian, {CUSTODIAN.address}, can do this, and not {ANALYST.address}. Nothing was changed."
+            f"Only the custodian, {CUSTODIAN.address}, can do this, not {ANALYST.address}. Nothing was changed."
         )
 
     def test_an_analyst_is_invited(self, visitor: TestClient, rpc: Rpc, system: DemoSystem) -> None:
@@ -459,7 +459,7 @@ class TestGoverning:
     def test_a_worker_without_money_is_warned_of(self, visitor: TestClient) -> None:
         body = {"worker": "0x" + "1" * 40, "custodian": CUSTODIAN.address}
         reply = visitor.post("/api/v1/rotate-worker", json=body).json()
-        assert "nothing to pay the chain's fees" in reply["warnings"][0]
+        assert "no coins to pay the chain's fees" in reply["warnings"][0]
         assert reply["transaction"] is not None
 
     def _sign(

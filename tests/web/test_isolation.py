@@ -259,7 +259,7 @@ class TestWhatItIsGiven:
         bare_environment(monkeypatch, tmp_path)
         done = Runner(monkeypatch, capsys)("web", journal, "--rpc", system.url, "--port", "0")
         assert done.code != 0
-        assert "is a local ledger, and this needs one on a chain" in done.out + done.err
+        assert "is a local ledger, but this needs a ledger on a chain" in done.out + done.err
 
 
 def written(value: Fraction) -> re.Pattern[str]:

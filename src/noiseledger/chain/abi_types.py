@@ -1,10 +1,10 @@
-"""Values as the bytes of a call and back: the part of Ethereum's ABI that contracts of ours use.
+"""Encode and decode the values of contract calls: the part of Ethereum's ABI that our contracts use.
 
-A value is one word of 32 bytes, a text, a list, or several values together. What has no fixed size stands behind the others,
-and where it begins stands in its place.
+A value is one word of 32 bytes, a text, a list, or a tuple of values. Values without a fixed size are dynamic: they follow the
+others (in the tail), and their offset is in their place (in the head).
 
-Bytes come from strangers. What is read is checked as it is read: nothing may lie outside the bytes, padding must be zero, and
-a list may not claim more items than there is room for.
+The bytes are untrusted. They are checked while they are decoded: nothing may lie outside them, padding must be zero, and a list
+must not claim more items than there is room for.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _ADDRESS_BYTES = 20
 
 
 class DecodingError(Exception):
-    """These bytes are not what such a contract returns."""
+    """These bytes are not a valid encoding of the expected types."""
 
 
 def encode(types: Sequence[str], values: Sequence[Any]) -> bytes:
-    """Return the bytes of some values.
+    """Return the encoding of values.
 
     >>> encode(["uint256", "bool"], [5, True]).hex()[60:70]
     '0005000000'
@@ -33,25 +33,25 @@ def encode(types: Sequence[str], values: Sequence[Any]) -> bytes:
 
 
 def decode(types: Sequence[str], data: bytes) -> tuple[Any, ...]:
-    """Return the values that some bytes stand for; addresses in small letters, lists as tuples."""
+    """Return the decoded values; addresses in lower case, lists as tuples."""
     values: tuple[Any, ...] = Together(tuple(map(kind_of, types))).decode(data, 0)
     return values
 
 
 class Kind(ABC):
-    """A type of values."""
+    """A type of the ABI."""
 
-    #: Whether it stands behind the others.
+    #: Whether it has no fixed size, so that it is encoded in the tail.
     is_dynamic = True
 
     @property
     def size(self) -> int:
-        """How many bytes it takes in its place."""
+        """How many bytes it takes in the head."""
         return WORD
 
     @abstractmethod
     def encode(self, value: Any) -> bytes:
-        """Return a value's bytes."""
+        """Return the encoding of a value."""
 
     @abstractmethod
     def decode(self, data: bytes, start: int) -> Any:
@@ -60,7 +60,7 @@ class Kind(ABC):
 
 @dataclass(frozen=True)
 class Word(Kind):
-    """What fits into one word."""
+    """A value that fits into one word."""
 
     write: Callable[[Any], bytes]
     read: Callable[[bytes], Any]
@@ -68,32 +68,32 @@ class Word(Kind):
     is_dynamic = False
 
     def encode(self, value: Any) -> bytes:
-        """Write it, and make sure that it is a word."""
+        """Encode it, and check that it is one word."""
         word = self.write(value)
         if len(word) != WORD:
-            raise ValueError(f"A value does not take {WORD} bytes.")
+            raise ValueError(f"The encoded value does not have {WORD} bytes.")
         return word
 
     def decode(self, data: bytes, start: int) -> Any:
-        """Read it."""
+        """Decode it."""
         return self.read(_word(data, start))
 
 
 @dataclass(frozen=True)
 class Text(Kind):
-    """A text. A contract takes any bytes for one: what is no text must not keep us from reading what else there is."""
+    """A text. A contract accepts any bytes as text: invalid UTF-8 must not prevent us from reading the other values."""
 
     def encode(self, value: Any) -> bytes:
-        """Write length, bytes and padding."""
+        """Encode length, bytes and padding."""
         content = str(value).encode()
         return len(content).to_bytes(WORD) + content + bytes(-len(content) % WORD)
 
     def decode(self, data: bytes, start: int) -> str:
-        """Read it, with a mark in place of bytes that mean nothing."""
+        """Decode it; invalid bytes become replacement characters."""
         length, begin = _number(_word(data, start)), start + WORD
         padded = length + -length % WORD
         if padded > len(data) - begin:
-            raise DecodingError("A text goes beyond the end.")
+            raise DecodingError("A text extends beyond the end.")
         if any(data[begin + length : begin + padded]):
             raise DecodingError("A text is not padded with zeros.")
         return data[begin : begin + length].decode(errors="replace")
@@ -101,27 +101,27 @@ class Text(Kind):
 
 @dataclass(frozen=True)
 class Together(Kind):
-    """Several values one after the other."""
+    """A tuple: several values one after the other."""
 
     parts: tuple[Kind, ...]
 
     @cached_property
-    def is_dynamic(self) -> bool:  # type: ignore[override] # found out from its parts
+    def is_dynamic(self) -> bool:  # type: ignore[override] # follows from its parts
         """Whether any part has no fixed size."""
         return any(part.is_dynamic for part in self.parts)
 
     @cached_property
     def inner_size(self) -> int:
-        """How many bytes the places of all parts take."""
+        """How many bytes the heads of all parts take."""
         return sum(part.size for part in self.parts)
 
     @property
     def size(self) -> int:
-        """How many bytes it takes in its place."""
+        """How many bytes it takes in the head."""
         return WORD if self.is_dynamic else self.inner_size
 
     def encode(self, value: Any) -> bytes:
-        """Write what has a fixed size, or where the rest begins, and then the rest."""
+        """Encode the head (values of fixed size, offsets of the others), and then the tail."""
         heads, tails, end = [], [], self.inner_size
         for part, each in zip(self.parts, value, strict=True):
             written = part.encode(each)
@@ -134,7 +134,7 @@ class Together(Kind):
         return b"".join(heads + tails)
 
     def decode(self, data: bytes, start: int) -> tuple[Any, ...]:
-        """Read the parts, wherever they begin."""
+        """Decode the parts, wherever they begin."""
         values, place = [], start
         for part in self.parts:
             values.append(part.decode(data, start + self._offset(data, place) if part.is_dynamic else place))
@@ -144,32 +144,32 @@ class Together(Kind):
     def _offset(self, data: bytes, place: int) -> int:
         offset = _number(_word(data, place))
         if offset < self.inner_size:
-            raise DecodingError("A value begins among the places of others.")
+            raise DecodingError("An offset points into the head.")
         return offset
 
 
 @dataclass(frozen=True)
 class Listed(Kind):
-    """Any number of values of one kind."""
+    """A list: any number of values of one kind."""
 
     item: Kind
 
     def encode(self, value: Any) -> bytes:
-        """Write how many, and then all of them."""
+        """Encode the length, and then the items."""
         return len(value).to_bytes(WORD) + Together((self.item,) * len(value)).encode(value)
 
     def decode(self, data: bytes, start: int) -> tuple[Any, ...]:
-        """Read how many, and then all of them."""
+        """Decode the length, and then the items."""
         length, begin = _number(_word(data, start)), start + WORD
         if length * self.item.size > len(data) - begin:
-            raise DecodingError("A list goes beyond the end.")
+            raise DecodingError("A list extends beyond the end.")
         return Together((self.item,) * length).decode(data, begin)
 
 
 def _word(data: bytes, start: int) -> bytes:
     word = data[start : start + WORD]
     if len(word) < WORD:
-        raise DecodingError("A value goes beyond the end.")
+        raise DecodingError("A value extends beyond the end.")
     return word
 
 
@@ -204,7 +204,7 @@ _KINDS: dict[str, Kind] = {
 
 @cache
 def kind_of(name: str) -> Kind:
-    """Return the kind that a type's name stands for, such as ``(bytes32,uint256)[]``."""
+    """Return the kind for a type's name, such as ``(bytes32,uint256)[]``."""
     if name.endswith("[]"):
         return Listed(kind_of(name.removesuffix("[]")))
     if name.startswith("("):
@@ -213,7 +213,7 @@ def kind_of(name: str) -> Kind:
 
 
 def _split(names: str) -> list[str]:
-    """Cut at the commas that are in no inner parentheses."""
+    """Split at the commas that are not in inner parentheses."""
     found, depth = [""], 0
     for letter in names:
         depth += (letter == "(") - (letter == ")")

@@ -1,4 +1,4 @@
-"""Addresses of accounts and contracts: the form with a checksum, and where an address comes from."""
+"""Addresses of accounts and contracts: their checksum, and how they are derived."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from noiseledger.chain import rlp
 from noiseledger.chain.keccak import keccak
 from noiseledger.errors import InvalidInput
 
-#: An address is the end of a hash.
+#: An address is the last 20 bytes of a hash.
 _BYTES = 20
 _UPPER_CASE_FROM = 8
 
 
 def checksummed(address: str) -> str:
-    """Return an address in the form that carries its checksum (EIP-55); refuse what is none.
+    """Return an address with its checksum (EIP-55); refuse anything that is not an address.
 
     >>> checksummed("0x70997970c51812dc3a010c7d01b50e0d17dc79c8")
     '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -35,5 +35,5 @@ def address_of(public_key: bytes) -> str:
 
 
 def create_address(sender: str, nonce: int) -> str:
-    """Return where a contract comes to be that ``sender`` creates with its transaction number ``nonce``."""
+    """Return the address of the contract that ``sender`` creates with the transaction that has this nonce."""
     return "0x" + keccak(rlp.encode([bytes.fromhex(sender.removeprefix("0x")), nonce]))[-_BYTES:].hex()

@@ -1,4 +1,4 @@
-"""HTTP, loaded when a chain is first asked: with a local ledger nobody is, and it takes a tenth of a second."""
+"""HTTP client, loaded on the first call to a chain: it takes a tenth of a second, and a local ledger does not need it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def new_client(urls: Sequence[str], timeout: float) -> httpx2.Client:
-    """Return a client for some endpoints.
+    """Return a client for these endpoints.
 
-    For endpoints without TLS no certificates are loaded, which takes a twentieth of a second. The client then trusts nobody:
-    should TLS be used all the same, it fails.
+    If no endpoint uses TLS, no certificates are loaded, which saves a twentieth of a second. The client then trusts no
+    certificate: if TLS is used anyway, the connection fails.
     """
     import httpx2  # noqa: PLC0415 - see above
 

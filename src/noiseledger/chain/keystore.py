@@ -1,7 +1,7 @@
-"""Encrypted key files, in the form that Ethereum's programs share (Web3 Secret Storage, version 3).
+"""Encrypted key files, in the format that Ethereum programs share (Web3 Secret Storage, version 3).
 
-A password is made into a key by scrypt or PBKDF2, which are slow on purpose; that key encrypts the private key and
-authenticates the result, so a wrong password is recognised.
+A key is derived from the password with scrypt or PBKDF2, which are slow on purpose; it encrypts the private key and
+authenticates the result, so a wrong password is detected.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from noiseledger.chain.keccak import keccak
 
 _VERSION = 3
 _CIPHER, _PRF = "aes-128-ctr", "hmac-sha256"
-#: As go-ethereum chooses them: a quarter of a GiB of memory, and about a second.
+#: The parameters of go-ethereum: a quarter of a GiB of memory, and about a second.
 _SCRYPT = {"dklen": 32, "n": 2**18, "r": 8, "p": 1}
-#: More than any program asks for by itself.
+#: More than any program uses by default.
 _MOST_MEMORY = 2**30
 _IV_BYTES, _SALT_BYTES = 16, 32
 
 
 class NotOpened(ValueError):
-    """The password is wrong, or this is no key file that we know."""
+    """The password is wrong, or this is not a supported key file."""
 
 
 def encrypt(private: bytes, address: str, password: str) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def encrypt(private: bytes, address: str, password: str) -> dict[str, Any]:
 
 
 def decrypt(content: Mapping[str, Any], password: str) -> bytes:
-    """Return the private key in a key file; refuse a wrong password, and what is no key file."""
+    """Return the private key in a key file; refuse a wrong password, and anything that is not a key file."""
     # Some programs write names with capital letters.
     file = {name.lower(): value for name, value in content.items()}
     crypto = file["crypto"]
@@ -69,7 +69,7 @@ def _derive(method: str, parameters: Mapping[str, Any], password: str) -> bytes:
         return scrypt(secret, salt=salt, n=n, r=r, p=p, maxmem=_MOST_MEMORY, dklen=size)
     if method == "pbkdf2" and parameters["prf"] == _PRF:
         return pbkdf2_hmac("sha256", secret, salt, parameters["c"], size)
-    raise NotOpened("another way to derive a key")
+    raise NotOpened("unsupported key derivation")
 
 
 def _cipher(derived: bytes, iv: bytes) -> Any:

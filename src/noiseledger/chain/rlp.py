@@ -12,12 +12,12 @@ from typing import TypeAlias
 Item: TypeAlias = "bytes | int | Sequence[Item]"
 
 _STRING, _LIST = 0x80, 0xC0
-#: Up to here the first byte holds the length itself.
+#: Up to this length, the first byte contains the length itself.
 _SHORT = 55
 
 
 def encode(item: Item) -> bytes:
-    """Return the one encoding of an item; a number is its bytes without leading zeros."""
+    """Return the unique encoding of an item; a number is encoded as its bytes without leading zeros."""
     if isinstance(item, int):
         item = item.to_bytes((item.bit_length() + 7) // 8)
     if not isinstance(item, bytes):

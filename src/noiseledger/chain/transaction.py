@@ -1,4 +1,4 @@
-"""Transactions of the one kind that we send: with a bound on fees and a tip (EIP-1559), signed."""
+"""Signed transactions of the only type that we send: with a maximum fee and a tip (EIP-1559)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from noiseledger.chain import rlp
 from noiseledger.chain.address import checksummed
 from noiseledger.chain.keccak import keccak
 
-#: The number of this kind of transaction, which comes before everything else.
+#: The number of this transaction type, which is the first byte.
 _KIND = 2
 #: The fields in the order in which they are signed; an access list and the signature follow.
 _NUMBERS = ("chainId", "nonce", "maxPriorityFeePerGas", "maxFeePerGas", "gas")
@@ -25,7 +25,7 @@ def sign(key: PrivateKey, transaction: Mapping[str, Any]) -> tuple[bytes, bytes]
         raise ValueError(f"Only transactions of type {_KIND} are signed, with the fields {', '.join(sorted(_FIELDS))}.")
     fields: list[rlp.Item] = [_number(transaction[name]) for name in _NUMBERS]
     fields += [_receiver(transaction.get("to")), _number(transaction["value"]), _bytes(transaction["data"]), []]
-    # 65 bytes: r, s, and which of two points is meant.
+    # 65 bytes: r, s, and the recovery bit, which selects one of two points.
     signature = key.sign_recoverable(keccak(_encoded(fields)), hasher=None)
     r, s = signature[:_SIGNATURE_HALF], signature[_SIGNATURE_HALF:-1]
     raw = _encoded([*fields, signature[-1], int.from_bytes(r), int.from_bytes(s)])
@@ -38,20 +38,20 @@ def _encoded(fields: list[rlp.Item]) -> bytes:
 
 def _number(value: Any) -> int:
     if not isinstance(value, int) or value < 0:
-        raise TypeError("A number in a transaction is a whole one, and not negative.")
+        raise TypeError("A number in a transaction must be a whole number and not negative.")
     return int(value)
 
 
 def _receiver(address: str | None) -> bytes:
     if address is None:
         return b""
-    # Without its checksum, one wrong digit would send to somebody else.
+    # Without the checksum, one wrong digit would send to another address.
     if address != checksummed(address):
-        raise ValueError("The receiver of a transaction is an address with its checksum.")
+        raise ValueError("The receiver of a transaction must be an address with its checksum.")
     return _bytes(address)
 
 
 def _bytes(text: str) -> bytes:
     if not text.startswith("0x"):
-        raise ValueError("Bytes are given in hexadecimal, after 0x.")
+        raise ValueError("Bytes must be given in hexadecimal, after 0x.")
     return bytes.fromhex(text[2:])

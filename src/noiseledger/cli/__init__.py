@@ -4,8 +4,8 @@ import gc
 
 __all__ = ["main"]
 
-#: How many new objects there may be before those without use are looked for. With Python's 700 that is a tenth of a
-#: command's processor time, while all that happens is that modules are loaded.
+#: How many new objects trigger a garbage collection. With Python's default of 700, collections while modules are loaded
+#: take a tenth of a command's processor time.
 _OBJECTS = 50_000
 
 

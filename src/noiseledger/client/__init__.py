@@ -1,4 +1,4 @@
-"""The side that asks: connect to a ledger, see the price, get a number with its error bar."""
+"""The analyst's side: connect to a ledger, see the price, get a number with its error bar."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ __all__ = ["Ask", "AsyncClient", "Client", "Offer", "connect", "connect_async"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is awaited when it is first used: few programs do, and asyncio takes its time."""
+    """Load the asynchronous client on first use: few programs need it, and asyncio is slow to import."""
     if name in ("AsyncClient", "connect_async"):
         from noiseledger.client import aio  # noqa: PLC0415 - see above
 

@@ -1,4 +1,4 @@
-"""The same calls for asynchronous programs: each runs in a thread, so that nothing else waits."""
+"""The client for asynchronous programs: each call runs in a thread, so that it does not block the event loop."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ class AsyncClient:
         self.client = client
 
     async def __aenter__(self) -> Self:
-        """Stay connected for the length of a block."""
+        """Use the client as a context manager."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Let go of the ledger."""
+        """Close the connection."""
         await asyncio.to_thread(self.client.close)
 
     async def queries(self) -> list[Offer]:
-        """Return what may be asked."""
+        """Return the queries that may be asked."""
         return await asyncio.to_thread(self.client.queries)
 
     async def budget(self) -> Budget:
-        """Return what was promised, what is spent and what is left."""
+        """Return the privacy guarantee, the amount spent and the amount left."""
         return await asyncio.to_thread(self.client.budget)
 
     async def admission(self) -> Admission | None:
-        """Return who may ask, what this key may still buy, and whom to ask for more."""
+        """Return who may buy, how much this key may still buy, and whom to ask for more."""
         return await asyncio.to_thread(self.client.admission)
 
     async def quote(self, query: Named, **accuracy: Unpack[Accuracy]) -> Quote:
-        """Return what a request would cost and give."""
+        """Return the price and the expected error of a request."""
         return await asyncio.to_thread(self.client.quote, query, **accuracy)
 
     @overload
@@ -61,7 +61,7 @@ class AsyncClient:
     async def ask(
         self, query: Named | Sequence[Ask], *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]
     ) -> Answer | list[Answer]:
-        """Pay for an answer, or for a list of them in one transaction."""
+        """Get an answer, or a list of answers that are paid for in one transaction."""
         call: Any = self.client.ask
         answer: Answer | list[Answer] = await asyncio.to_thread(call, query, exact_noise=exact_noise, **accuracy)
         return answer
@@ -71,5 +71,5 @@ class AsyncClient:
         return await asyncio.to_thread(self.client.best, query)
 
     async def history(self, query: Named | None = None, after: int = 0) -> list[Record]:
-        """Return who asked what, what it cost and what came out."""
+        """Return the requests with their analysts, costs and answers."""
         return await asyncio.to_thread(self.client.history, query, after)

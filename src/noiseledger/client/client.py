@@ -1,6 +1,6 @@
-"""A ledger as an analyst sees it: queries by name, prices before paying, the most accurate answer that is free.
+"""The analyst's client of a ledger: queries by name, prices before paying, and the most accurate free answer.
 
-Why the promise holds: this side only passes requests on and reads what is public; the ledger decides.
+Why the promise holds: the client only forwards requests and reads what is public; the ledger decides.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ __all__ = ["Ask", "Client", "Named", "Offer"]
 
 
 class Ask:
-    """One request of several: a query, and the accuracy in one of the ways that ``Client.ask`` takes.
+    """One request of several: a query, and the accuracy in one of the ways that ``Client.ask`` accepts.
 
     >>> Ask("mean_income", within=500)
     Ask('mean_income', within=500)
     """
 
     def __init__(self, query: Named, **accuracy: Unpack[Accuracy]) -> None:
-        """Keep it until it is asked."""
+        """Store the query and its accuracy."""
         self.query = query
         self.accuracy = accuracy
 
     def __repr__(self) -> str:
-        """Show it as it was written."""
+        """Return the expression that creates it."""
         words = [repr(self.query), *(f"{name}={value!r}" for name, value in self.accuracy.items())]
         return f"Ask({', '.join(words)})"
 
@@ -48,26 +48,26 @@ class Client(Reader):
         analyst: str = "",
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """Speak for an analyst; ``names`` are those of the catalogue, ``waiting`` surrounds what may take long."""
+        """Use a ledger; ``names`` come from the catalogue, and ``waiting`` is a context manager around slow calls."""
         super().__init__(ledger, names)
         self.ledger = ledger
         self._analyst = analyst
         self._waiting = waiting
 
     def close(self) -> None:
-        """Let go of the ledger."""
+        """Close the connection."""
         self.ledger.close()
 
     def __enter__(self) -> Self:
-        """Stay connected for the length of a block."""
+        """Use the client as a context manager."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of the ledger."""
+        """Close the connection."""
         self.close()
 
     def admission(self) -> Admission | None:
-        """Return who may ask, what this key may still buy, and whom to ask for more; None on a local ledger."""
+        """Return who may buy, how much this key may still buy, and whom to ask for more; None on a local ledger."""
         return self.ledger.admission()
 
     @overload
@@ -79,21 +79,21 @@ class Client(Reader):
     def ask(
         self, query: Named | Sequence[Ask], *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]
     ) -> Answer | list[Answer]:
-        """Pay for an answer, or for a list of them in one transaction; accuracy is named as for ``quote``.
+        """Get an answer, or a list of answers that are paid for in one transaction; accuracy is given as for ``quote``.
 
-        What is free is answered at once, by the most accurate answer that is public; with ``exact_noise=True``, by noise of
-        just the size that was asked for, the same for everyone. If you stop waiting, nothing is lost: the same request
-        later is free.
+        A free request returns the most accurate public answer at once; with ``exact_noise=True``, an answer with noise of
+        exactly the requested size, the same for everyone. If you stop waiting, nothing is lost: the same request is free
+        later.
 
         Raises:
-            BudgetExceeded: it costs more than is left; nothing was spent.
-            AllowanceExceeded: the ledger is by invitation, and you may not buy so much; nothing was spent.
-            AnswerPending: it is paid for, and the custodian's worker has not answered yet.
+            BudgetExceeded: the cost exceeds the remaining budget; nothing was spent.
+            AllowanceExceeded: the ledger is by invitation, and the cost exceeds your allowance; nothing was spent.
+            AnswerPending: the answer is paid for, but the custodian's worker has not revealed it yet.
         """
         if isinstance(query, Query | str):
             return self._ask([Ask(query, **accuracy)], exact_noise=exact_noise)[0]
         if accuracy:
-            raise InvalidInput("With a list, each request names its own accuracy: Ask(query, within=500).")
+            raise InvalidInput("In a list, each request has its own accuracy: Ask(query, within=500).")
         return self._ask(list(query), exact_noise=exact_noise)
 
     def _ask(self, asks: Sequence[Ask], *, exact_noise: bool) -> list[Answer]:

@@ -1,4 +1,4 @@
-"""Connect to a ledger: by the file that its custodian hands out, by its address, or as a local file."""
+"""Connect to a ledger: by the ledger file from its custodian, by its address, or as a local file."""
 
 from __future__ import annotations
 

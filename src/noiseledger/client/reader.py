@@ -1,4 +1,4 @@
-"""A ledger as anyone reads it: queries by name, prices, and what is public.
+"""The read-only client of a ledger: queries by name, prices, and public answers.
 
 Why the promise holds: only what is public is read here.
 """
@@ -33,36 +33,36 @@ class Offer:
     sensitivity: Fraction
 
     def __str__(self) -> str:
-        """Show name and meaning."""
+        """Show the name and the definition."""
         return f"{self.name}: {self.query}"
 
 
 class Reader:
-    """The queries of a ledger by their names."""
+    """Read access to a ledger, with queries by name."""
 
     def __init__(self, view: LedgerView, names: Mapping[str, Query] | None = None) -> None:
-        """Read a ledger; ``names`` are those of the catalogue."""
+        """Read a ledger; ``names`` come from the catalogue."""
         self._view = view
         self._names = dict(names or {})
         self._by_identifier = {query.identifier: name for name, query in self._names.items()}
 
     def queries(self) -> list[Offer]:
-        """Return what may be asked."""
+        """Return the queries that may be asked."""
         population = self._view.population
         return [Offer(self.name(query), query, sensitivity(query, population)) for query in self._view.queries()]
 
     def name(self, query: Query) -> str:
-        """Return what the catalogue calls a query, or else the beginning of its identifier."""
+        """Return the name of a query in the catalogue or, if it has none, the beginning of its identifier."""
         return self._by_identifier.get(query.identifier, query.identifier[:12])
 
     def budget(self) -> Budget:
-        """Return what was promised, what is spent and what is left."""
+        """Return the privacy guarantee, the amount spent and the amount left."""
         return self._view.budget()
 
     def quote(self, query: Named, **accuracy: Unpack[Accuracy]) -> Quote:
-        """Return what a request would cost and give; nothing is spent.
+        """Return the price and the expected error of a request; nothing is spent.
 
-        Name the accuracy in one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
+        Give the accuracy in one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
         ``precision=``.
         """
         return self._view.quote(self.find(query), **accuracy)
@@ -72,12 +72,12 @@ class Reader:
         return self._view.best(self.find(query))
 
     def history(self, query: Named | None = None, after: int = 0) -> list[Record]:
-        """Return who asked what, what it cost and what came out; of one query only, if one is given."""
+        """Return the requests with their analysts, costs and answers; only those for ``query``, if one is given."""
         wanted = None if query is None else self.find(query)
         return [record for record in self._view.records(after) if wanted in (None, record.query)]
 
     def find(self, query: Named) -> Query:
-        """Return the query of a name, or of the beginning of an identifier."""
+        """Return the query with this name, or whose identifier begins like this."""
         if isinstance(query, Query):
             return query
         if query in self._names:

@@ -1,4 +1,4 @@
-"""The side that holds the data: publish a ledger, govern it, and answer what analysts buy."""
+"""The custodian's side: publish a ledger, govern it, and answer what analysts buy."""
 
 from noiseledger.custodian.custody import Custody
 from noiseledger.custodian.governance import Custodian, connect_custodian

@@ -1,7 +1,7 @@
-"""What a custodian keeps beside a catalogue: the secret, the journal, and where the ledger is.
+"""The custody folder beside a catalogue: the secret, the journal and the ledger file.
 
-Why the promise holds: what is published commits to the data *and* to the journal, so a worker with another journal, which
-could draw a second value for a stretch that was already revealed, is not the one this ledger was published with.
+Why the promise holds: the published ledger commits to the data *and* to the journal. A worker with a different journal could
+draw a second value for a stretch that was already revealed; its journal does not match the commitment, so it is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from noiseledger.ledger.file import LedgerFile
 
 @dataclass(frozen=True)
 class Custody:
-    """A folder beside the catalogue; everything in it is for the custodian only, except the ledger file."""
+    """A folder beside the catalogue; everything in it is private to the custodian, except the ledger file."""
 
     folder: Path
 
@@ -33,7 +33,7 @@ class Custody:
 
     @property
     def journal_file(self) -> Path:
-        """The journal: the truth about what was released."""
+        """The journal: the authoritative record of what was released."""
         return self.folder / "journal.ledger"
 
     @property
@@ -43,21 +43,21 @@ class Custody:
 
     @property
     def identity_file(self) -> Path:
-        """A copy of the journal's name: the ledger commits to it, so without it no lost journal can be rebuilt."""
+        """A copy of the journal's name: the ledger commits to the name, so a lost journal cannot be rebuilt without it."""
         return self.folder / "journal.identity"
 
     @property
     def intent_file(self) -> Path:
-        """Where a ledger is about to be published, while that is being done."""
+        """The address at which a ledger is being published; the file exists only in the meantime."""
         return self.folder / "publish.intent"
 
     @property
     def ledger_file(self) -> Path:
-        """Where the ledger is: for analysts."""
+        """The ledger file, for analysts."""
         return self.folder / "ledger.json"
 
     def pin(self, catalogue: Catalogue) -> Pinned:
-        """Read the data once: the totals of all queries, and what the commitment needs. Makes the secret, if need be."""
+        """Read the data once: the totals of all queries, and what the commitment needs. Creates the secret if there is none."""
         self.folder.mkdir(mode=0o700, exist_ok=True)
         if not self.secret_file.exists():
             new_secret(self.secret_file)
@@ -65,7 +65,7 @@ class Custody:
             return Pinned(source, [entry.query for entry in catalogue.entries], read_secret(self.secret_file))
 
     def prepare(self, catalogue: Catalogue, data: Pinned) -> None:
-        """Make the journal, where it is not there already; add the queries that it does not know."""
+        """Create the journal if there is none; add the queries that it does not contain."""
         queries = [entry.query for entry in catalogue.entries]
         if self.journal_file.exists():
             with closing(self.journal(data)) as journal:
@@ -86,22 +86,22 @@ class Custody:
             self._keep_identity(journal)
 
     def journal(self, data: Pinned | None) -> Journal:
-        """Open the journal; with the data it can draw, without it only repeat."""
+        """Open the journal; with the data it can draw, without the data it can only repeat."""
         if not self.journal_file.exists():
             self._check_not_lost()
         return Journal.open(self.journal_file, data)
 
     def _keep_identity(self, journal: Journal) -> None:
-        """Keep a copy of the journal's name before anything is published: what is published commits to it."""
+        """Store a copy of the journal's name before anything is published, because the published ledger commits to it."""
         if not self.identity_file.exists():
             write_durably(self.identity_file, journal.identity + "\n", mode=0o600)
 
     def _check_not_lost(self) -> None:
-        """Never begin anew where a ledger was published: a second journal could contradict what the first released."""
+        """Never create a second journal after a ledger was published: it could contradict what the first released."""
         if self.ledger_file.exists() or self.identity_file.exists():
             raise JournalLost(
-                f"{self.journal_file} is not there, and a ledger may have been published with it. Put it back, or, if it "
-                f"is lost: noiseledger recover {self.folder.with_suffix('.toml').name}"
+                f"{self.journal_file} is missing, and a ledger may have been published with it. Put it back or, if it is "
+                f"lost, run: noiseledger recover {self.folder.with_suffix('.toml').name}"
             )
 
     def check(self, published: bytes, data: Pinned, journal: Journal) -> None:
@@ -110,25 +110,25 @@ class Custody:
             self.check_form()
             raise DataMismatch(
                 "The ledger was published with other data, another journal or another secret: nothing is answered, "
-                "since two journals could give two answers to one question."
+                "because two journals could give different answers to the same query."
             )
 
     def check_form(self) -> None:
-        """Say so if the ledger was published with a commitment of another form: then it could not but differ."""
+        """Refuse a ledger that was published with a commitment of another format, which could never match."""
         known = self.read_ledger_file()
         if known is not None and known.commitment != PUBLISHED:
             raise DataMismatch(
                 "The ledger was published by an earlier version of noiseledger, whose commitment to the data this one cannot "
-                "open: go on with that version, or publish the catalogue anew under another name."
+                "open: continue with that version, or publish the catalogue again under another name."
             )
 
     def read_ledger_file(self) -> LedgerFile | None:
-        """Return where the ledger is, or None if none was published."""
+        """Return the ledger file, or None if no ledger was published."""
         return LedgerFile.read(self.ledger_file) if self.ledger_file.exists() else None
 
 
 def commitment(data: Pinned, journal: Journal) -> bytes:
-    """Return what is published: a commitment to the data and to the journal."""
+    """Return the commitment to the data and to the journal, which is published."""
     return bind(data.root, journal_digest(journal.identity))
 
 

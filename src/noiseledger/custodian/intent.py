@@ -1,8 +1,8 @@
-"""Deploy at most once, whatever happens in between.
+"""Deploy a ledger at most once, even after a crash.
 
-The address of a new contract follows from its sender and the nonce, so it can be written down before anything is sent.
-After a crash a second run looks there first: it adopts what it finds, or sends the same again with the same nonce, of which
-the chain takes one only.
+The address of a new contract follows from its sender and the nonce, so it can be stored before anything is sent. After a
+crash, a second run checks that address first: it adopts the ledger that it finds there, or sends the same transaction again
+with the same nonce. The chain accepts only one transaction with that nonce.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from noiseledger.ledger.durable import write_durably
 
 @dataclass(frozen=True)
 class Intent:
-    """Who is about to publish where."""
+    """The sender, chain and nonce of a ledger that is being published."""
 
     chain_id: int
     sender: str
@@ -29,25 +29,25 @@ class Intent:
 
     @property
     def address(self) -> str:
-        """Where the ledger comes to be."""
+        """The address that the ledger will have."""
         return create_address(self.sender, self.nonce)
 
     @classmethod
     def read(cls, file: Path) -> Intent | None:
-        """Return what was written down, or None."""
+        """Return the stored intent, or None."""
         try:
             return cls(**json.loads(file.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
         except (ValueError, TypeError):
-            raise InvalidInput(f"{file} is not what was written there: look whether a ledger was published.") from None
+            raise InvalidInput(f"{file} is damaged: check whether a ledger was published.") from None
 
 
 def deploy_once(file: Path, sender: Sender, terms: Terms, worker: str) -> PrivacyLedgerContract:
-    """Return the ledger that a run before this one published, or publish it."""
+    """Return the ledger that an earlier run published, or publish it."""
     intent = Intent.read(file)
     if intent is not None:
-        # The count first: if the nonce was used by then, what used it is there to be seen.
+        # Read the count first: if the nonce was used by then, the contract that used it is already visible.
         is_used = _count(sender.rpc, intent) > intent.nonce
         found = _find(intent, sender, terms)
         if found is not None:
@@ -56,7 +56,7 @@ def deploy_once(file: Path, sender: Sender, terms: Terms, worker: str) -> Privac
             intent = None
         elif intent.sender != sender.address:
             raise NotAllowed(
-                f"Publishing was begun with the key of {intent.sender} and may still succeed: go on with that key."
+                f"Publishing was started with the key of {intent.sender} and may still succeed: continue with that key."
             )
     if intent is None:
         intent = Intent(sender.rpc.chain_id, sender.address, sender.next_nonce())
@@ -64,7 +64,7 @@ def deploy_once(file: Path, sender: Sender, terms: Terms, worker: str) -> Privac
     try:
         return PrivacyLedgerContract.deploy(sender, terms, worker, nonce=intent.nonce)
     except RpcFailed:
-        # What the run before this one sent may have come into a block since we looked.
+        # The transaction of an earlier run may have been mined since the check above.
         found = _find(intent, sender, terms)
         if found is None:
             raise
@@ -74,7 +74,7 @@ def deploy_once(file: Path, sender: Sender, terms: Terms, worker: str) -> Privac
 def _count(rpc: Rpc, intent: Intent) -> int:
     if intent.chain_id != rpc.chain_id:
         raise ChainMismatch(
-            f"Publishing was begun on chain {intent.chain_id}, and this is chain {rpc.chain_id}: finish it there first."
+            f"Publishing was started on chain {intent.chain_id}, but this is chain {rpc.chain_id}: finish it there first."
         )
     return int(rpc.call("eth_getTransactionCount", intent.sender, "latest"), 16)
 
@@ -90,7 +90,7 @@ def _find(intent: Intent, sender: Sender, terms: Terms) -> PrivacyLedgerContract
         return None
     if found != terms:
         raise DataMismatch(
-            f"A ledger with other terms was published at {contract.address} before, for ever: put epsilon, delta, "
-            "neighbours and access in the catalogue back."
+            f"A ledger with other terms was already published at {contract.address}, and its terms are permanent: restore "
+            "epsilon, delta, neighbours and access in the catalogue."
         )
     return contract

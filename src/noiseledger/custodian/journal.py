@@ -1,8 +1,9 @@
 """The worker's journal: every point that was ever drawn for a ledger on a chain, in a file beside the data.
 
-Why the promise holds: it is a local ledger, so it draws a point once, charges its own budget for it, and has both on the disk
-before anyone sees the point. What it adds keeps a second journal from contradicting it: a name that the ledger on the chain
-commits to, the nonces that it may have used, and, after a loss, how far the lost one may have revealed each query.
+Why the promise holds: a journal is a local ledger, so it draws each point once, charges its own budget for it, and has both
+on the disk before anyone sees the point. It also stores what prevents a second journal from contradicting it: a name that the
+ledger on the chain commits to, the nonces that it may have used and, after a loss, how far the lost journal may have revealed
+each query.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from noiseledger.errors import DataMismatch
 from noiseledger.ledger import book
 from noiseledger.ledger.local import LocalLedger, closed_until
 
-#: Whom the record of a journal names.
+#: The analyst's name in a journal's records.
 _WORKER = "worker"
 
 
 class Journal(LocalLedger):
-    """What a worker has drawn."""
+    """Everything that a worker has drawn."""
 
     @classmethod
     def create(
@@ -44,7 +45,7 @@ class Journal(LocalLedger):
         source: Source | None = None,
         identity: str | None = None,
     ) -> Self:
-        """Make a new journal; it draws a name for itself, unless ``identity`` gives one."""
+        """Create a new journal with a new random name, unless ``identity`` gives one."""
         return cls(cls._new_store(file, epsilon, delta, population, queries, source, identity), source)
 
     @property
@@ -54,12 +55,12 @@ class Journal(LocalLedger):
             return book.read_settings(run)["identity"]
 
     def draw(self, wanted: Iterable[tuple[Query, Fraction]]) -> list[Point]:
-        """Return the points of some paths at some precisions; what is not known is drawn, all of it or nothing.
+        """Return the points of paths at the given precisions; unknown points are drawn, all or none of them.
 
         They are durable before they are returned.
         """
         requests = [self.request(query, precision=precision) for query, precision in wanted]
-        # Always these very points, though a better one may be known: the chain asked for an increment up to here.
+        # Always exactly these points, even if a more precise one is known: the chain needs an increment up to here.
         return [answer.reveal.point for answer in self.ask_many(requests, analyst=_WORKER, exact_noise=True)]
 
     def known_point(self, query: Query, precision: Fraction) -> Point | None:
@@ -69,32 +70,32 @@ class Journal(LocalLedger):
             return book.read_neighbours(run, entry, precision).get(precision)
 
     def furthest(self, query: Query) -> Fraction:
-        """Return the furthest known precision of a query, 0 if none is."""
+        """Return the highest known precision of a query; 0 if none is known."""
         with self._store.reading() as run:
             return book.read_furthest(run, book.find_query(run, query))
 
     def sent_nonces(self, address: str) -> int:
-        """Return the first nonce of a key that no owner of this journal can have used yet, as far as it knows."""
+        """Return the first nonce of a key that no owner of this journal has used, as far as the journal knows."""
         with self._store.reading() as run:
             return book.read_nonce(run, address)
 
     def note_nonces(self, address: str, until: int) -> None:
-        """Write down, before something is sent, that nonces below ``until`` may be this journal's own."""
+        """Store, before anything is sent, that nonces below ``until`` may be this journal's own."""
         if self.sent_nonces(address) < until:
             with self._store.transaction() as run:
                 book.write_nonce(run, address, max(until, book.read_nonce(run, address)))
 
     def closed(self) -> dict[str, Fraction]:
-        """Return the queries that are closed, by identifier, each with how far it may have been revealed already."""
+        """Return the closed queries by identifier, each with how far it may already have been revealed."""
         with self._store.reading() as run:
             entries = [book.find_query(run, query) for query in book.read_queries(run)]
             return {entry.query.identifier: until for entry in entries if (until := closed_until(run, entry))}
 
     def restore(self, points: Mapping[Query, Mapping[Fraction, Point]], bought: Mapping[Query, Fraction]) -> None:
-        """Write down what was revealed by a journal that is lost, and close what it may have revealed besides.
+        """Store what a lost journal has revealed, and close the queries of which it may have revealed more.
 
-        Why the promise holds: all that was bought counts as spent, whether or not it was revealed, and a query of which
-        more was bought than is known is answered from known points only: nothing is ever drawn a second time.
+        Why the promise holds: everything bought counts as spent, whether or not it was revealed, and a query of which more
+        was bought than is known is answered from known points only: nothing is ever drawn a second time.
         """
         with self._store.transaction() as run:
             entries = {query: book.find_query(run, query) for query in book.read_queries(run)}
@@ -104,7 +105,7 @@ class Journal(LocalLedger):
                 book.write_closed(run, entry, until)
             reached = (max(book.read_closed(run, e), book.read_furthest(run, e)) for e in entries.values())
             budget = book.read_budget(run, *self._promise)
-            # A chain may have forgotten what was paid for before: then all is spent, and no more than that.
+            # A chain may have lost earlier purchases: then the whole budget counts as spent, and not more than that.
             budget = replace(budget, spent=min(max(budget.spent, sum(reached, Fraction(0))), budget.total))
             book.write_spent(run, budget)
             for query, path in points.items():
@@ -116,7 +117,9 @@ class Journal(LocalLedger):
     ) -> None:
         path = self._path(run, entry, precision)
         if path.points.get(precision, point) != point:
-            raise DataMismatch(f"This journal has another answer to '{entry.query}': it is not the one to restore.")
+            raise DataMismatch(
+                f"This journal has a different answer to '{entry.query}': it is not the journal of this ledger."
+            )
         if precision not in path.points:
             reveal = Reveal(path.price(precision), point)
             request = Request(entry.query, entry.sensitivity, precision)

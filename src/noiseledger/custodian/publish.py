@@ -1,6 +1,6 @@
-"""Publish a ledger from a catalogue: deploy the contract, register the queries, say where it is.
+"""Publish a ledger from a catalogue: deploy the contract, register the queries, write the ledger file.
 
-Running it again finds the ledger and finishes what was not done.
+A second run finds the ledger and completes the remaining steps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _REORGANISED_BLOCKS = 100
 
 
 def publish(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> PrivacyLedgerContract:
-    """Return the catalogue's ledger on the sender's chain; publish it if it is not there yet."""
+    """Return the catalogue's ledger on the sender's chain; publish it if it does not exist yet."""
     worker = read_address(worker, "worker")
     for entry in catalogue.entries:
         if entry.query.dimension > MAX_COORDINATES:
@@ -46,13 +46,13 @@ def publish(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
 
 
 def find(catalogue: Catalogue, data: Pinned, sender: Sender) -> PrivacyLedgerContract | None:
-    """Return the ledger that the custody knows of, after checking that it is the catalogue's; None if there is none."""
+    """Return the ledger of the custody folder, after checking that it is the catalogue's; None if there is none."""
     custody = Custody.of(catalogue)
     known = custody.read_ledger_file()
     if known is None:
         return None
     if known.chain_id != sender.rpc.chain_id:
-        raise ChainMismatch(f"The ledger is on chain {known.chain_id}, and this is chain {sender.rpc.chain_id}.")
+        raise ChainMismatch(f"The ledger is on chain {known.chain_id}, but this is chain {sender.rpc.chain_id}.")
     contract = PrivacyLedgerContract(sender.rpc, known.address, sender)
     terms = contract.terms()
     with closing(custody.journal(None)) as journal:
@@ -62,12 +62,12 @@ def find(catalogue: Catalogue, data: Pinned, sender: Sender) -> PrivacyLedgerCon
     access = Access.of(terms.requires_allowance)
     if access is not catalogue.access:
         raise DataMismatch(
-            f'The ledger was published with access = "{access}", for ever: write that into [privacy] of {catalogue.file}.'
+            f'The ledger was permanently published with access = "{access}": write that into [privacy] of {catalogue.file}.'
         )
     if fixed != (budget.epsilon, budget.delta, catalogue.neighbours):
         raise DataMismatch(
-            f"The ledger promises epsilon {float(terms.epsilon):g}, delta {float(terms.delta):g} with neighbours "
-            f"{terms.population.neighbours}, for ever: put that back into {catalogue.file}."
+            f"The ledger permanently guarantees epsilon {float(terms.epsilon):g}, delta {float(terms.delta):g} with neighbours "
+            f"{terms.population.neighbours}: put that back into {catalogue.file}."
         )
     return contract
 
@@ -83,10 +83,10 @@ def _deploy(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
         budget=budget.total,
         epsilon=budget.epsilon,
         delta=budget.delta,
-        # In the constructor: there is no moment at which a ledger by invitation is open.
+        # Set in the constructor, so that a ledger by invitation is never open, not even for a moment.
         requires_allowance=catalogue.access.requires_allowance,
     )
-    # Nothing of the ledger is in earlier blocks; after a crash nobody knows any more how much earlier that was.
+    # No event of the ledger is in earlier blocks; after a crash the exact block is no longer known.
     newest = int(sender.rpc.call("eth_blockNumber"), 16)
     first = 0 if custody.intent_file.exists() else max(newest - _REORGANISED_BLOCKS, 0)
     contract = deploy_once(custody.intent_file, sender, terms, worker)
@@ -96,7 +96,7 @@ def _deploy(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
 
 
 def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract, first_block: int) -> None:
-    """Write what analysts need to find the ledger and to know its queries by name."""
+    """Write the file that analysts need to find the ledger and to refer to its queries by name."""
     ledger = LedgerFile(
         address=contract.address,
         chain_id=contract.rpc.chain_id,
@@ -111,7 +111,5 @@ def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract, fi
 
 
 def too_many_groups(query: Query) -> str:
-    """Say why a query cannot be published."""
-    return (
-        f"A ledger on a chain takes {MAX_COORDINATES} groups at most, not {query.dimension}: use fewer, or two queries."
-    )
+    """Return why a query cannot be published."""
+    return f"A ledger on a chain accepts at most {MAX_COORDINATES} groups, not {query.dimension}: use fewer, or two queries."

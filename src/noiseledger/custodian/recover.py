@@ -1,8 +1,8 @@
-"""Rebuild a journal that is lost, or of which only an old copy is left, from what the chain has.
+"""Rebuild a journal from the chain if it is lost or only an old copy is left.
 
-Why the promise holds: only the worker's key can reveal, so every point on the chain is the lost journal's own, and is taken
-over as it is; whatever else was bought may have been broadcast by the lost journal, so it counts as spent and is never
-drawn again. Nothing counts until the rebuilt file takes the journal's name, in one step.
+Why the promise holds: only the worker's key can reveal, so every point on the chain comes from the lost journal and is adopted
+unchanged; the lost journal may have broadcast anything else that was bought, so this counts as spent and is never drawn again.
+The rebuilt file takes effect only when it is renamed to the journal's name, in one step.
 """
 
 from __future__ import annotations
@@ -43,33 +43,33 @@ from noiseledger.ledger.query_state import fold
 
 @dataclass(frozen=True)
 class Recovery:
-    """A rebuilt journal that waits to be put in its place."""
+    """A rebuilt journal that is not in use yet."""
 
     custody: Custody
     new_file: Path
-    #: How far each query is known: those can go on from there, unless they are closed.
+    #: How far each query is known: it can be continued from there, unless it is closed.
     known: dict[Query, Fraction]
-    #: How far the lost journal may have revealed a query beyond what is known: those are never answered further.
+    #: How far the lost journal may have revealed a query beyond what is known: it is never answered further.
     closed: dict[Query, Fraction]
-    #: Transactions of the worker's key that are in no block yet; once they are, fewer queries may be closed.
+    #: Transactions of the worker's key that are not mined yet; once they are, fewer queries may have to be closed.
     in_no_block: int
 
     def carry_out(self) -> None:
-        """Put the rebuilt journal in its place; what was there before is kept under another name."""
+        """Use the rebuilt journal as the journal; the previous file is kept under another name."""
         journal = self.custody.journal_file
         if journal.exists():
-            # A second name, and not a new one: at no moment is there no journal.
+            # A second name instead of a rename, so that there is a journal at every moment.
             os.link(journal, _free_name(journal))
         self.new_file.replace(journal)
         sync_folder(journal.parent)
 
     def drop(self) -> None:
-        """Leave everything as it was."""
+        """Delete the rebuilt journal; everything stays unchanged."""
         self.new_file.unlink(missing_ok=True)
 
 
 def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "latest") -> Recovery:
-    """Rebuild the journal of a catalogue's ledger beside its place; nothing changes until the result is carried out.
+    """Rebuild the journal of a catalogue's ledger in a separate file; nothing changes until ``carry_out`` is called.
 
     With ``head="finalized"`` fewer queries may be closed; that is safe only if the lost worker followed that head too.
     """
@@ -78,7 +78,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "lates
     identity = _identity(custody)
     heads = find_heads(rpc, head)
     if heads.final is None:
-        # Not as if nothing had been bought: what the lost worker may have answered must be closed.
+        # Do not continue as if nothing had been bought: what the lost worker may have answered must be closed.
         raise ChainUnreachable(none_there(head))
     newest = heads.newest
     terms = contract.terms(newest.hash)
@@ -101,12 +101,12 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "lates
         }
         bought = {query: min(bought[query], final[query]) for query in queries}
     new_file, closed, known = _rebuild(custody, data, terms, identity, queries, points, bought)
-    # Not at one block: a transaction that a node has not heard of is in no block, and what it would reveal is closed.
+    # This need not be at one block: a transaction unknown to the node is not mined, and what it would reveal is closed.
     mined, pending = (
         int(rpc.call("eth_getTransactionCount", contract.worker(), block), 16) for block in ("latest", "pending")
     )
     with closing(Journal.open(new_file)) as journal:
-        # What the lost worker has sent is accounted for by what is closed, so there is no need to wait for it.
+        # The closed queries account for what the lost worker has sent, so there is no need to wait for it.
         journal.note_nonces(checksummed(contract.worker()), pending)
     return Recovery(custody, new_file, known, closed, pending - mined)
 
@@ -115,18 +115,18 @@ def _published(custody: Custody, rpc: Rpc) -> PrivacyLedgerContract:
     known = custody.read_ledger_file()
     if known is None:
         raise InvalidInput(
-            f"There is no {custody.ledger_file}, so no journal is bound to a ledger. If one was published, put it back."
+            f"There is no {custody.ledger_file}, so no journal belongs to a ledger. If a ledger was published, put it back."
         )
     if known.chain_id != rpc.chain_id:
-        raise ChainMismatch(f"The ledger is on chain {known.chain_id}, and this is chain {rpc.chain_id}.")
+        raise ChainMismatch(f"The ledger is on chain {known.chain_id}, but this is chain {rpc.chain_id}.")
     return PrivacyLedgerContract(rpc, known.address)
 
 
 def _identity(custody: Custody) -> str:
     if not custody.identity_file.exists():
         raise JournalLost(
-            f"{custody.identity_file} is not there either: the ledger commits to the journal's name, and nobody can find "
-            "that out again. Put the journal or this file back from a backup, or publish another ledger."
+            f"{custody.identity_file} is missing too: the ledger commits to the journal's name, which cannot be found in "
+            "any other way. Restore the journal or this file from a backup, or publish another ledger."
         )
     return read_secret(custody.identity_file).hex()
 
@@ -139,27 +139,27 @@ def _queries(catalogue: Catalogue, events: list[Event]) -> list[Query]:
 def _points(
     contract: PrivacyLedgerContract, query: Query, meter: Meter, events: list[Event], block: str
 ) -> dict[Fraction, Point]:
-    """Return the points of a query's path; they must add up to what the contract holds."""
+    """Return the points of a query's path; they must add up to what the contract stores."""
     if not meter.revealed:
         return {}
     ours = [event for event in events if event.fields["query"].hex() == query.identifier]
     state = fold(ours, reuses=True)
     if state.revealed != meter.revealed or state.points[-1] != contract.point(query.identifier, block):
         raise ChainMismatch(
-            f"The events of '{query}' do not add up to what the contract holds: the endpoint does not have all of them. "
-            "Use one that has."
+            f"The events of '{query}' do not add up to what the contract stores: the endpoint does not have all of them. "
+            "Use an endpoint that does."
         )
     return dict(zip(state.ends, state.points, strict=True))
 
 
 def _check_needed(custody: Custody, identity: str, points: Mapping[Query, Mapping[Fraction, Point]]) -> None:
-    """Refuse where the journal is there and whole: to rebuild it would only lose what the chain does not know."""
+    """Refuse if the journal exists and is complete: rebuilding it would only lose what is not on the chain."""
     if not custody.journal_file.exists():
         return
     try:
         journal = Journal.open(custody.journal_file)
     except LedgerError as error:
-        raise LedgerError(f"{error} Move it out of the folder, and run this again.") from None
+        raise LedgerError(f"{error} Move it out of the folder and run this again.") from None
     with closing(journal):
         if journal.identity != identity:
             raise DataMismatch(
@@ -170,13 +170,13 @@ def _check_needed(custody: Custody, identity: str, points: Mapping[Query, Mappin
             query
             for query, path in points.items()
             for precision, point in path.items()
-            # What turns up of a closed query the worker takes over by itself.
+            # The worker adopts later points of a closed query by itself.
             if query.identifier not in closed and (query not in known or journal.known_point(query, precision) != point)
         ]
         if not missing:
             raise LedgerExists(
-                f"{custody.journal_file} is there and knows all that the chain does: there is nothing to recover. If you "
-                "know it for an old copy all the same, move it out of the folder first."
+                f"{custody.journal_file} exists and contains everything that is on the chain: there is nothing to recover. If "
+                "you know that it is an old copy, move it out of the folder first."
             )
 
 
@@ -189,7 +189,7 @@ def _rebuild(
     points: Mapping[Query, Mapping[Fraction, Point]],
     bought: Mapping[Query, Fraction],
 ) -> tuple[Path, dict[Query, Fraction], dict[Query, Fraction]]:
-    """Write the new file: from the old copy, if there is one, since what that knows is known."""
+    """Write the new file, starting from the old copy if there is one, because all of its points are valid."""
     new_file = custody.journal_file.with_name(custody.journal_file.name + ".new")
     new_file.unlink(missing_ok=True)
     if custody.journal_file.exists():

@@ -1,7 +1,7 @@
-"""What the worker sees of the chain: everything that a step needs, in three exchanges, or a refusal.
+"""The worker's view of the chain: everything that a step needs, in three exchanges, or a refusal.
 
-Why the promise holds: whether this is our ledger, and whether ours is the key that may reveal, is asked anew with every
-look and before anything is drawn; so a chain that began again, or another contract at the address, gets nothing.
+Why the promise holds: at every read, and before anything is drawn, it is checked that this is our ledger and that our key may
+reveal. A chain that was restarted, or another contract at the address, therefore gets nothing.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ class View:
     bought: dict[Query, Fraction]
     now: dict[Query, Meter]
     points: dict[Query, Point]
-    #: What the worker's key has, in wei, and its transactions: in blocks, and with those that wait.
+    #: The balance of the worker's key in wei, and its number of transactions: those mined, and those including pending ones.
     balance: int
     mined: int
     pending: int
 
     @property
     def waiting(self) -> list[Query]:
-        """The queries of which more is bought than revealed, final or not."""
+        """The queries of which more is bought than revealed, whether final or not."""
         return [query for query, meter in self.now.items() if meter.revealed < meter.bought]
 
 
 def look(contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query], head: BlockId) -> View:
-    """Return what there is to see; refuse another ledger than the one with these terms, or another's key."""
+    """Return the current view; refuse a ledger with other terms, or one with another worker's key."""
     address = contract.sender.address
-    # Balance and counts are in the same exchange as the newest block, so of the same node; all else is read by hash.
+    # Balance and counts are in the same exchange as the newest block, so from the same node; the rest is read by hash.
     found = find_heads(
         contract.rpc,
         head,
@@ -74,7 +74,7 @@ def look(contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query]
 def _meters(
     contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query], newest: str, head: str | None
 ) -> tuple[dict[Query, Meter], dict[Query, Fraction]]:
-    """Return the meters now, and what was bought at the head."""
+    """Return the current meters, and what was bought at the head."""
     keys = [[bytes.fromhex(query.identifier)] for query in queries]
     calls: list[tuple[str, Sequence[Any], BlockId]] = [("terms", [], newest), ("worker", [], newest)]
     calls += [("meter", key, newest) for key in keys]
@@ -85,18 +85,18 @@ def _meters(
     except (DecodingError, ValueError, OverflowError):
         matches = False
     except RpcFailed as error:
-        # Other contracts revert when they are asked for what they do not have.
+        # Other contracts revert if a called function does not exist.
         if "revert" not in error.reason.lower():
             raise
         matches = False
     if not matches:
         raise ChainMismatch(
-            f"The ledger is not at {contract.address} any more: the chain began anew, or the endpoint shows another one. "
-            "Nothing is drawn until it is back."
+            f"The ledger is no longer at {contract.address}: the chain was restarted, or the endpoint shows another chain. "
+            "Nothing is drawn until the ledger is back."
         )
     _check_worker(contract, found_worker)
     now = [Meter.decode(meter) if meter else _UNKNOWN for meter in meters[: len(queries)]]
-    # At the head the ledger may not have been there yet: then nothing was bought.
+    # At the head the ledger may not exist yet: then nothing was bought.
     then = [Meter.decode(meter) if meter else _UNKNOWN for meter in meters[len(queries) :]] or [_UNKNOWN] * len(queries)
     bought = [meter.bought for meter in then]
     return dict(zip(queries, now, strict=True)), dict(zip(queries, bought, strict=True))
@@ -106,8 +106,8 @@ def _check_worker(contract: PrivacyLedgerContract, found: tuple[Any, ...] | None
     worker = checksummed(found[0]) if found else "nobody"
     if worker.lower() != contract.sender.address.lower():
         raise NotAllowed(
-            f"The ledger's worker is {worker}, and this key is {contract.sender.address}: nothing is drawn. Use the worker's "
-            f"key, or let the custodian appoint this one: noiseledger rotate-worker {contract.sender.address}"
+            f"The ledger's worker is {worker}, but this key is {contract.sender.address}: nothing is drawn. Use the worker's "
+            f"key, or have the custodian appoint this one: noiseledger rotate-worker {contract.sender.address}"
         )
 
 

@@ -1,9 +1,9 @@
-"""Answer what analysts buy. Each step: look, draw, journal, sign, send, confirm.
+"""Answer what analysts buy. Each step reads the chain, draws, writes the journal, signs, sends and confirms.
 
 Why the promise holds: every increment is the difference of two points of a path in the journal, which is durable before
-anything is sent and never holds two values for one point; so a crash, a retry, a second process or a reorganised chain can
-only lead to the same bytes again. The journal charges its own budget for what it draws: contract and worker are two
-guards, and either alone is enough.
+anything is sent and never contains two values for one point; so a crash, a retry, a second process or a reorganised chain can
+only lead to the same bytes again. The journal charges its own budget for what it draws: contract and worker both enforce the
+budget, and either alone is enough.
 """
 
 from __future__ import annotations
@@ -49,30 +49,30 @@ from noiseledger.progress import (
     ignore,
 )
 
-#: How long one step waits for a block; what is in flight then is waited for in the next step.
+#: How long one step waits for a block; the next step continues to wait for pending transactions.
 CONFIRM_SECONDS = 30.0
-#: How long a transaction that another life of this worker left behind may wait before its place is taken.
+#: How long a pending transaction of an earlier worker process may wait before it is replaced.
 PATIENCE_SECONDS = 30.0
 
 _LEFT_BEHIND = (
-    "A transaction of this key, sent by another process, is in no block yet; its place is taken if it stays so."
+    "A transaction of this key, sent by another process, is not mined yet; it will be replaced if it is not mined soon."
 )
 
-# A newer copy of this journal may have sent it, and what that drew must not be drawn again. Once it is in a block, the
-# points on the chain tell.
+# A newer copy of this journal may have sent it, and what that copy drew must not be drawn again. Once the transaction is
+# mined, the points on the chain show whether this is the case.
 _UNKNOWN = (
-    "A transaction of this key that the journal does not know of is in no block yet, so nothing is drawn. If another program "
-    "of yours sent it, wait or replace it there; if this journal is an old copy: noiseledger recover."
+    "A transaction of this key that the journal does not contain is not mined yet, so nothing is drawn. If another program "
+    "of yours sent it, wait or replace it there; if this journal is an old copy, run: noiseledger recover."
 )
 
-#: What concerns one query only; anything else concerns the ledger, the journal or the chain as a whole.
+#: Errors that concern one query only; all others concern the ledger, the journal or the chain as a whole.
 _OF_ONE_QUERY = (BudgetExceeded, QueryClosed, UnknownQuery, InvalidInput, DataUnavailable)
 _REVERTED = (LedgerRefused, UnknownQuery, InvalidInput, BudgetExceeded)
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Part of a query's path that is bought and not yet revealed."""
+    """A part of a query's path that is bought and not yet revealed."""
 
     query: Query
     start: Fraction
@@ -81,15 +81,15 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Step:
-    """What one step did: the receipts of what was revealed, and what could not be answered."""
+    """The result of one step: the receipts of its reveals, and what could not be answered."""
 
     receipts: list[Receipt] = field(default_factory=list)
-    #: By the query's identifier: why it is not answered.
+    #: The reasons why queries are not answered, by identifier.
     refused: dict[str, NoiseledgerError] = field(default_factory=dict)
 
 
 class Worker:
-    """Reveals what is bought on one ledger, from one journal."""
+    """Reveals the purchases on one ledger, from one journal."""
 
     def __init__(
         self,
@@ -101,11 +101,11 @@ class Worker:
         listener: Listener = ignore,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
-        """Follow the chain up to ``head``: what is bought in later blocks may still be undone, and waits.
+        """Follow the chain up to ``head``: purchases in later blocks may still be undone, so they wait.
 
-        It is "finalized", "safe", "latest", or blocks behind the newest, as in "latest-3".
+        It is "finalized", "safe", "latest", or a number of blocks behind the newest, such as "latest-3".
 
-        ``terms`` are those that data and journal were checked against; ``listener`` is notified of every step.
+        ``terms`` are the terms against which data and journal were checked; ``listener`` is notified of every step.
         """
         self._contract = contract
         self._journal = journal
@@ -116,13 +116,13 @@ class Worker:
         self._left_behind: tuple[int, float] | None = None
 
     def step(self) -> Step:
-        """Reveal everything that is bought by now, as far as the journal's own budget bears it."""
+        """Reveal everything that is bought by now, as far as the journal's own budget allows."""
         step = Step()
         view = self.look()
         if self._confirm_what_is_in_flight(step):
             view = self.look()
         if view.head is None:
-            # Nothing counts as bought, so nothing is drawn below; whoever runs this should know.
+            # Nothing counts as bought, so nothing is drawn below; the custodian should be told.
             self._notify(Waiting("NoHead", none_there(self._head)))
         if view.pending > max(view.mined, self._journal.sent_nonces(self._contract.sender.address)):
             self._notify(Waiting("Unknown", _UNKNOWN, view.mined))
@@ -137,7 +137,7 @@ class Worker:
         return step
 
     def look(self) -> View:
-        """See what the chain has; refuse another ledger, another's key, and points that are not the journal's."""
+        """Read the chain; refuse another ledger, another worker's key, and points that are not in the journal."""
         view = look(self._contract, self._terms, self._journal.queries(), self._head)
         head = None if view.head is None else view.head.number
         self._notify(Looked(view.newest.number, head, view.balance, len(view.waiting)))
@@ -145,42 +145,42 @@ class Worker:
         return view
 
     def pending(self) -> list[Stretch]:
-        """Return what is bought at the head and not revealed in the newest block."""
+        """Return the stretches that are bought at the head and not revealed in the newest block."""
         return self._pending(self.look())
 
     def _pending(self, view: View) -> list[Stretch]:
         return [stretch for query in view.now for stretch in self._stretches(query, view)]
 
     def _check_points(self, view: View) -> None:
-        """Refuse to go on from a path that is not the journal's: what else would such a journal not know?"""
+        """Refuse to continue a path that is not the journal's: such a journal may lack other points as well."""
         for query, point in view.points.items():
             revealed = view.now[query].revealed
             known = self._journal.known_point(query, revealed)
             if known is None and revealed <= self._journal.closed().get(query.identifier, 0):
-                # The lost journal's own transaction, in a block at last: only the worker's key can reveal.
+                # A late transaction of the lost journal was mined: only the worker's key can reveal.
                 self._journal.restore({query: {revealed: point}}, {})
             elif known != point:
                 raise DataMismatch(
-                    f"The chain's answer to '{query}' is not the one in the journal: this is not the journal of the "
-                    "ledger, or an old copy of it. Nothing is answered. If the right one is lost: noiseledger recover."
+                    f"The chain's answer to '{query}' is not the one in the journal: this is not the ledger's journal, "
+                    "or an old copy of it. Nothing is answered. If the right one is lost, run: noiseledger recover."
                 )
 
     def _stretches(self, query: Query, view: View) -> Iterator[Stretch]:
-        # After a reorganisation the newest block may know less than the head did; what it has not sold is not revealed.
+        # After a reorganisation the newest block may contain fewer purchases than the head did; only its own are revealed.
         start, end = view.now[query].revealed, min(view.bought[query], view.now[query].bought)
         for stop in self._stops(query, start, end, view) if start < end else ():
             yield Stretch(query, start, stop)
             start = stop
 
     def _stops(self, query: Query, start: Fraction, end: Fraction, view: View) -> list[Fraction]:
-        """Return where to stop on the way: at the end, and without reuse after each request, which has its own stretch."""
+        """Return where stretches end: at ``end`` and, without reuse, after each request, which has its own stretch."""
         if self._terms.reuses:
             return [end]
         state = fold(self._contract.events(["Asked"], query.identifier, last=view.newest), reuses=False)
         return sorted({request.stretch[1] for request in state.purchases if start < request.stretch[1] <= end})
 
     def _place(self, view: View) -> int | None:
-        """Return the nonce of a transaction that another life left behind and that has been waiting for too long."""
+        """Return the nonce of an earlier process's transaction that has been pending for too long."""
         if view.pending <= view.mined:
             self._left_behind = None
             return None
@@ -189,7 +189,7 @@ class Worker:
         return view.mined if time.monotonic() - self._left_behind[1] >= self._patience else None
 
     def _draw_all(self, stretches: Sequence[Stretch], step: Step) -> list[Reveal]:
-        """Draw and journal, all in one durable step if that goes well; else one by one, so that one cannot stop all."""
+        """Draw and journal all in one durable step; if that fails, one by one, so that one failure does not stop the others."""
         unknown = [s for s in stretches if self._journal.known_point(s.query, s.end) is None and self._can_draw(s)]
         with suppress(*_OF_ONE_QUERY):
             self._journal.draw([(stretch.query, stretch.end) for stretch in unknown])
@@ -197,7 +197,7 @@ class Worker:
         for stretch in stretches:
             identifier = stretch.query.identifier
             if identifier in step.refused:
-                continue  # a path has no second stretch without the first
+                continue  # the second stretch of a path needs the first
             try:
                 drawn.append(self._draw(stretch))
             except _OF_ONE_QUERY as error:
@@ -214,16 +214,18 @@ class Worker:
         return self._journal.known_point(stretch.query, stretch.start)
 
     def _draw(self, stretch: Stretch) -> Reveal:
-        """Return the increment over a stretch; both its ends are in the journal, durably, before it leaves here."""
+        """Return the increment over a stretch; both its ends are durably in the journal before it is returned."""
         query = stretch.query
         if query.dimension > MAX_COORDINATES:
             raise InvalidInput(
-                f"'{query}' has {query.dimension} coordinates, and a transaction takes {MAX_COORDINATES}."
+                f"'{query}' has {query.dimension} coordinates, but a transaction accepts at most {MAX_COORDINATES}."
             )
         start = self._start(stretch)
         if start is None:
-            raise QueryClosed(f"The journal does not know where the path of '{query}' ends: noiseledger recover.")
-        # What is known is only read: a retry leaves no trace in the journal, and needs no space on the disk.
+            raise QueryClosed(
+                f"The journal does not contain the end of the path of '{query}': run noiseledger recover."
+            )
+        # Known points are only read: a retry writes nothing to the journal, and needs no disk space.
         end = self._journal.known_point(query, stretch.end)
         if end is None:
             (end,) = self._journal.draw([(query, stretch.end)])
@@ -232,7 +234,7 @@ class Worker:
         return Reveal(query.identifier, stretch.start, stretch.end, increments)
 
     def _settle(self, batch: list[Reveal], step: Step, nonce: int | None) -> None:
-        """Sign, send and confirm a batch; one that is refused as a whole is tried singly, so that one cannot stop all."""
+        """Sign, send and confirm a batch; if it is refused, try its reveals one by one, so that one cannot stop the others."""
         try:
             step.receipts.append(self._reveal(batch, nonce))
         except (*_REVERTED, RpcFailed) as error:
@@ -258,7 +260,7 @@ class Worker:
         return receipt
 
     def _confirm_what_is_in_flight(self, step: Step) -> bool:
-        """Wait for what an earlier step has sent, so that nothing is sent twice; say whether there was anything."""
+        """Wait for what an earlier step sent, so that nothing is sent twice; return whether there was anything."""
         sender = self._contract.sender
         flying = sender.in_flight()
         for receipt in sender.wait_many(flying, CONFIRM_SECONDS) if flying else ():
@@ -268,8 +270,8 @@ class Worker:
         return bool(flying)
 
     def _is_revealed(self, reveal: Reveal) -> bool:
-        """Say whether another process of ours was faster."""
-        # A node that does not know yet makes this say no: then the next step looks again.
+        """Return whether another process of ours was faster."""
+        # False if the node does not know it yet: then the next step checks again.
         return self._contract.meter(reveal.query).revealed >= reveal.end
 
     def _refuse(self, identifier: str, error: NoiseledgerError, step: Step) -> None:
@@ -279,20 +281,20 @@ class Worker:
 
 
 def _with_stretches(event: ProgressEvent, stretches: tuple[RevealedStretch, ...]) -> ProgressEvent:
-    """Add to what the sender reports what the transaction reveals."""
+    """Add the stretches that a transaction reveals to the sender's event."""
     if isinstance(event, TransactionSent | TransactionReplaced):
         return replace(event, stretches=stretches)
     return event
 
 
 def _concerns_the_call(error: RpcFailed) -> bool:
-    """Say whether a node refused because of what a transaction does, and not because of who sends it or of itself."""
+    """Return whether a node refused because of what a transaction does, not because of its sender or the node's state."""
     reason = error.reason.lower()
     return any(word in reason for word in ("revert", "gas required exceeds", "gas limit", "out of gas", "gas too high"))
 
 
 def batches(reveals: Sequence[Reveal]) -> Iterator[list[Reveal]]:
-    """Cut reveals into transactions that the contract takes."""
+    """Split reveals into transactions that the contract accepts."""
     batch: list[Reveal] = []
     coordinates = 0
     for reveal in reveals:

@@ -1,7 +1,7 @@
-"""Small text files without a data engine: read by the reference, in memory.
+"""Small text files without a data engine: read into memory by the reference implementation.
 
-Whoever installs no engine can still keep a local ledger on a CSV file. Totals, records and fingerprint are those of the engine
-for files, so that the same ledger opens with and without it; the tests compare the two.
+A local ledger on a CSV file therefore works without an installed engine. Totals, records and fingerprint equal those of the
+engine for files, so that the same ledger opens with and without it; the tests compare the two.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from noiseledger.data.table import Table
 from noiseledger.errors import InvalidInput, MissingExtra
 from noiseledger.extras import missing
 
-#: Beyond this it would take minutes and gigabytes: every value becomes an object of Python.
+#: Larger files would take minutes and gigabytes, because every value becomes a Python object.
 MOST_BYTES = 10_000_000
 
 
@@ -31,7 +31,7 @@ class SmallFile(Table):
     """The records of a text file."""
 
     def fingerprint(self, key: bytes) -> bytes:
-        """Return the digest that :mod:`noiseledger.data.engines.digest` takes inside the engine, and explains."""
+        """Return the digest that :mod:`noiseledger.data.engines.digest` explains, and computes inside the engine."""
         kinds = self.kinds
         names = sorted(kinds)
         one = blake2b(key=key, digest_size=16, person=b"noiseledger one").hexdigest()
@@ -63,7 +63,7 @@ def open_small(file: Path, form: Format, reading: Reading, table: str | None, di
     if form != "csv":
         raise MissingExtra(f"To read {file}, a {form} file,", "custodian", missing("custodian"))
     if table is not None:
-        raise InvalidInput(f"{file} is one table by itself: leave out table = {table!r}.")
+        raise InvalidInput(f"{file} contains only one table: leave out table = {table!r}.")
     size = file.stat().st_size
     if size > MOST_BYTES:
         what = f"To read {file}, which has {size / 1e6:,.0f} MB (the limit without it is {MOST_BYTES / 1e6:.0f} MB),"

@@ -1,4 +1,4 @@
-"""A chain, and accounts that can pay on it: those of a development node, or new ones that somebody funds."""
+"""A chain, and accounts that can pay on it: those of a development node, or new ones that a payer funds."""
 
 from __future__ import annotations
 

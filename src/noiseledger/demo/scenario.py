@@ -49,7 +49,7 @@ class AnsweredRequest:
     naive_cost: Fraction
 
     def describe(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return it as JSON values."""
         return {
             "analyst": self.analyst,
             "query": self.name,
@@ -68,7 +68,7 @@ class ScenarioResult:
 
     #: How much precision each analyst may buy.
     invited: dict[str, Fraction]
-    #: The refusal of somebody who was not invited.
+    #: The refusal of an analyst who was not invited.
     stranger: AllowanceExceeded
     before: Budget
     requests: list[AnsweredRequest]
@@ -85,7 +85,7 @@ class ScenarioResult:
         return Budget(self.before.epsilon, self.before.delta, self.before.total, spent)
 
     def describe(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it."""
+        """Return all of it as JSON values."""
         promise = {"epsilon": float(self.before.epsilon), "delta": float(self.before.delta)}
         return {
             "invited": {name: float(share) for name, share in self.invited.items()},
@@ -138,7 +138,7 @@ def _ask_uninvited(system: DemoSystem) -> AllowanceExceeded:
             client.ask("over_60", within="0.01")
         except AllowanceExceeded as refusal:
             return refusal
-    raise AssertionError("a request of somebody who is not invited must be refused")
+    raise AssertionError("a request of an analyst who is not invited must be refused")
 
 
 def _ask_too_much(client: Client) -> BudgetExceeded:

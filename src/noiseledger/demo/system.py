@@ -1,7 +1,8 @@
 """A complete system on this machine: a chain, a published ledger, a worker beside the data, and the web pages.
 
 For the demo, tests and experiments. All files are in a temporary folder, and all processes are stopped at the end. By default
-the chain is a development node, where keys are public and money is worthless; on another chain, somebody has to pay.
+the chain is a development node, where keys are public and money is worthless; on another chain, a payer has to fund the
+accounts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ledgers: who asked what, what it cost, what is left. One interface, several implementations, one conformance suite."""
+"""Ledgers: requests, their costs and the remaining budget. One interface, several implementations, one conformance suite."""
 
 from noiseledger.ledger.interface import Ledger, Quote, Record
 from noiseledger.ledger.local import LocalLedger, NaiveLedger, open_ledger

@@ -1,4 +1,4 @@
-"""Who may ask a ledger on a chain, what one analyst may still buy, and whom to ask for more."""
+"""Who may buy on a ledger on a chain, how much one analyst may still buy, and whom to ask for more."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from noiseledger.core.access import Access
 
 @dataclass(frozen=True)
 class Admission:
-    """What an analyst has to know before they ask."""
+    """What an analyst needs to know before sending a request."""
 
     access: Access
     custodian: str
-    #: How to reach the custodian, as the ledger file says it; may be empty.
+    #: How to reach the custodian, as stated in the ledger file; may be empty.
     contact: str
-    #: The analyst's address, if there is a key; and the precision that they may still buy, if an allowance is needed.
+    #: The analyst's address, if there is a key, and the precision that they may still buy, if they need an allowance.
     analyst: str | None = None
     allowance: Fraction | None = None
 
@@ -26,7 +26,7 @@ class Admission:
         return ", ".join(filter(None, ("the custodian", self.custodian, self.contact and f"contact: {self.contact}")))
 
     def __str__(self) -> str:
-        """Say it in a sentence."""
+        """Return it as a sentence."""
         if self.access is Access.OPEN:
             return "This ledger is open: anyone on the chain may ask."
         if self.analyst is None or self.allowance is None:

@@ -1,4 +1,4 @@
-"""Rows of a local ledger's tables as exact values, and back. Every function works inside a transaction of the caller."""
+"""Rows of a local ledger's tables as exact values, and back. Every function runs inside the caller's transaction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from noiseledger.ledger.store import from_text, to_text
 RECORDS_PER_PAGE = 1000
 
 
-# Few queries, read again and again.
+# There are few queries, and they are read repeatedly.
 _parse = lru_cache(maxsize=4096)(Query.parse)
 
 
@@ -41,12 +41,12 @@ def read_settings(run: sqlite3.Connection) -> dict[str, str]:
 
 
 def write_binding(run: sqlite3.Connection, binding: str) -> None:
-    """Write which data the ledger belongs to, once and for all."""
+    """Store which data the ledger belongs to; this cannot be changed afterwards."""
     run.execute("INSERT OR IGNORE INTO setting VALUES ('binding', ?)", (binding,))
 
 
 def read_budget(run: sqlite3.Connection, epsilon: Fraction, delta: Fraction) -> Budget:
-    """Return the budget as it stands."""
+    """Return the current budget."""
     total, spent = run.execute("SELECT total, spent FROM budget").fetchone()
     return Budget(epsilon, delta, from_text(total), from_text(spent))
 
@@ -57,7 +57,7 @@ def read_queries(run: sqlite3.Connection) -> list[Query]:
 
 
 def add_queries(run: sqlite3.Connection, queries: Iterable[tuple[Query, Fraction]]) -> None:
-    """Add queries with their sensitivities; those that are there already stay as they are."""
+    """Add queries with their sensitivities; existing queries stay unchanged."""
     run.executemany(
         "INSERT INTO query (identifier, definition, sensitivity) VALUES (?, ?, ?) ON CONFLICT (identifier) DO NOTHING",
         [(query.identifier, query.canonical, str(sensitivity)) for query, sensitivity in queries],
@@ -73,7 +73,7 @@ def find_query(run: sqlite3.Connection, query: Query) -> StoredQuery:
 
 
 def read_neighbours(run: sqlite3.Connection, entry: StoredQuery, precision: Fraction) -> dict[Fraction, Point]:
-    """Return the known points that matter for a precision: the nearest at or below it, and the nearest above."""
+    """Return the known points that a precision depends on: the nearest at or below it, and the nearest above it."""
     wanted = (entry.key, to_text(precision))
     rows = run.execute(
         "SELECT precision, coordinates FROM point WHERE query = ? AND precision <= ? ORDER BY precision DESC LIMIT 1",
@@ -86,13 +86,13 @@ def read_neighbours(run: sqlite3.Connection, entry: StoredQuery, precision: Frac
 
 
 def read_closed(run: sqlite3.Connection, entry: StoredQuery) -> Fraction:
-    """Return how far a lost journal may have revealed the query's path; 0 for nothing that is not known here."""
+    """Return how far a lost journal may have revealed the query's path; 0 if no further than is known here."""
     row = run.execute("SELECT until FROM closed WHERE query = ?", (entry.key,)).fetchone()
     return from_text(row[0]) if row else Fraction(0)
 
 
 def write_closed(run: sqlite3.Connection, entry: StoredQuery, until: Fraction) -> None:
-    """Remember how far a lost journal may have revealed the query's path."""
+    """Store how far a lost journal may have revealed the query's path."""
     run.execute("INSERT OR REPLACE INTO closed VALUES (?, ?)", (entry.key, to_text(until)))
 
 
@@ -108,20 +108,20 @@ def write_nonce(run: sqlite3.Connection, address: str, until: int) -> None:
 
 
 def read_furthest(run: sqlite3.Connection, entry: StoredQuery) -> Fraction:
-    """Return the furthest known precision of a query, 0 if none is."""
+    """Return the highest known precision of a query; 0 if none is known."""
     (text,) = run.execute("SELECT max(precision) FROM point WHERE query = ?", (entry.key,)).fetchone()
     return from_text(text) if text else Fraction(0)
 
 
 def write_spent(run: sqlite3.Connection, budget: Budget) -> None:
-    """Write how much of the budget is spent."""
+    """Store how much of the budget is spent."""
     run.execute("UPDATE budget SET spent = ?", (to_text(budget.spent),))
 
 
 def write_reveal(
     run: sqlite3.Connection, entry: StoredQuery, request: Request, reveal: Reveal, budget: Budget, analyst: str
 ) -> tuple[int, tuple[int, ...]]:
-    """Write charge, point and record; return the record's number and the numbers of those it was built from."""
+    """Write charge, point and record; return the record's number and the numbers of the records it was built from."""
     price = reveal.price
     number = run.execute("SELECT coalesce(max(number), 0) + 1 FROM record").fetchone()[0]
     built_from = tuple(_latest_record(run, entry, source) for source in price.sources)
@@ -146,7 +146,7 @@ def write_reveal(
 
 
 def read_records(run: sqlite3.Connection, after: int) -> list[Record]:
-    """Return the next page of records, those numbered above ``after``."""
+    """Return the next page of records: those with numbers above ``after``."""
     rows = run.execute(
         """SELECT number, definition, analyst, asked_at, epsilon, delta, precision, paper_case, cost, coordinates,
                   sensitivity, built_from, spent

@@ -1,10 +1,11 @@
-"""What a local ledger knows of its data: all totals, taken before anything is asked, of the dataset that it is bound to.
+"""The data of a local ledger: all totals of the dataset that it is bound to, computed before any request.
 
-Why the promise holds: a ledger draws from one dataset only, or answers of two would blend. It keeps a keyed fingerprint of its
-data (:mod:`noiseledger.data.fingerprint`) and refuses data with another one. The key is in a file of its own beside the ledger
-file, which may be handed on: without the key the fingerprint tells nothing. A worker's journal needs no key, since the
-root of the published commitment is keyed already. The source is not touched when an analyst asks, so neither when nor whether
-an answer comes depends on the data, and a source that changes afterwards changes nothing.
+Why the promise holds: a ledger draws from one dataset only; otherwise it would mix answers about two datasets. It stores a
+keyed fingerprint of its data (:mod:`noiseledger.data.fingerprint`) and refuses data with a different one. The key is in a
+separate file beside the ledger file. The ledger file may therefore be passed on: without the key, the fingerprint reveals
+nothing. A worker's journal needs no key, because the root of the published commitment is already keyed. The source is not
+read when an analyst sends a request, so neither the time of an answer nor whether there is one depends on the data, and later
+changes of the source have no effect.
 """
 
 from __future__ import annotations
@@ -20,33 +21,33 @@ from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput
 
 _ROOT = "root "
 _OTHER = (
-    "The ledger was made with other data, and answers of two datasets must not blend: open it with the data that it was made "
-    "with, or make another ledger."
+    "The ledger was created with other data, and answers about two datasets must not be mixed: open it with the data that it "
+    "was created with, or create another ledger."
 )
 
 
 class Bound:
-    """The data of a ledger, as it was when it was read."""
+    """The data of a ledger, as it was when the ledger read it."""
 
     def __init__(self, source: Source, file: Path, binding: str, queries: Iterable[Query]) -> None:
-        """Read the totals of all queries; ``binding`` is what the ledger is bound to, empty if to nothing yet."""
+        """Read the totals of all queries; ``binding`` names the data that the ledger is bound to (empty: not bound yet)."""
         self._source = source
         self._key_file = key_file(file)
         self._totals: dict[str, Sequence[int]] = {}
-        #: What the ledger is to be bound to.
+        #: The data that the ledger will be bound to.
         self.binding = binding
         if binding and binding.startswith(_ROOT) != isinstance(source, Pinned):
             raise DataMismatch(_OTHER)
         self.take(queries, is_new=not binding)
 
     def take(self, queries: Iterable[Query], *, is_new: bool = False) -> None:
-        """Read the totals of more queries, from the very data that the ledger is bound to."""
-        # What is pinned cannot change, and has the totals of its own catalogue only.
+        """Read the totals of more queries, from the same data that the ledger is bound to."""
+        # Pinned data cannot change, and contains only the totals of its own catalogue.
         wanted = [] if isinstance(self._source, Pinned) else list(queries)
         totals = {query.identifier: tuple(self._source.totals(query)) for query in wanted}
         found = self._read_binding(is_new=is_new)
         if any(tuple(self._source.totals(query)) != totals[query.identifier] for query in wanted):
-            raise DataMismatch("The data changed while it was read: try again once nobody writes to it.")
+            raise DataMismatch("The data changed while it was read: try again when no other program writes to it.")
         if not is_new and found != self.binding:
             raise DataMismatch(_OTHER)
         self.binding = found
@@ -71,11 +72,11 @@ class Bound:
         if is_new:
             return new_secret(self._key_file)
         raise InvalidInput(
-            f"{self._key_file} is not there, so nobody can tell whether this is the ledger's data: put it back, or open the "
-            "ledger without data, for what is free."
+            f"{self._key_file} is missing, so it cannot be checked whether this is the ledger's data: put it back, or open "
+            "the ledger without data, for free answers only."
         )
 
 
 def key_file(file: Path) -> Path:
-    """Return where the key of a ledger's fingerprint is: beside the ledger file, and for its custodian alone."""
+    """Return the path of the key of a ledger's fingerprint: beside the ledger file, and only for the custodian."""
     return file.with_name(file.name + ".key")

@@ -1,8 +1,8 @@
-"""A ledger in a contract: the chain holds the budget and the record, the custodian's worker reveals.
+"""A ledger in a contract: the chain holds the budget and the history, and the custodian's worker reveals the answers.
 
 Why the promise holds: this side only reads what is public (ledger/reading.py) and buys what the contract sells
-(ledger/purchase.py); it neither sees the data nor draws noise that enters a path. An answer between revealed points is
-computed from public numbers (ledger/public.py).
+(ledger/purchase.py); it neither reads the data nor draws noise that becomes part of a path. An answer between revealed points
+is computed from public numbers (ledger/public.py).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class ChainLedger(Ledger):
         listener: Listener = ignore,
         contact: str = "",
     ) -> None:
-        """Use a contract; ``record_free`` sends a transaction also for what is free, so that it is on record.
+        """Use a contract; ``record_free`` also sends a transaction for free requests, so that they are recorded.
 
-        ``contact`` is how analysts reach the custodian, as the ledger file says it.
+        ``contact`` is how analysts reach the custodian, as stated in the ledger file.
         """
         self.contract = contract
         self.contact = contact
@@ -61,7 +61,7 @@ class ChainLedger(Ledger):
 
     @property
     def terms(self) -> Terms:
-        """What is fixed for good."""
+        """The terms of the ledger, which never change."""
         return self._reader.terms
 
     @property
@@ -79,14 +79,14 @@ class ChainLedger(Ledger):
         return self._reader.budget(self.contract.spent())
 
     def admission(self) -> Admission:
-        """Return who may ask, what this key may still buy, and whom to ask for more."""
+        """Return who may buy, how much this key may still buy, and whom to ask for more."""
         access, analyst = Access.of(self.terms.requires_allowance), self.contract.signer
         needs = access is Access.INVITATION and analyst is not None
         allowance = self.contract.allowance(str(analyst)) if needs else None
         return Admission(access, checksummed(self.contract.custodian()), self.contact, analyst, allowance)
 
     def queries(self) -> list[Query]:
-        """Return the queries that may be asked; what a custodian wrote and nobody can read is none."""
+        """Return the queries that may be asked; definitions that cannot be read are left out."""
         state = LedgerState(reuses=self.reuses)
         for event in self.contract.events(["Registered"], first=self._reader.first_block):
             state.take(event)
@@ -111,9 +111,9 @@ class ChainLedger(Ledger):
         ]
 
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
-        """Answer requests: what must be paid for takes a transaction for a hundred, each of which is all or nothing.
+        """Answer requests; paid requests are sent a hundred per transaction, and each transaction is all or nothing.
 
-        On a chain the analyst is the key that signs, and a name given is not kept.
+        On a chain the analyst is identified by the key that signs; the name given here is not recorded.
         """
         if not requests:
             return []

@@ -1,4 +1,4 @@
-"""Files that a crash or a power cut leaves whole."""
+"""Files that stay complete after a crash or a power cut."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_durably(file: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file in one step: after a crash or a power cut it is there as a whole, or as it was before."""
+    """Write a file in one step: after a crash or a power cut it is either complete or unchanged."""
     new = file.with_name(file.name + ".new")
     new.unlink(missing_ok=True)
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as stream:
@@ -19,7 +19,7 @@ def write_durably(file: Path, text: str, mode: int = 0o644) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make names in a folder durable, as ``fsync`` does for what is in a file."""
+    """Make names in a folder durable, as ``fsync`` does for the content of a file."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

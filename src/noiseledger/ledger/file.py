@@ -1,6 +1,6 @@
-"""The ledger file: what a custodian hands out, so that others find the ledger and know its queries by name.
+"""The ledger file, which a custodian hands out so that others can find the ledger and refer to its queries by name.
 
-This is the one place that reads and writes it; only the audit has its own reader, on purpose.
+Only this module reads and writes it, except for the audit, which has its own reader on purpose.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ class LedgerFile:
     chain_id: int | None = None
     block: int = 0
     queries: Mapping[str, Query] = field(default_factory=dict)
-    #: Of the catalogue that was published, so that whoever is shown one can tell.
+    #: Hash of the published catalogue, so that anyone who is shown a catalogue can check that it is the same.
     catalogue_sha256: str = ""
     #: How to reach the custodian, in their own words.
     contact: str = ""
-    #: The form of what is committed to.
+    #: The format of the commitment.
     commitment: str = ""
-    #: Who may ask, in a word.
+    #: Who may buy, in one word.
     access: str = ""
 
     @classmethod
     def read(cls, file: Path) -> LedgerFile:
-        """Read the file; refuse what is none."""
+        """Read the file; refuse a file that is not a ledger file."""
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
-            json.dumps(content, ensure_ascii=False).encode()  # halves of characters, which nobody could be shown
+            json.dumps(content, ensure_ascii=False).encode()  # refuses lone surrogates, which cannot be displayed
             queries = {str(name): Query.parse(text) for name, text in content["queries"].items()}
             place = str(content["address"]), int(content["chain_id"]), int(content.get("block", 0))
             words = str(content.get("catalogue_sha256", "")), _shown(content.get("contact") or "")
@@ -55,7 +55,7 @@ class LedgerFile:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the file says, as JSON values."""
+        """The content of the file, as JSON values."""
         return {
             "address": self.address,
             "chain_id": self.chain_id,
@@ -73,7 +73,7 @@ class LedgerFile:
 
 
 def read_names(file: Path) -> list[str]:
-    """Return what a ledger file calls its queries, whatever else it says; none if it is not one."""
+    """Return the names of a ledger file's queries, whatever else it contains; none if it is not a ledger file."""
     try:
         return [str(name) for name in json.loads(file.read_text(encoding="utf-8"))["queries"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -81,7 +81,7 @@ def read_names(file: Path) -> list[str]:
 
 
 def _shown(contact: object) -> str:
-    """Return what may be shown of a contact: anyone can write such a file, and hand it out."""
+    """Return the part of a contact that is safe to show: anyone can write such a file and hand it out."""
     if not isinstance(contact, str):
         raise TypeError
     short = contact if len(contact) <= LONGEST_CONTACT else contact[:LONGEST_CONTACT] + "…"
@@ -89,18 +89,18 @@ def _shown(contact: object) -> str:
 
 
 def find_on_chain(ledger: str) -> LedgerFile:
-    """Return what is known of a ledger on a chain, from its file or just its address."""
+    """Return what is known about a ledger on a chain, from its file or only its address."""
     if ledger.startswith("0x") and len(ledger) == _ADDRESS_LENGTH:
         return LedgerFile(ledger)
     if is_local(Path(ledger)):
         raise InvalidInput(
-            f"{ledger} is a local ledger, and this needs one on a chain: give its ledger.json or address."
+            f"{ledger} is a local ledger, but this needs a ledger on a chain: give its ledger.json or address."
         )
     return LedgerFile.read(Path(ledger))
 
 
 def is_local(file: Path) -> bool:
-    """Say whether it is the file of a local ledger: those are SQLite databases."""
+    """Return whether this is the file of a local ledger, which is a SQLite database."""
     try:
         with file.open("rb") as stream:
             return stream.read(16) == b"SQLite format 3\0"

@@ -1,7 +1,7 @@
-"""What a custodian can change about a ledger: each change in words before it is signed, wherever that is done.
+"""The changes that a custodian can make to a ledger, each described in words before it is signed, wherever that happens.
 
 Why the promise holds: none of this touches data, noise or the budget. The contract lets the custodian decide who may buy,
-whether anything is sold and which key reveals; what was spent stays spent, whoever governs.
+whether anything is sold and which key reveals; no custodian can undo what was spent.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from noiseledger.core.privacy import MAX_PRECISION, epsilon_for, precision_for, 
 from noiseledger.errors import InvalidInput, NotAllowed
 from noiseledger.ledger.snapshot import LedgerSnapshot
 
-#: Takes an offer of custody back; the contract's way to say nobody.
+#: The address that stands for nobody in the contract; it withdraws an offer of custody.
 NOBODY = "0x" + "0" * 40
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change, worked out and not yet made: what will happen, what to beware of, and the call that does it."""
+    """A change that is prepared and not yet made: its effects, warnings, and the contract call that makes it."""
 
     #: The command that makes it.
     action: str
-    #: Whose key must sign, and as what.
+    #: The address whose key must sign, and its role.
     signer: str
     role: str
-    #: The contract's function, and what it is given.
+    #: The contract's function and its arguments.
     function: str
     arguments: tuple[Any, ...]
-    #: What will happen, in sentences; and what to beware of.
+    #: The effects, in sentences, and the warnings.
     says: tuple[str, ...]
     warnings: tuple[str, ...] = ()
-    #: Whether there is anything to do: False where things are so already, and nothing needs to be sent.
+    #: Whether there is anything to do; False if the change is already in effect and nothing needs to be sent.
     is_needed: bool = True
     #: The same for programs.
     facts: Mapping[str, Any] = field(default_factory=dict)
-    #: The newest block that was looked at.
+    #: The newest block that was read.
     block: int = 0
 
     @property
@@ -52,15 +52,15 @@ class Change:
         return tuple(to_units(value) if isinstance(value, Fraction) else value for value in self.arguments)
 
     def check_signer(self, address: str) -> None:
-        """Refuse a key that the contract would not listen to."""
+        """Refuse a key that the contract would reject."""
         if address.lower() != self.signer.lower():
             raise NotAllowed(
-                f"Only {self.role}, {self.signer}, can do this, and not {checksummed(address)}. Nothing was changed."
+                f"Only {self.role}, {self.signer}, can do this, not {checksummed(address)}. Nothing was changed."
             )
 
 
 def read_address(text: str, what: str) -> str:
-    """Return an address, checked as far as it can be: one in mixed case carries a checksum.
+    """Return an address after checking it; an address in mixed case contains a checksum, which is checked too.
 
     >>> read_address("0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "analyst")
     '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -70,7 +70,7 @@ def read_address(text: str, what: str) -> str:
     address, digits = checksummed(text), text[2:]
     if digits not in (digits.lower(), digits.upper()) and text != address:
         raise InvalidInput(
-            f"The {what} {text} is mistyped: its letters do not fit its checksum. Copy it again from where it came from."
+            f"The {what} {text} is mistyped: its checksum is wrong. Copy it again from where it came from."
         )
     if text.lower() == NOBODY:
         raise InvalidInput(f"The {what} must not be the zero address, for which nobody has a key.")
@@ -80,7 +80,7 @@ def read_address(text: str, what: str) -> str:
 def read_allowance(
     epsilon: Number | None = None, delta: Number | None = None, precision: Number | None = None
 ) -> Fraction:
-    """Return an allowance as a precision in whole units, rounded down: towards more privacy. Precision 0 takes it away.
+    """Return an allowance as a precision in whole units, rounded down, towards more privacy. Precision 0 withdraws it.
 
     >>> read_allowance(precision="0.25")
     Fraction(1, 4)
@@ -88,7 +88,7 @@ def read_allowance(
     if precision is None and epsilon is not None and delta is not None:
         return precision_for(epsilon, delta)
     if precision is None or epsilon is not None or delta is not None:
-        raise InvalidInput("Name the allowance in one way: epsilon and delta, or precision.")
+        raise InvalidInput("Give the allowance in one way: epsilon and delta, or precision.")
     amount = exact(precision, "precision")
     if not 0 <= amount <= MAX_PRECISION:
         raise InvalidInput(f"The precision must be from 0 to {float(MAX_PRECISION):.3g}, not {precision}.")
@@ -98,7 +98,7 @@ def read_allowance(
 def allow(snapshot: LedgerSnapshot, analyst: str, allowance: Fraction) -> Change:
     """Set how much an analyst may buy from now on."""
     if snapshot.access is Access.OPEN:
-        raise InvalidInput("This ledger is open, for ever: everyone may ask, and an allowance would change nothing.")
+        raise InvalidInput("This ledger is permanently open: everyone may buy, and an allowance would have no effect.")
     address, budget = _another(snapshot, analyst, "analyst"), snapshot.budget()
     before = snapshot.analyst(address)
     now = before.allowance or Fraction(0)
@@ -107,21 +107,21 @@ def allow(snapshot: LedgerSnapshot, analyst: str, allowance: Fraction) -> Change
         f"{address} may buy {_amount(allowance, snapshot)} from now on: {share:.1%} of the budget.",
         f"Now it may buy {_amount(now, snapshot)}; it has bought {_amount(before.spent, snapshot)} in "
         f"{before.requests} request{'' if before.requests == 1 else 's'}.",
-        "The new number takes the place of the old one. It counts what is bought from now on, not what was bought before.",
+        "The new allowance replaces the old one. Only purchases from now on count against it, not earlier ones.",
     ]
     if not allowance:
-        says[0] = f"{address} may buy nothing from now on. What is free stays free, as for everyone."
+        says[0] = f"{address} may buy nothing from now on. Free answers stay free, as for everyone."
     others = sum((other.allowance or 0 for other in snapshot.analysts() if other.address != address), Fraction(0))
     warnings = []
     if allowance and allowance + others > budget.remaining:
         warnings.append(
-            f"All analysts together may then buy precision {float(allowance + others):.6g}, and {float(budget.remaining):.6g} "
-            "of the budget is left: who comes first gets it."
+            f"All analysts together may then buy precision {float(allowance + others):.6g}, but only "
+            f"{float(budget.remaining):.6g} of the budget is left: first come, first served."
         )
     if 0 < allowance < now:
         warnings.append(
-            "Until this is in a block the analyst can still use the old allowance, and then has the new one on top. To be "
-            "certain, set --precision 0 first, look at what was bought, and then set the new one."
+            "Until this is in a block, the analyst can still use the old allowance, and then gets the new one in addition. To "
+            "be certain, set --precision 0 first, check what was bought, and then set the new one."
         )
     if snapshot.facts.paused:
         warnings.append("Selling is stopped: nobody can buy anything until noiseledger resume.")
@@ -136,83 +136,83 @@ def allow(snapshot: LedgerSnapshot, analyst: str, allowance: Fraction) -> Change
 
 
 def pause(snapshot: LedgerSnapshot, paused: bool) -> Change:
-    """Stop selling, or go on."""
+    """Stop selling, or resume."""
     if paused:
         says = [
-            "Nobody can buy anything until noiseledger resume. What is known already stays free for everyone.",
-            f"What was bought is still answered by the worker ({_waiting(snapshot)}): stop the worker as well if its "
-            "answers are what is wrong.",
+            "Nobody can buy anything until noiseledger resume. Public answers stay free for everyone.",
+            f"The worker still answers what was bought ({_waiting(snapshot)}): stop the worker as well if its answers are "
+            "the problem.",
         ]
     else:
         who = "everyone on the chain" if snapshot.access is Access.OPEN else "analysts with an allowance"
         says = [
-            f"Selling goes on: {who} can buy again, up to {_amount(snapshot.budget().remaining, snapshot)} that is left."
+            f"Selling resumes: {who} can buy again, up to the remaining {_amount(snapshot.budget().remaining, snapshot)}."
         ]
     needed = snapshot.facts.paused is not paused
     if not needed:
-        says = ["Selling is stopped already." if paused else "Selling is on already."]
+        says = ["Selling is already stopped." if paused else "Selling is already on."]
     action = "pause" if paused else "resume"
     return _by_custodian(snapshot, action, "pause", (paused,), says, [], {"paused": paused}, needed)
 
 
 def rotate_worker(snapshot: LedgerSnapshot, worker: str, balance: int | None = None) -> Change:
-    """Give the right to reveal to another key, of which the ``balance`` on the chain may be known."""
+    """Give the right to reveal to another key; ``balance`` is that key's balance on the chain, if known."""
     address, old = _another(snapshot, worker, "worker"), snapshot.facts.worker
     says = [
-        f"From the block on that takes this, only {address} may reveal answers, and {old} no longer.",
+        f"As soon as this is in a block, only {address} may reveal answers, and {old} no longer may.",
         "A worker that still runs with the old key stops by itself. Stop it before you move the custody folder: two copies of "
         "the journal must never answer at the same time.",
-        f"Now {_waiting(snapshot)}; what waits then is answered by the new worker, from the same custody folder.",
+        f"Now {_waiting(snapshot)}. The new worker answers what is still waiting then, from the same custody folder.",
     ]
     warnings = []
     if balance == 0:
-        warnings.append(f"{address} has nothing to pay the chain's fees with: send it some of the chain's coin.")
+        warnings.append(f"{address} has no coins to pay the chain's fees: send it some.")
     if address == snapshot.facts.custodian:
-        warnings.append("That is the custodian's own key, which then has to be on the machine with the data.")
+        warnings.append("This is the custodian's own key, which then has to be on the machine with the data.")
     needed = address != old
     if not needed:
-        says, warnings = [f"{address} is the worker already."], []
+        says, warnings = [f"{address} is already the worker."], []
     waiting = len(snapshot.waiting) if snapshot.state.has_beginning else None
     facts = {"worker": address, "before": old, "waiting": waiting}
     return _by_custodian(snapshot, "rotate-worker", "change_worker", (address,), says, warnings, facts, needed)
 
 
 def hand_over(snapshot: LedgerSnapshot, heir: str | None) -> Change:
-    """Offer custody to another key, or, with None, take the offer back."""
+    """Offer custody to another key or, with None, withdraw the offer."""
     offered = snapshot.facts.heir
     address = None if heir is None else _another(snapshot, heir, "new custodian")
     facts = {"heir": address, "before": offered}
     if address is None:
-        says = [f"{offered} can no longer take over." if offered else "Custody is offered to nobody already."]
+        says = [f"{offered} can no longer accept custody." if offered else "Custody is not offered to anybody."]
         return _by_custodian(
             snapshot, "hand-over", "offer_custody", (NOBODY,), says, [], facts, needed=offered is not None
         )
     if address == snapshot.facts.custodian:
-        raise InvalidInput(f"{address} is the custodian already.")
+        raise InvalidInput(f"{address} is already the custodian.")
     says = [
-        f"{address} may become the custodian: with that key, noiseledger accept-custody. Until then nothing changes, and you "
-        "can take the offer back: noiseledger hand-over nobody.",
+        f"{address} may become the custodian: with that key, run noiseledger accept-custody. Until then nothing changes, and "
+        "you can withdraw the offer: noiseledger hand-over nobody.",
         "After that only the new key can allow, pause, resume, rotate the worker and hand over. Worker, allowances and budget "
         "stay as they are.",
-        "The custody folder (secret, journal) does not move by itself: hand it over as well, with the worker stopped.",
+        "The custody folder (secret, journal) is not moved by this: hand it over as well, with the worker stopped.",
     ]
     warnings = [f"The offer to {offered} ends."] if offered not in (None, address) else []
     needed = offered != address
     if not needed:
-        says = [f"Custody is offered to {address} already."]
+        says = [f"Custody is already offered to {address}."]
     return _by_custodian(snapshot, "hand-over", "offer_custody", (address,), says, warnings, facts, needed)
 
 
 def accept_custody(snapshot: LedgerSnapshot) -> Change:
-    """Take over what was offered."""
+    """Accept custody that was offered."""
     heir, old, worker = snapshot.facts.heir, snapshot.facts.custodian, snapshot.facts.worker
     if heir is None:
         raise NotAllowed(
-            f"Custody of this ledger is offered to nobody: its custodian, {old}, has to offer it first, with noiseledger "
-            "hand-over ADDRESS."
+            f"Custody of this ledger is not offered to anybody: its custodian, {old}, has to offer it first, with "
+            "noiseledger hand-over ADDRESS."
         )
     says = (
-        f"{heir} becomes the custodian, and {old} can change nothing any more.",
+        f"{heir} becomes the custodian, and {old} can no longer change anything.",
         f"The worker stays {worker}: if its key is not yours, appoint another with noiseledger rotate-worker.",
     )
     facts = {"custodian": heir, "before": old}
@@ -237,7 +237,7 @@ def _by_custodian(
 
 
 def _another(snapshot: LedgerSnapshot, text: str, what: str) -> str:
-    """Return the address of somebody: the ledger's own, which is copied by mistake easily, is nobody's."""
+    """Return an address that belongs to somebody: the ledger's own is easily copied by mistake, and has no key."""
     address = read_address(text, what)
     if address == checksummed(snapshot.facts.address):
         raise InvalidInput(f"The {what} {address} is the ledger itself, for which nobody has a key.")
@@ -246,9 +246,9 @@ def _another(snapshot: LedgerSnapshot, text: str, what: str) -> str:
 
 def _waiting(snapshot: LedgerSnapshot) -> str:
     if not snapshot.state.has_beginning:
-        return "how many requests wait could not be read"
+        return "the number of waiting requests could not be read"
     requests = len(snapshot.waiting)
-    return "1 request waits" if requests == 1 else f"{requests} requests wait"
+    return "1 request is waiting" if requests == 1 else f"{requests} requests are waiting"
 
 
 def _amount(precision: Fraction, snapshot: LedgerSnapshot) -> str:

@@ -1,6 +1,6 @@
-"""What every ledger offers, wherever it keeps its record: a view, which only reads, and a ledger, which also answers.
+"""The interface of every ledger, on a chain or local: a view, which only reads, and a ledger, which also answers.
 
-Why the promise holds, for each of them: a price is found without side effects, checked against the budget, and only then
+Why the promise holds, for each of them: a price is computed without side effects, checked against the budget, and only then
 charged; the charge and the answer become durable together, before anyone sees the answer.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Quote:
-    """What a request would cost now, and what it would give. Nothing is spent by asking for one."""
+    """The current price of a request, and the answer's expected error. A quote spends nothing."""
 
     request: Request
     price: Price
@@ -41,17 +41,17 @@ class Quote:
 
     @property
     def query(self) -> Query:
-        """What is asked."""
+        """The query of the request."""
         return self.request.query
 
     @property
     def sensitivity(self) -> Fraction:
-        """How far one record can move the answer."""
+        """The most by which one record can change the answer."""
         return self.request.sensitivity
 
     @property
     def affordable(self) -> bool:
-        """Say whether the budget bears it."""
+        """Whether the budget can afford it."""
         return self.price.cost <= self.budget.remaining
 
     @property
@@ -60,7 +60,7 @@ class Quote:
         return accuracy.deviation(self.price.precision, self.sensitivity)
 
     def half_width(self, confidence: Number = 0.95) -> float:
-        """How far from the truth each coordinate would lie at most, with this confidence."""
+        """Return the largest error of each coordinate, with this confidence."""
         return accuracy.half_width(self.price.precision, self.sensitivity, confidence)
 
     def __str__(self) -> str:
@@ -83,10 +83,10 @@ class Record:
     precision: Fraction
     case: Case
     cost: Fraction
-    #: The noisy answer in natural units, the same for everyone and at every look; empty while it is not revealed.
+    #: The noisy answer in natural units, the same for everyone at any time; empty until it is revealed.
     values: tuple[float, ...]
     built_from: tuple[int, ...]
-    #: What was spent in all, this request included.
+    #: The total amount spent, including this request.
     spent: Fraction
     #: On a chain, where it was asked.
     transaction: str | None = None
@@ -95,7 +95,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far one query is: the precision that was spent on it, and that of the best public answer (0: there is none)."""
+    """The state of one query: the precision spent on it, and the precision of its best public answer (0 if there is none)."""
 
     query: Query
     spent: Fraction
@@ -103,37 +103,37 @@ class Standing:
 
 
 class LedgerView(ABC):
-    """A budget, a catalogue of queries, and the record of all requests, to be read."""
+    """Read access to a budget, a catalogue of queries and the history of all requests."""
 
-    #: Whether the ledger is a contract: then to change it takes a key.
+    #: Whether the ledger is a contract, which can only be changed with a key.
     is_on_chain = False
 
     @property
     @abstractmethod
     def population(self) -> Population:
-        """What is public about the dataset."""
+        """The public facts about the dataset."""
 
     @property
     @abstractmethod
     def reuses(self) -> bool:
-        """Whether a request builds on what was bought before it; without, each pays in full."""
+        """Whether a request reuses earlier purchases; if not, each request pays in full."""
 
     @abstractmethod
     def budget(self) -> Budget:
-        """Return what was promised, what is spent and what is left."""
+        """Return the privacy guarantee, the amount spent and the amount left."""
 
     @abstractmethod
     def queries(self) -> list[Query]:
         """Return the queries that may be asked, in the order they were added."""
 
     def request(self, query: Query, **accuracy: Unpack[Accuracy]) -> Request:
-        """Turn an accuracy into the precision that this ledger sells; accuracy is named as for ``quote``."""
+        """Convert an accuracy to the precision that this ledger sells; accuracy is given as for ``quote``."""
         return resolve(query, sensitivity(query, self.population), **accuracy)
 
     def quote(self, query: Query, **accuracy: Unpack[Accuracy]) -> Quote:
         """Return the price of a request; changes nothing.
 
-        Name the accuracy in one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
+        Give the accuracy in one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
         ``precision=``.
 
         Raises:
@@ -144,7 +144,7 @@ class LedgerView(ABC):
 
     @abstractmethod
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
-        """Return the price of each request by itself, all of them in the same state; changes nothing."""
+        """Return the price of each request on its own, all at the same state of the ledger; changes nothing."""
 
     @abstractmethod
     def best(self, query: Query) -> Answer | None:
@@ -152,10 +152,10 @@ class LedgerView(ABC):
 
     @abstractmethod
     def records(self, after: int = 0) -> Iterator[Record]:
-        """Yield the answered requests in order, those numbered above ``after``."""
+        """Yield the answered requests in order: those with numbers above ``after``."""
 
     def standings(self) -> list[Standing]:
-        """Return how far every query is, in the order of the catalogue."""
+        """Return the state of every query, in the order of the catalogue."""
         spent: defaultdict[Query, Fraction] = defaultdict(Fraction)
         for record in self.records():
             spent[record.query] += record.cost
@@ -163,11 +163,11 @@ class LedgerView(ABC):
         return [Standing(query, spent[query], best.precision if best else Fraction(0)) for query, best in found]
 
     def admission(self) -> Admission | None:
-        """Return who may ask, what one may still buy, and whom to ask for more; None where nobody is kept out."""
+        """Return who may buy, how much they may still buy, and whom to ask for more; None if everybody may buy."""
         return None
 
-    def close(self) -> None:  # noqa: B027 - not every ledger holds something
-        """Let go of what the ledger holds open."""
+    def close(self) -> None:  # noqa: B027 - not every ledger has something to close
+        """Close the files and connections of the ledger."""
 
 
 class Ledger(LedgerView):
@@ -175,44 +175,44 @@ class Ledger(LedgerView):
 
     @abstractmethod
     def add(self, *queries: Query) -> None:
-        """Add queries; adding one again changes nothing. None can be changed or removed."""
+        """Add queries; adding one again changes nothing. Queries cannot be changed or removed."""
 
     def ask(
         self, query: Query, *, analyst: str = "", exact_noise: bool = False, **accuracy: Unpack[Accuracy]
     ) -> Answer:
-        """Return the best public answer if it is accurate enough, for free; else pay for one.
+        """Return the best public answer, for free, if it is accurate enough; otherwise buy one.
 
-        Accuracy is named as for ``quote``. With ``exact_noise=True`` the noise has just the size that was asked for.
+        Accuracy is given as for ``quote``. With ``exact_noise=True`` the noise has exactly the requested size.
 
         Raises:
-            BudgetExceeded: it costs more than is left; carries requested, remaining and missing.
+            BudgetExceeded: the cost exceeds the remaining budget; has requested, remaining and missing.
             UnknownQuery: the query is not in the catalogue.
-            DataUnavailable: it must be paid for, and the data is not here.
+            DataUnavailable: the answer must be bought, and the ledger was opened without its data.
         """
         return self.ask_many([self.request(query, **accuracy)], analyst=analyst, exact_noise=exact_noise)[0]
 
     @abstractmethod
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
-        """Answer many requests as ``ask`` does, in order; what must be paid for is paid at once, all of it or nothing.
+        """Answer many requests as ``ask`` does, in order; all paid requests are bought together, all or nothing.
 
         Raises:
-            BudgetExceeded: it costs more than is left; carries requested, remaining and missing.
+            BudgetExceeded: the cost exceeds the remaining budget; has requested, remaining and missing.
             UnknownQuery: the query is not in the catalogue.
-            DataUnavailable: it must be paid for, and the data is not here.
+            DataUnavailable: the answer must be bought, and the ledger was opened without its data.
         """
 
     def sign_with(self, key: Key) -> None:
-        """Pay with a key from now on, where the ledger is on a chain."""
-        raise NotAllowed("This ledger is not on a chain: nobody pays for it with a key.")
+        """Pay with this key from now on, if the ledger is on a chain."""
+        raise NotAllowed("This ledger is not on a chain: it is used without a key.")
 
 
 def if_enough(best: Answer | None, request: Request) -> Answer | None:
-    """Return the best public answer, if it is as accurate as what is asked for."""
+    """Return the best public answer if it is at least as accurate as the request."""
     return best if best is not None and best.precision >= request.precision else None
 
 
 def at_its_best(paid: Answer, best: Answer | None) -> Answer:
-    """Return what was paid for at the furthest point that is public by now, at the price that was paid."""
+    """Return a paid answer at the most precise point that is public by now, with the price that was paid."""
     if best is None or best.precision <= paid.precision:
         return paid
     price = Price(best.precision, paid.case, paid.cost, paid.reveal.price.sources)

@@ -1,9 +1,9 @@
-"""A ledger in one SQLite file: reuse, and a budget that survives restarts, without a public record.
+"""A ledger in one SQLite file: reuse and a budget that survives restarts, without a public history.
 
-Why the promise holds: from the first look at the budget to the durable commit of charge and answer, one transaction keeps
-everyone else out; a refusal, an error or a kill before the commit leaves the file as it was and no answer has been seen,
-and noise that was drawn but not committed is never released. All that is drawn comes from the data that the ledger is bound to,
-whose totals are taken before anything is asked (:mod:`noiseledger.ledger.bound`).
+Why the promise holds: one exclusive transaction covers everything from the first read of the budget to the durable commit of
+charge and answer; after a refusal, an error or a kill before the commit, the file is unchanged and nobody has seen an answer,
+and noise that was drawn but not committed is never released. All noise is added to totals of the data that the ledger is
+bound to, and these are computed before any request (:mod:`noiseledger.ledger.bound`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_ANALYST_LENGTH = 200
 
 
 class LocalLedger(Ledger):
-    """Reveal one path per query: a repeated request pays only for the extra precision."""
+    """A ledger with one path per query: a repeated request pays only for the extra precision."""
 
     scheme = "reuse"
 
@@ -44,7 +44,7 @@ class LocalLedger(Ledger):
         with store.reading() as run:
             settings = book.read_settings(run)
         if settings["scheme"] != self.scheme:
-            raise LedgerError(f"{store.file} keeps the {settings['scheme']} scheme: open it with open_ledger.")
+            raise LedgerError(f"{store.file} uses the {settings['scheme']} scheme: open it with open_ledger.")
         self._promise = (Fraction(settings["epsilon"]), Fraction(settings["delta"]))
         rows = int(settings["rows"]) if settings["rows"] else None
         self._population = Population(Neighbours(settings["neighbours"]), rows)
@@ -62,7 +62,7 @@ class LocalLedger(Ledger):
         queries: Iterable[Query] = (),
         source: Source | None = None,
     ) -> Self:
-        """Make a new ledger; its budget is fixed for good."""
+        """Create a new ledger; its budget can never be changed."""
         store = cls._new_store(file, epsilon, delta, population, queries, source)
         return cls(store, source)
 
@@ -77,7 +77,7 @@ class LocalLedger(Ledger):
         source: Source | None,
         identity: str | None = None,
     ) -> Store:
-        """Make the file; it is given a random name that no other ledger file has, unless ``identity`` is given."""
+        """Create the file; its identity is a new random name, unless ``identity`` is given."""
         budget = Budget.of(epsilon, delta)
         catalogue = [(query, sensitivity(query, population)) for query in queries]
         _check_source(source, population, [query for query, _ in catalogue])
@@ -101,19 +101,19 @@ class LocalLedger(Ledger):
         return cls(Store(Path(file)), source)
 
     def _bind(self, source: Source, binding: str) -> Bound:
-        """Check that this is the ledger's data, or make it that if nothing was drawn yet; read all that will be needed."""
+        """Check that this is the ledger's data, or bind the ledger to it if nothing was drawn yet; read all totals."""
         queries = self.queries()
         _check_source(source, self._population, queries)
         if binding:
             return Bound(source, self._store.file, binding, queries)
         with self._store.transaction() as run:
-            # Nobody else can bind it meanwhile; somebody may have done so just before.
+            # Nobody else can bind it during the transaction, but somebody may have done so just before.
             data = Bound(source, self._store.file, book.read_settings(run).get("binding", ""), queries)
             book.write_binding(run, data.binding)
         return data
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._store.close()
 
     @property
@@ -141,7 +141,7 @@ class LocalLedger(Ledger):
             book.add_queries(run, catalogue)
 
     def request(self, query: Query, **accuracy: Unpack[Accuracy]) -> Request:
-        """Use the sensitivity that was fixed when the query was added; neither can change, so no one is kept waiting."""
+        """Use the sensitivity that was fixed when the query was added; neither can change, so this needs no lock."""
         with self._store.reading() as run:
             return resolve(query, book.find_query(run, query).sensitivity, **accuracy)
 
@@ -158,18 +158,18 @@ class LocalLedger(Ledger):
 
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
         if len(analyst) > MAX_ANALYST_LENGTH:
-            raise InvalidInput(f"The analyst's name may have {MAX_ANALYST_LENGTH} characters at most.")
+            raise InvalidInput(f"The analyst's name may have at most {MAX_ANALYST_LENGTH} characters.")
         with self._store.transaction() as run:
             if exact_noise:
                 answers = [self._answer(run, request, analyst) for request in requests]
             else:
                 answers = [self._known_or_paid(run, request, analyst) for request in requests]
                 answers = [at_its_best(answer, self._best(run, answer.query)) for answer in answers]
-        # Only here, after the commit, may anyone see the answers.
+        # The answers must not be visible before this point, which is after the commit.
         return answers
 
     def _known_or_paid(self, run: sqlite3.Connection, request: Request, analyst: str) -> Answer:
-        """Return the best answer that was given already, if it is accurate enough: it costs nothing and needs no record."""
+        """Return the best earlier answer if it is accurate enough, at no cost and without a record; otherwise a new one."""
         return if_enough(self._best(run, request.query), request) or self._answer(run, request, analyst)
 
     def _answer(self, run: sqlite3.Connection, request: Request, analyst: str) -> Answer:
@@ -211,7 +211,7 @@ class LocalLedger(Ledger):
         return [value / entry.sensitivity for value in entry.query.value(totals, self._population.rows)]
 
     def _path(self, run: sqlite3.Connection, entry: book.StoredQuery, precision: Fraction) -> QueryPath:
-        """Return as much of the query's path as matters for this precision."""
+        """Return the part of the query's path that this precision depends on."""
         return QueryPath(entry.query.dimension, self._known(run, entry, precision))
 
     def _known(self, run: sqlite3.Connection, entry: book.StoredQuery, precision: Fraction) -> dict[Fraction, Point]:
@@ -219,7 +219,7 @@ class LocalLedger(Ledger):
 
 
 class NaiveLedger(LocalLedger):
-    """The paper's comparison: every request starts a path of its own, so it pays in full and gets fresh noise."""
+    """The paper's comparison: every request starts its own path, so it pays in full and gets fresh noise."""
 
     scheme = "naive"
 
@@ -236,7 +236,7 @@ def open_ledger(file: str | os.PathLike[str], source: Source | None = None) -> L
 
 
 def closed_until(run: sqlite3.Connection, entry: book.StoredQuery) -> Fraction | None:
-    """Return how far a query may have been revealed beyond what is known, or None."""
+    """Return how far a query may have been revealed beyond the known points, or None."""
     until = book.read_closed(run, entry)
     return until if until and book.read_furthest(run, entry) < until else None
 
@@ -248,22 +248,22 @@ def _check_open(run: sqlite3.Connection, entry: book.StoredQuery, price: Price) 
     until = closed_until(run, entry)
     if until is not None:
         raise QueryClosed(
-            f"'{entry.query}' is closed: a journal that was lost may have answered it up to precision {float(until):.6g}, "
+            f"'{entry.query}' is closed: a lost journal may have answered it up to precision {float(until):.6g}, "
             "and a second answer would cost privacy that nobody paid for."
         )
     if price.precision < book.read_closed(run, entry) and price.case is Case.BRIDGE:
-        # It would cost no privacy, but the lost journal may have said another value for this point.
+        # It would cost no privacy, but the lost journal may have given a different value for this point.
         raise QueryClosed(
-            f"'{entry.query}' was restored from the chain as far as precision {float(price.sources[0]):.6g}, and before "
-            "that only the points which the chain had can be repeated."
+            f"'{entry.query}' was restored from the chain up to precision {float(price.sources[0]):.6g}, and below that "
+            "only the points that were on the chain can be repeated."
         )
 
 
 def _check_source(source: Source | None, population: Population, queries: Iterable[Query]) -> None:
-    """Find out now, before the custodian alone, what the data cannot answer: an analyst must never see that."""
+    """Check that the data can answer all queries now, when only the custodian sees failures: analysts must never see one."""
     if source is None:
         return
     if population.rows not in (None, source.rows):
-        raise DataMismatch(f"The ledger is for {population.rows} rows, and this data has another number of them.")
+        raise DataMismatch(f"The ledger is for {population.rows} rows, and this data has a different number of rows.")
     for query in queries:
         check_query(query, source.kinds)

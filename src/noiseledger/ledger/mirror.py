@@ -1,8 +1,8 @@
-"""Keep up with a ledger on a chain: read each event once, and notice when the chain changes its mind.
+"""Follow a ledger on a chain: read each event once, and notice reorganisations.
 
-Why nothing false is shown: what lies below the final block is taken in for good, what lies above is taken in anew at every
-look; events come together with the hashes of the blocks that they are thought to lead up to, and everything else is asked
-for by such a hash, so one look never mixes two histories; and it counts only if its sums are the contract's.
+Why nothing false is shown: events up to the final block are processed once, later events are processed again at every read.
+Events are requested together with the hashes of the blocks that they belong to, and everything else is requested by such a
+hash, so one read never mixes two histories. A result counts only if its sums equal those of the contract.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _ATTEMPTS = 5
 
 
 class _Moved(Exception):
-    """A block that was seen a moment ago is not part of the chain any more."""
+    """A block that was read a moment ago is no longer part of the chain."""
 
 
 class Mirror:
-    """Reads a ledger again and again; ``look`` returns the state of the newest block."""
+    """A reader that follows a ledger; ``look`` returns the state at the newest block."""
 
     def __init__(self, contract: PrivacyLedgerContract, first_block: int = 0, head: BlockId = "finalized") -> None:
-        """Read from ``first_block``; what is at or below the block ``head`` is final."""
+        """Read from ``first_block`` on; everything up to the block ``head`` is final."""
         self.contract = contract
         self._terms = contract.terms()
         self._first_block = first_block
@@ -46,7 +46,7 @@ class Mirror:
         self._forget()
 
     def look(self) -> LedgerSnapshot:
-        """Return the newest state; the last one again if no block was added."""
+        """Return the newest state; the previous one if no block was added."""
         for _ in range(_ATTEMPTS):
             newest, final = self._heads()
             if self._seen is not None and self._seen_at == (newest, final):
@@ -58,14 +58,14 @@ class Mirror:
                     self._forget()
                 continue
             except RpcFailed:
-                # A node refuses to speak of a block that is gone.
+                # A node returns an error for a block that is no longer in the chain.
                 if self._is_still_there(newest):
                     raise
                 continue
             self._settled, self._settled_at = settled, final
             self._seen, self._seen_at = snapshot, (newest, final)
             return snapshot
-        raise ChainUnreachable("The chain changes faster than it can be read; it is looked at again later.")
+        raise ChainUnreachable("The chain changes faster than it can be read; it will be read again later.")
 
     def _forget(self) -> None:
         self._settled = LedgerState(reuses=self._terms.reuses)
@@ -80,19 +80,19 @@ class Mirror:
         return found.newest, self._final(found.newest, found.final)
 
     def _final(self, newest: BlockRef, told: BlockRef | None) -> BlockRef | None:
-        """Return what is final of what is read: no more than that, and no less than what was taken in for good."""
+        """Return the final block to use: not above the newest that is read, and not below the one already processed."""
         if told is not None and told.number >= newest.number:
-            told = newest  # a block came between the two questions, and its events are not read yet
+            told = newest  # a block was added between the two calls, and its events are not read yet
         settled = self._settled_at
         if settled is not None and (told is None or told.number < settled.number):
-            return settled  # a node may lag behind another; what is taken in must not be taken in again
+            return settled  # a node may lag behind another; processed events must not be processed again
         return told
 
     def _is_still_there(self, head: BlockRef | None) -> bool:
         return head is None or head.is_in(*self.contract.rpc.batch([_block(hex(head.number))]))
 
     def _read(self, newest: BlockRef, final: BlockRef | None) -> tuple[LedgerState, LedgerSnapshot]:
-        """Return what is settled by now, and all that there is."""
+        """Return the state at the final block, and the state at the newest block."""
         first = max(self._first_block, -1 if self._settled_at is None else self._settled_at.number + 1)
         anchors = [head for head in (self._settled_at, final, newest) if head is not None]
         events = list(self._events(first, newest.number, anchors))
@@ -108,10 +108,10 @@ class Mirror:
         return settled, self._seen.then(facts, state, self._times_by_number())
 
     def _events(self, first: int, last: int, anchors: Sequence[BlockRef]) -> Iterator[Event]:
-        """Yield what happened in some blocks of the one chain that has all the anchors.
+        """Yield the events in some blocks of the one chain that contains all the anchors.
 
-        Both are asked for in one exchange, the anchors before and after: the next one may well go to another node, that
-        knows of fewer blocks, or of others, and would not say so.
+        Events and anchors are requested in one exchange, the anchors before and after: the next exchange may go to another
+        node, which may have fewer or different blocks without reporting it.
         """
         topics = [[abi.event_topic(name) for name in EVENTS]]
         there = [_block(hex(head.number)) for head in anchors]
@@ -136,10 +136,10 @@ class Mirror:
         names = ("terms", "spent", "paused", "custodian", "worker", "heir")
         replies = self.contract.read_many([(name, [], newest.hash) for name in names])
         if any(reply is None for reply in replies):
-            raise ChainMismatch(f"The ledger is not at {self.contract.address} any more: the chain began anew.")
+            raise ChainMismatch(f"The ledger is no longer at {self.contract.address}: the chain was restarted.")
         terms, till, paused, custodian, worker, heir = (reply[0] for reply in replies if reply)
         if Terms.decode(terms) != self._terms:
-            raise ChainMismatch(f"Another ledger is at {self.contract.address} now: the chain began anew.")
+            raise ChainMismatch(f"Another ledger is at {self.contract.address} now: the chain was restarted.")
         self._check_sums(state, from_units(till))
         where = self.contract.rpc.chain_id, self.contract.address
         roles = checksummed(custodian), checksummed(worker)
@@ -155,9 +155,9 @@ class Mirror:
             )
 
     def _note_times(self, events: Iterable[Event], first: int) -> None:
-        """Learn when the blocks of requests were made, each once."""
+        """Read the times of the blocks that contain requests, each once."""
         wanted = {(event.block, event.block_hash) for event in events if event.name == "Asked"}
-        # Above what is settled, other blocks may have taken the place of those seen before.
+        # Above the final block, other blocks may have replaced those read before.
         self._times = {key: time for key, time in self._times.items() if key[0] < first or key in wanted}
         order = sorted(wanted - self._times.keys())
         blocks = self.contract.rpc.batch([("eth_getBlockByHash", [block_hash, False]) for _, block_hash in order])
@@ -171,7 +171,7 @@ class Mirror:
 
 
 def _after(state: LedgerState, events: Sequence[Event]) -> LedgerState:
-    """Return a state after some more events; itself if there are none."""
+    """Return a state after more events; the same object if there are none."""
     if not events:
         return state
     longer = state.copy()

@@ -1,9 +1,10 @@
-"""What everyone can see of a query's path on a chain: the revealed points, and one function between them.
+"""The public part of a query's path on a chain: the revealed points, and one function for the points between them.
 
-Why the promise holds: nothing but revealed points goes in, so this is post-processing of what is public. Points are only ever
-added at the far end, so the neighbours of a precision stay what they are from the moment that the path is revealed so far:
-a recorded request has one answer, for everyone and at every look. Before that moment it has none. It is a function of what the
-chain has: if a reorganisation takes back a reveal, and the path is revealed in other steps, it is made from these.
+Why the promise holds: the only inputs are revealed points, so this is post-processing of public values. Points are only added
+at the end of a path, so once a path is revealed up to a precision, the neighbouring points of that precision stay the same: a
+recorded request has one answer, the same for everyone at any time. Before that it has none. The answer is a function of what
+is on the chain: if a reorganisation removes a reveal and the path is revealed in other steps, the answer is computed from
+these.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from noiseledger.ledger.query_state import Purchase
 
 @dataclass(frozen=True)
 class PublicPath:
-    """The revealed points of one query, by rising precision, and whose coins fill in between them."""
+    """The revealed points of one query, by increasing precision, and the public coins for the points between them."""
 
     coins: Coins
     ends: Sequence[Fraction]
@@ -29,11 +30,11 @@ class PublicPath:
 
     @property
     def furthest(self) -> Fraction:
-        """The furthest revealed precision."""
+        """The highest revealed precision."""
         return self.ends[-1] if self.ends else Fraction(0)
 
     def point(self, precision: Fraction) -> Point | None:
-        """Return the path's point at a precision, None beyond the furthest that is revealed."""
+        """Return the path's point at a precision; None beyond the highest revealed precision."""
         place = bisect_left(self.ends, precision)
         if place == len(self.ends):
             return None
@@ -42,7 +43,7 @@ class PublicPath:
         return bridge(self.coins, self._known(place - 1), self._known(place), to_units(precision))
 
     def answer(self, purchase: Purchase) -> Point | None:
-        """Return the point that answers a request: on the path, or, without reuse, along its own stretch."""
+        """Return the point that answers a request: on the path or, without reuse, on its own stretch."""
         start, end = purchase.stretch
         last = self.point(end)
         if last is None or not start:

@@ -1,7 +1,7 @@
-"""Buy answers on a chain: send what must be paid for, and wait until the custodian's worker has revealed it.
+"""Buy answers on a chain: send the paid requests, and wait until the custodian's worker has revealed the answers.
 
-Why the promise holds: the contract prices and refuses; here it is only asked. Whoever stops waiting has lost nothing: what is
-bought is public once it is revealed, and then it is free.
+Why the promise holds: the contract sets prices and refuses requests; this module only sends them. An analyst who stops waiting
+loses nothing: a bought answer is public and free as soon as it is revealed.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from noiseledger.ledger.reading import Behind, ChainReader, Reading
 from noiseledger.progress import Listener, Mined, Revealed
 
 ANSWER_SECONDS = 120.0
-# A local chain answers at once, a real one after several blocks: look soon, then less and less often.
+# A local chain answers at once, a real one after several blocks: poll soon, then less and less often.
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.02, 0.5
 _ATTEMPTS = 5
 
 
 class Buyer:
-    """Gets answers that are not public yet."""
+    """Buys answers and waits for those that are not public yet."""
 
     def __init__(
         self, contract: PrivacyLedgerContract, reader: ChainReader, listener: Listener, seconds: float, contact: str
     ) -> None:
-        """Buy from a contract, and wait for some seconds; ``contact`` is how analysts reach the custodian."""
+        """Buy from a contract, and wait at most ``seconds``; ``contact`` is how analysts reach the custodian."""
         self._contract = contract
         self._reader = reader
         self._notify = listener
@@ -43,7 +43,7 @@ class Buyer:
         self._contact = contact
 
     def get(self, requests: Sequence[Request], must_send: Sequence[bool], *, exact_noise: bool) -> list[Answer]:
-        """Return answers in order: buy what must be sent, and wait for all of it; the others were bought by somebody."""
+        """Return answers in order: buy those that must be sent, and wait for all; somebody has already bought the others."""
         bought = iter(self._buy([item for item, sends in zip(requests, must_send, strict=True) if sends]))
         purchases = [next(bought) if sends else None for sends in must_send]
         asked = list(zip(requests, purchases, strict=True))
@@ -56,7 +56,7 @@ class Buyer:
         return [at_its_best(answer, reading.best(item)) for answer, item in zip(answers, requests, strict=True)]
 
     def _buy(self, requests: Sequence[Request]) -> list[Purchase]:
-        """Send requests, and return what the contract made of them, in order."""
+        """Send requests, and return the resulting purchases, in order."""
         parts = [requests[first : first + MAX_BATCH] for first in range(0, len(requests), MAX_BATCH)]
         if not parts:
             return []
@@ -70,7 +70,7 @@ class Buyer:
         return self._read_purchases(receipts, parts)
 
     def _read_purchases(self, receipts: list[Receipt], parts: Sequence[Sequence[Request]]) -> list[Purchase]:
-        """Return what was bought; if the chain changed its mind, after it has the transactions again."""
+        """Return the purchases; after a reorganisation, wait until the transactions are on the chain again."""
         pause = _FIRST_POLL_SECONDS
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -94,42 +94,42 @@ class Buyer:
             for receipt in receipts
             for query in queries
         }
-        # Each list is in the order of the transaction, so what is asked first is what was bought first.
+        # Each list is in the order of the transaction, so the first request is the first purchase.
         purchases = []
         for receipt, part in zip(receipts, parts, strict=True):
             for item in part:
                 left = found[receipt.transaction, item.query]
                 if not left:
-                    raise RpcFailed("eth_getLogs", f"the node has not got all events of {receipt.transaction}", None)
+                    raise RpcFailed("eth_getLogs", f"the node does not have all events of {receipt.transaction}", None)
                 purchases.append(left.pop(0))
         return purchases
 
     def _wait(self, ends: Sequence[tuple[Query, Fraction]]) -> Reading:
-        """Wait until each query is revealed so far, and return them; whoever stops waiting has lost nothing."""
+        """Wait until each query is revealed up to its precision, and return them; stopping early loses nothing."""
         give_up = time.monotonic() + self._seconds
         pause = _FIRST_POLL_SECONDS
         while True:
             meters = self._contract.meters([query.identifier for query, _ in ends])
             waiting = sum(meter.revealed < end for meter, (_, end) in zip(meters, ends, strict=True))
             self._notify(Revealed(answered=len(ends) - waiting, asked=len(ends)))
-            # This was whatever block is the newest. What is returned is of one block, where it must be true as well.
+            # The check above used whichever block was newest. The result is read at one block, so it must hold there as well.
             reading = None if waiting else self._reader.at_newest(lambda block: self._read_if_revealed(ends, block))
             if reading is not None:
                 return reading
             if time.monotonic() > give_up:
                 raise AnswerPending(
-                    f"The answer is bought, but the custodian's worker has not revealed it within "
-                    f"{self._seconds:g} seconds. Nothing is lost: ask the same again later, it is free."
+                    f"The answer was bought, but the custodian's worker has not revealed it within "
+                    f"{self._seconds:g} seconds. Nothing is lost: send the same request again later, it is free."
                 )
             time.sleep(pause)
             pause = min(pause * 1.5, _LAST_POLL_SECONDS)
 
     def _read_if_revealed(self, ends: Sequence[tuple[Query, Fraction]], block: BlockRef) -> Reading | None:
-        """Return the queries at a block; None if one of them is not revealed so far there."""
+        """Return the queries at a block; None if one of them is not revealed far enough there."""
         try:
             reading = self._reader.read_at(block, list(dict(ends)), ["Revealed"])
         except Behind:
-            return None  # a node may show what a block has changed a moment before it shows its events
+            return None  # a node may show the new state of a block a moment before its events
         return None if any(reading.states[query].revealed < end for query, end in ends) else reading
 
     def _answer(self, request: Request, purchase: Purchase | None, reading: Reading) -> Answer:
@@ -146,5 +146,5 @@ class Buyer:
 
 def _revealed(point: Point | None) -> Point:
     if point is None:
-        raise AssertionError("a path is waited for until it is revealed so far")
+        raise AssertionError("the path must be revealed up to this precision after waiting")
     return point

@@ -1,8 +1,8 @@
-"""One query of a ledger on a chain, folded from its events: how far it is bought, what is revealed, and who asked for it.
+"""One query of a ledger on a chain, folded from its events: how far it is bought and revealed, and who sent requests.
 
-The contract keeps how far each path is bought and revealed, not every request: requests are events. Taken in order they give
-each request its number, the answers it was built from, and its noisy values. This is the one place that adds events up, and
-the one that prices a request on a chain; whoever reads a chain reads it through here.
+The contract stores how far each path is bought and revealed, but not every request: requests are events. In order, the events
+determine each request's number, the answers it was built from, and its noisy values. Events are folded, and requests on a chain
+are priced, only in this module; everything that reads a chain uses it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOGS_PER_BLOCK = 2**20
 
 
 def record_number(event: Event) -> int:
-    """Return a number that orders requests as the chain does, without counting them."""
+    """Return a number that gives requests the order of the chain, without counting them."""
     return event.block * _LOGS_PER_BLOCK + event.index
 
 
@@ -35,7 +35,7 @@ def block_of_record(number: int) -> int:
 
 @dataclass(frozen=True)
 class Purchase:
-    """One request as the contract recorded it, free ones included, and what it was built from."""
+    """One request as the contract recorded it (free ones included), and the records it was built from."""
 
     number: int
     query: str
@@ -45,7 +45,7 @@ class Purchase:
     epsilon: Fraction | None
     delta: Fraction | None
     price: Price
-    #: The stretch of the path that answers it: from 0 where answers are reused, else its own.
+    #: The stretch of the path that answers it: from 0 if answers are reused, otherwise its own.
     stretch: tuple[Fraction, Fraction]
     #: The records of ``price.sources``.
     built_from: tuple[int, ...]
@@ -57,30 +57,30 @@ class Purchase:
 
     @property
     def case(self) -> Case:
-        """Which of the paper's cases it was."""
+        """The paper's case of the request."""
         return self.price.case
 
     @property
     def cost(self) -> Fraction:
-        """What it cost, in precision."""
+        """The cost, as a precision."""
         return self.price.cost
 
 
 @dataclass
 class QueryState:
-    """How far one query is bought and revealed, and all that was asked of it."""
+    """How far one query is bought and revealed, and all requests for it."""
 
     reuses: bool = True
     bought: Fraction = Fraction(0)
     #: What the naive scheme would have spent on it.
     naive: Fraction = Fraction(0)
-    #: The revealed points. Paths are revealed forward only, so these are in the order of precision.
+    #: The revealed points. Paths are only revealed forwards, so these are in the order of precision.
     ends: list[Fraction] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
     #: The requests in order.
     purchases: list[Purchase] = field(default_factory=list)
-    #: Those that are not revealed yet, as a heap by how far each needs the path: a reveal takes off what it answers, and
-    #: does not look at the others, of which there may be very many.
+    #: Those that are not revealed yet, as a heap ordered by the precision that each needs: a reveal removes those that it
+    #: answers and does not visit the others, of which there may be very many.
     unanswered: list[tuple[Fraction, int, Purchase]] = field(default_factory=list)
     #: The points that requests were built on, in order, and the latest request for each.
     _asked: list[Fraction] = field(default_factory=list)
@@ -88,7 +88,7 @@ class QueryState:
 
     @property
     def revealed(self) -> Fraction:
-        """The furthest revealed precision."""
+        """The highest revealed precision."""
         return self.ends[-1] if self.ends else Fraction(0)
 
     @property
@@ -97,7 +97,7 @@ class QueryState:
         return sorted((purchase for _, _, purchase in self.unanswered), key=lambda purchase: purchase.number)
 
     def take(self, event: Event) -> Purchase | None:
-        """Take in what happened next to this query; return the request, if it was one."""
+        """Process the next event of this query; return the purchase, if it was a request."""
         if event.name == "Asked":
             return self._ask(event)
         if event.name == "Revealed":
@@ -105,7 +105,7 @@ class QueryState:
         return None
 
     def price(self, precision: Fraction) -> Price:
-        """Price a request by what is bought, which may be ahead of what is revealed."""
+        """Price a request by what is bought, which may be further than what is revealed."""
         if not self.reuses:
             return find_price(precision, ())
         is_ahead = self.bought > self.revealed and precision > self.revealed
@@ -116,7 +116,7 @@ class QueryState:
         return Answer.public(query, sensitivity, self.revealed, self.points[-1], budget) if self.ends else None
 
     def copy(self) -> QueryState:
-        """Return another one that goes on from here by itself."""
+        """Return an independent copy."""
         return replace(
             self,
             ends=list(self.ends),
@@ -131,7 +131,7 @@ class QueryState:
         fields, number = event.fields, record_number(event)
         price = Price(from_units(fields["precision"]), CASES[fields["case"]], from_units(fields["cost"]), ())
         if self.reuses:
-            # The contract calls every request below what was bought 2C; that some are known points only its past can tell.
+            # The contract records every request below what was bought as 2C; only the history shows which are known points.
             known = find_price(price.precision, self._asked)
             price = replace(known, cost=price.cost)
         start = Fraction(0) if self.reuses else self.bought
@@ -148,7 +148,7 @@ class QueryState:
             stretch=(start, price.precision if self.reuses else self.bought),
             built_from=tuple(self._latest[source] for source in price.sources),
         )
-        # A bridge is made from what was bought around it, and so is whatever is asked next to it: it is no point to build on.
+        # Bridges are computed from the bought points around them, never from other bridges: nothing is built on a bridge.
         if price.case is not Case.BRIDGE:
             if price.precision not in self._latest:
                 insort(self._asked, price.precision)
@@ -168,7 +168,7 @@ class QueryState:
 
 
 def fold(events: Iterable[Event], *, reuses: bool) -> QueryState:
-    """Return what the events of one query add up to."""
+    """Return the state that results from the events of one query."""
     state = QueryState(reuses)
     for event in events:
         state.take(event)

@@ -1,7 +1,7 @@
-"""Read a ledger on a chain, some queries at a time and all at one block, so that nothing contradicts itself.
+"""Read selected queries of a ledger on a chain, all at one block, so that the results are consistent.
 
-Why nothing false is shown: what the contract holds is asked for by the hash of the block, events come together with that block
-in one exchange, and reveals count only if they add up to the point that the contract holds.
+Why nothing false is shown: the contract's state is requested by the hash of the block, events are requested together with
+that block in one exchange, and reveals count only if they add up to the point that the contract stores.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.query_state import QueryState, fold
 
 _ATTEMPTS = 5
-#: A node that shows what a block has changed may show its events a moment later.
+#: A node may show the events of a block a moment after its new state.
 _FIRST_PAUSE_SECONDS = 0.02
 
 _T = TypeVar("_T")
@@ -45,50 +45,50 @@ class Reading:
     states: dict[Query, QueryState]
 
     def price(self, request: Request) -> Price:
-        """Return the price of what is asked."""
+        """Return the price of a request."""
         return self.states[request.query].price(request.precision)
 
     def best(self, request: Request) -> Answer | None:
-        """Return the best public answer to what is asked."""
+        """Return the best public answer to a request."""
         return self.states[request.query].best(request.query, request.sensitivity, self.budget)
 
 
 class ChainReader:
-    """Reads some queries of a ledger, all at one block, so that nothing contradicts itself."""
+    """Reads selected queries of a ledger, all at one block, so that the results are consistent."""
 
     def __init__(self, contract: PrivacyLedgerContract, first_block: int = 0) -> None:
-        """Read a contract whose events begin at a block."""
+        """Read a contract whose events begin at ``first_block``."""
         self.contract = contract
         self.first_block = first_block
 
     @property
     def terms(self) -> Terms:
-        """What is fixed for good."""
+        """The terms of the ledger, which never change."""
         return self.contract.first_terms
 
     def read(self, queries: Iterable[Query], names: Sequence[str] = ()) -> Reading:
-        """Return some queries at the newest block, folded from their events of these names."""
+        """Return queries at the newest block, folded from their events with these names."""
         wanted = list(queries)
         return self.at_newest(lambda block: self.read_at(block, wanted, names))
 
     def at_newest(self, read: Callable[[BlockRef], _T]) -> _T:
-        """Return what is read at the newest block; anew if a node does not know it."""
+        """Return what ``read`` returns at the newest block; read again if a node does not know that block."""
         return self.again(lambda: read(self.contract.newest()))
 
     def again(self, read: Callable[[], _T]) -> _T:
-        """Return what is read; a few times anew if a node refuses: nodes and chains change their mind."""
+        """Return what ``read`` returns; retry a few times if a node refuses, because nodes lag and chains reorganise."""
         pause = _FIRST_PAUSE_SECONDS
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 return read()
             except RpcFailed:
-                # Whether a block is there now tells nothing of the node that was asked then, so it is simply tried again.
+                # Whether the block exists now says nothing about the node that was called before, so simply try again.
                 if attempt == _ATTEMPTS:
                     raise
             except Behind:
                 if attempt == _ATTEMPTS:
                     raise ChainMismatch(
-                        f"The events from block {self.first_block} on do not add up to what the contract holds: check the "
+                        f"The events from block {self.first_block} on do not add up to what the contract stores: check the "
                         "first block in the ledger file, and that the endpoint keeps old events."
                     ) from None
                 time.sleep(pause)
@@ -96,7 +96,7 @@ class ChainReader:
         raise AssertionError("unreachable")
 
     def read_at(self, block: BlockRef, queries: Sequence[Query], names: Sequence[str]) -> Reading:
-        """Return some queries at a block; raises ``Behind`` if their reveals do not add up to what the contract holds."""
+        """Return queries at a block; raise ``Behind`` if their reveals do not add up to what the contract stores."""
         identifiers = [query.identifier for query in queries]
         found = self.contract.holding(identifiers, block, names, self.first_block)
         states = {}
@@ -108,17 +108,17 @@ class ChainReader:
         return Reading(block, self.budget(found.spent), states)
 
     def budget(self, spent: Fraction) -> Budget:
-        """Return the budget of which so much is spent."""
+        """Return the budget with this amount spent."""
         return Budget(self.terms.epsilon, self.terms.delta, self.terms.budget, spent)
 
     def path(self, query: Query, state: QueryState) -> PublicPath:
-        """Return what is public of a query's path."""
+        """Return the public part of a query's path."""
         coins = Coins(self.contract.rpc.chain_id, self.contract.address, query.identifier)
         return PublicPath(coins, state.ends, state.points)
 
 
 def _checked(state: QueryState, meter: Meter, point: Point, *, is_whole: bool) -> QueryState:
-    """Return a state that has what the contract holds: how far the query is bought, and its furthest point."""
+    """Return a state after checking it against the contract: how far the query is bought, and its last point."""
     if not is_whole and meter.revealed:
         state.ends, state.points = [meter.revealed], [point]
     if state.revealed != meter.revealed or (state.ends and state.points[-1] != point):

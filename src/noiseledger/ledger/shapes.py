@@ -1,7 +1,7 @@
-"""The JSON of a ledger, part by part, the same on the command line and over HTTP.
+"""The JSON representation of a ledger's parts, the same on the command line and over HTTP.
 
-Numbers are JSON numbers. Precisions come a second time as exact fractions in a text, since a double cannot hold them.
-docs/reference/command-line.md lists the parts, and a test compares.
+Numbers are JSON numbers. Precisions are given a second time as exact fractions in a string, since a double cannot hold them.
+docs/reference/command-line.md lists the parts; a test compares it with this module.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-# Before Python 3.12, what reads these for OpenAPI cannot read typing's.
+# Before Python 3.12, pydantic, which reads these for OpenAPI, cannot read typing.TypedDict.
 from typing_extensions import TypedDict
 
 from noiseledger.core.answer import Answer
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class QueryShape(TypedDict):
-    """Which query it is."""
+    """The name and definition of a query."""
 
     name: str
     query: str
@@ -33,7 +33,7 @@ class QueryShape(TypedDict):
 
 
 class BudgetShape(TypedDict):
-    """What was promised, what is spent and what is left."""
+    """The privacy guarantee, the amount spent and the amount left."""
 
     epsilon: float
     delta: float
@@ -64,7 +64,7 @@ class AnswerShape(QueryShape):
 
 
 class RecordShape(QueryShape):
-    """A request of the past; one that is not answered yet has no values."""
+    """An earlier request; if it is not answered yet, it has no values."""
 
     number: int
     analyst: str
@@ -87,7 +87,7 @@ class RecordShape(QueryShape):
 
 
 class PriceShape(QueryShape):
-    """What one request would cost and give."""
+    """The price and the expected error of a request."""
 
     precision: float
     precision_exact: str
@@ -99,7 +99,7 @@ class PriceShape(QueryShape):
 
 
 class AdmissionShape(TypedDict):
-    """Who may ask, and whom to ask for an allowance."""
+    """Who may buy, and whom to ask for an allowance."""
 
     access: str
     custodian: str
@@ -107,7 +107,7 @@ class AdmissionShape(TypedDict):
 
 
 class AnalystShape(TypedDict):
-    """Somebody who may ask, or has asked; no allowance is needed on an open ledger."""
+    """An analyst who may buy or has sent a request; on an open ledger no allowance is needed."""
 
     address: str
     allowance: float | None
@@ -130,12 +130,12 @@ def amount(name: str, value: Fraction) -> dict[str, Any]:
 
 
 def describe_query(name: str, query: Query) -> QueryShape:
-    """Describe which query it is."""
+    """Describe the name and definition of a query."""
     return {"name": name, "query": str(query), "identifier": query.identifier}
 
 
 def describe_budget(budget: Budget) -> BudgetShape:
-    """Describe what was promised, what is spent and what is left."""
+    """Describe the privacy guarantee, the amount spent and the amount left."""
     return {
         "epsilon": float(budget.epsilon),
         "delta": float(budget.delta),
@@ -151,7 +151,7 @@ def describe_budget(budget: Budget) -> BudgetShape:
 
 
 def describe_price(name: str, quote: Quote) -> PriceShape:
-    """Describe what one request would cost and give."""
+    """Describe the price and the expected error of a request."""
     return {
         **describe_query(name, quote.query),
         "precision": float(quote.price.precision),
@@ -183,7 +183,7 @@ def describe_answer(name: str, answer: Answer) -> AnswerShape:
 
 
 def describe_record(name: str, record: Record) -> RecordShape:
-    """Describe a request of the past."""
+    """Describe an earlier request."""
     return {
         "number": record.number,
         "analyst": record.analyst,
@@ -208,12 +208,12 @@ def describe_record(name: str, record: Record) -> RecordShape:
 
 
 def describe_admission(admission: Admission) -> AdmissionShape:
-    """Describe who may ask, and whom to ask for an allowance."""
+    """Describe who may buy, and whom to ask for an allowance."""
     return {"access": admission.access.value, "custodian": admission.custodian, "contact": admission.contact}
 
 
 def describe_analyst(analyst: Analyst, delta: Fraction) -> AnalystShape:
-    """Describe what somebody may buy and has bought; epsilons are at the budget's delta."""
+    """Describe what an analyst may buy and has bought; epsilons are at the budget's delta."""
     left = analyst.allowance
     return {
         "address": analyst.address,
@@ -229,7 +229,7 @@ def describe_analyst(analyst: Analyst, delta: Fraction) -> AnalystShape:
 
 
 def describe_error(error: Exception) -> dict[str, Any]:
-    """Describe a mistake; a refusal by a budget carries its amounts."""
+    """Describe an error; if a budget was exceeded, include the amounts."""
     body: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
     if isinstance(error, BudgetExceeded | AllowanceExceeded):
         body |= {name: float(getattr(error, name)) for name in ("requested", "remaining", "missing")}
@@ -237,5 +237,5 @@ def describe_error(error: Exception) -> dict[str, Any]:
 
 
 def groups(query: Query) -> list[str]:
-    """Return the names of the coordinates; none where there is only one number."""
+    """Return the names of the coordinates; none if the answer is a single number."""
     return [] if query.groups is None else list(query.labels)

@@ -1,4 +1,4 @@
-"""A ledger on a chain as it was at one block, in memory: for many readers at once, none of whom asks the chain."""
+"""A ledger on a chain at one block, in memory: many can read it at once, without calls to the chain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from noiseledger.ledger.state import LedgerState, RecordLine, Registered, readab
 
 @dataclass(frozen=True)
 class Facts:
-    """What is not told by events, or told by events that need no histate."""
+    """Facts that do not come from events, or from events whose history does not matter."""
 
     chain_id: int
     address: str
@@ -36,19 +36,19 @@ class Facts:
     custodian: str
     worker: str
     paused: bool
-    #: The newest block, and the block up to which the chain is final, if any is.
+    #: The newest block, and the block up to which the chain is final, if there is one.
     block: int
     final: int | None
-    #: Who was offered custody, if anybody was.
+    #: The address that custody is offered to, if any.
     heir: str | None = None
 
 
 @dataclass(frozen=True)
 class Analyst:
-    """Somebody who may ask, or has asked."""
+    """An address that may buy or has sent a request."""
 
     address: str
-    #: The precision that they may still buy; None on an open ledger, where that is whatever is left.
+    #: The precision that they may still buy; None on an open ledger, where it is the remaining budget.
     allowance: Fraction | None
     #: The precision that they have bought, and in how many requests, free ones included.
     spent: Fraction = Fraction(0)
@@ -62,14 +62,14 @@ class LedgerSnapshot(LedgerView):
     is_on_chain = True
 
     def __init__(self, facts: Facts, state: LedgerState, times: Mapping[int, datetime]) -> None:
-        """Take what the events add up to; ``times`` are those of the blocks in which something was asked."""
+        """Use the state folded from the events; ``times`` are those of the blocks that contain requests."""
         self.facts = facts
         self.terms = facts.terms
         self.state = state
         self._times = times
 
     def then(self, facts: Facts, state: LedgerState, times: Mapping[int, datetime]) -> LedgerSnapshot:
-        """Return a later state, without reading the catalogue again if it is the same."""
+        """Return a later state; the catalogue is not read again if it is the same."""
         other = LedgerSnapshot(facts, state, times)
         if state.registered == self.state.registered and facts.terms == self.terms:
             found = ("unreadable", "_readable", "_by_identifier")
@@ -82,19 +82,19 @@ class LedgerSnapshot(LedgerView):
 
     @property
     def version(self) -> str:
-        """A text that changes whenever there is something new to see."""
+        """A string that changes whenever the visible state changes."""
         count, block_hash, index = self.state.version
         return f"{count}-{block_hash[2:18]}-{index}-{int(self.facts.paused)}"
 
     @property
     def access(self) -> Access:
-        """Who may ask."""
+        """Who may buy."""
         return Access.of(self.terms.requires_allowance)
 
     def analyst(self, address: str) -> Analyst:
-        """Return what somebody may still buy, and what they have bought."""
+        """Return what an address may still buy, and what it has bought."""
         asked = [self.state.record[place].purchase for place in self.state.analysts.get(address, ())]
-        # A custodian can write any number; what lies beyond every budget means no more than this.
+        # A custodian can set any number; values above every possible budget are equivalent to this one.
         allowance = min(self.state.allowances.get(address, Fraction(0)), MAX_PRECISION)
         return Analyst(
             address,
@@ -105,22 +105,22 @@ class LedgerSnapshot(LedgerView):
         )
 
     def analysts(self) -> list[Analyst]:
-        """Return everybody who has an allowance or has asked: who may buy most comes first, then who has bought most."""
+        """Return all with an allowance or a request, sorted by what they may buy, then by what they have bought; most first."""
         found = map(self.analyst, dict.fromkeys([*self.state.allowances, *self.state.analysts]))
         return sorted(found, key=lambda analyst: (-(analyst.allowance or 0), -analyst.spent, analyst.address))
 
     @property
     def population(self) -> Population:
-        """What is public about the dataset."""
+        """The public facts about the dataset."""
         return self.terms.population
 
     @property
     def reuses(self) -> bool:
-        """Whether a request builds on what was bought before it."""
+        """Whether a request reuses earlier purchases."""
         return self.terms.reuses
 
     def budget(self) -> Budget:
-        """Return what was promised, what is spent and what is left."""
+        """Return the privacy guarantee, the amount spent and the amount left."""
         return Budget(self.terms.epsilon, self.terms.delta, self.terms.budget, self.state.spent)
 
     def queries(self) -> list[Query]:
@@ -129,12 +129,12 @@ class LedgerSnapshot(LedgerView):
 
     @cached_property
     def unreadable(self) -> dict[str, str]:
-        """What stands in the catalogue and cannot be asked here, with the reason."""
+        """The entries of the catalogue that cannot be asked here, with the reasons."""
         problems = ((registered, registered.problem(self.population)) for registered in self.state.registered)
         return {registered.identifier: problem for registered, problem in problems if problem}
 
     def registered(self, query: Query) -> Registered:
-        """Return a query as it stands in the catalogue."""
+        """Return a query's entry in the catalogue."""
         return self._readable[self._known(query)]
 
     def query_state(self, query: Query) -> QueryState:
@@ -142,13 +142,13 @@ class LedgerSnapshot(LedgerView):
         return self.state.query(self._known(query).identifier)
 
     def path(self, query: Query) -> PublicPath:
-        """Return what is public of a query's path."""
+        """Return the public part of a query's path."""
         state = self.query_state(query)
         coins = Coins(self.facts.chain_id, self.facts.address, query.identifier)
         return PublicPath(coins, state.ends, state.points)
 
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
-        """Return the price of each request by itself."""
+        """Return the price of each request on its own."""
         budget = self.budget()
         priced = [(item, self.query_state(item.query).price(item.precision)) for item in requests]
         return [Quote(item, price, budget, if_enough(self.best(item.query), item)) for item, price in priced]
@@ -159,7 +159,7 @@ class LedgerSnapshot(LedgerView):
         return state.best(query, self.registered(query).sensitivity, self.budget())
 
     def standings(self) -> list[Standing]:
-        """Return how far every query is."""
+        """Return the state of every query."""
         found = [(query, self.query_state(query)) for query in self._readable]
         return [Standing(query, state.bought, state.revealed) for query, state in found]
 
@@ -168,15 +168,15 @@ class LedgerSnapshot(LedgerView):
         return self.picked(self.places(after))
 
     def places(self, after: int = 0, query: Query | None = None) -> Sequence[int]:
-        """Return where in the record the requests numbered above ``after`` are, of one query or of all."""
+        """Return the positions in the history of the requests with numbers above ``after``, of one query or of all."""
         record = self.state.record
         places = range(len(record)) if query is None else self.state.places.get(query.identifier, [])
         return places[bisect_right(places, after, key=lambda place: record[place].purchase.number) :]
 
     def picked(self, places: Iterable[int], longest: int | None = None) -> Iterator[Record]:
-        """Yield the requests at some places of the record.
+        """Yield the requests at these positions in the history.
 
-        An answer may take a millisecond for each of its numbers: those with more than ``longest`` numbers are left out.
+        An answer may take a millisecond per number: answers with more than ``longest`` numbers are left out.
         """
         for place in places:
             line = self.state.record[place]
@@ -186,7 +186,7 @@ class LedgerSnapshot(LedgerView):
                 yield self._record(line, query, self.path(query).answer(line.purchase) if is_wanted else None)
 
     def purchases_in(self, transaction: str) -> list[Purchase]:
-        """Return what was asked in a transaction."""
+        """Return the requests of a transaction."""
         record = self.state.record
         first = last = self.state.transactions.get(transaction, len(record))
         while last < len(record) and record[last].purchase.transaction == transaction:
@@ -194,12 +194,12 @@ class LedgerSnapshot(LedgerView):
         return [line.purchase for line in record[first:last]]
 
     def is_answered(self, purchase: Purchase) -> bool:
-        """Say whether the path is known as far as a request needs it."""
+        """Return whether the path is known as far as a request needs it."""
         return self.state.query(purchase.query).revealed >= purchase.stretch[1]
 
     @property
     def waiting(self) -> list[Purchase]:
-        """The requests that are bought and not revealed, the oldest first."""
+        """The requests that are bought and not yet revealed, oldest first."""
         found = [purchase for state in self.state.queries.values() for purchase in state.waiting]
         return sorted(found, key=lambda purchase: purchase.number)
 

@@ -1,4 +1,4 @@
-"""What a ledger's events add up to: its queries, how far each is bought and revealed, and who asked what."""
+"""The state that results from a ledger's events: its queries, how far each is bought and revealed, and all requests."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.errors import NoiseledgerError
 from noiseledger.ledger.query_state import Purchase, QueryState
 
-#: The events that change the state; the first of them is the beginning of every ledger.
+#: The events that change the state; every ledger begins with the first of them.
 EVENTS = ("Published", "Registered", "Asked", "Revealed", "Allowed")
 
 
 @dataclass(frozen=True)
 class Registered:
-    """A query as it was added to the catalogue: by the custodian, who may have written anything."""
+    """A query as the custodian added it to the catalogue; it may contain anything."""
 
     identifier: str
     definition: str
@@ -28,7 +28,7 @@ class Registered:
     ceiling: Fraction
 
     def problem(self, population: Population) -> str:
-        """Return why the query cannot be asked, or nothing."""
+        """Return why the query cannot be asked, or an empty string."""
         try:
             query = Query.parse(self.definition)
             unit = sensitivity(query, population)
@@ -37,13 +37,13 @@ class Registered:
         except RecursionError:
             return "The definition is nested too deeply to be read."
         if (query.dimension, unit) != (self.dimension, self.sensitivity):
-            return "The catalogue declares another dimension or sensitivity than follows from the definition."
+            return "The catalogue declares a dimension or sensitivity that differs from the definition's."
         return ""
 
 
 @dataclass(frozen=True)
 class RecordLine:
-    """A request, and the totals with it: what was spent, and what the naive scheme would have spent."""
+    """A request, and the totals after it: the amount spent, and what the naive scheme would have spent."""
 
     purchase: Purchase
     spent: Fraction
@@ -51,30 +51,30 @@ class RecordLine:
 
 
 class LedgerState:
-    """Everything that happened, taken in one event after the other."""
+    """The state of a ledger, updated one event at a time."""
 
     def __init__(self, *, reuses: bool) -> None:
-        """Begin with nothing."""
+        """Start empty."""
         self._reuses = reuses
-        #: Whether the ledger's beginning was seen: without it, other events may be missing too.
+        #: Whether the ledger's first event was read: if not, other events may be missing too.
         self.has_beginning = False
         self.registered: list[Registered] = []
         #: By identifier.
         self.queries: dict[str, QueryState] = {}
-        #: All requests in order; and where in this list those of a query, a transaction and an analyst are.
+        #: All requests in order, and the positions in this list by query, transaction and analyst.
         self.record: list[RecordLine] = []
         self.places: dict[str, list[int]] = {}
         self.transactions: dict[str, int] = {}
         self.analysts: dict[str, list[int]] = {}
-        #: What the custodian has allowed, less what was bought since: what each may still buy, if one is required.
+        #: The allowance that the custodian has set, less later purchases: what each analyst may still buy, if one is needed.
         self.allowances: dict[str, Fraction] = {}
-        #: Changes with every event after the first: its number, block and place, so that another history never looks the
-        #: same.
+        #: Changes with every event after the first: the number of events, and the block and index of the last, so that
+        #: different histories never have the same value.
         self.version = (0, "", 0)
 
     @property
     def spent(self) -> Fraction:
-        """What was spent in all."""
+        """The total amount spent."""
         return self.record[-1].spent if self.record else Fraction(0)
 
     @property
@@ -83,7 +83,7 @@ class LedgerState:
         return self.record[-1].naive if self.record else Fraction(0)
 
     def take(self, event: Event) -> None:
-        """Take in what happened next."""
+        """Process the next event."""
         if event.name == "Published":
             self.has_beginning = True
             return
@@ -100,11 +100,11 @@ class LedgerState:
             self._note(purchase)
 
     def query(self, identifier: str) -> QueryState:
-        """Return how far a query is bought and revealed; reading changes nothing, since many read at once."""
+        """Return how far a query is bought and revealed; this changes nothing, because several threads may read at once."""
         return self.queries.get(identifier) or QueryState(self._reuses)
 
     def copy(self) -> LedgerState:
-        """Return another one that goes on from here by itself."""
+        """Return an independent copy."""
         other = LedgerState(reuses=self._reuses)
         other.has_beginning = self.has_beginning
         other.registered, other.record = list(self.registered), list(self.record)

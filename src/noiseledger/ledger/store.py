@@ -1,10 +1,10 @@
 """The SQLite file of a local ledger: tables, exact numbers, and transactions that are all or nothing.
 
-Why the promise holds: one writer at a time from the first read to the commit (BEGIN IMMEDIATE), so a price can never go
-stale; the commit is on the disk before it returns (synchronous=EXTRA, rollback journal), so an answer that left the
-process is in the file whatever kills the process or the machine; nothing is written to a file that was moved, removed or
-replaced meanwhile, since nobody would find it again; and the file itself refuses what would overspend (a CHECK) or give a
-second value to a known point (a UNIQUE index).
+Why the promise holds: there is one writer at a time from the first read to the commit (BEGIN IMMEDIATE), so a price can never
+go stale; the commit is on the disk before it returns (synchronous=EXTRA, rollback journal), so an answer that has left the
+process is in the file even if the process or the machine is killed; nothing is written to a file that was moved, removed or
+replaced in the meantime, because it would be lost; and the file itself refuses to overspend (a CHECK) or to store a second
+value for a known point (a UNIQUE index).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ APPLICATION_ID = 0x4E4C4447  # "NLDG"
 SCHEMA_VERSION = 3
 BUSY_SECONDS = 60
 
-# Precisions are whole units, written with 39 digits (enough for 128 bits) so that text sorts as numbers do.
+# Precisions are whole units, written with 39 digits (enough for 128 bits) so that texts sort like numbers.
 _DIGITS = 39
 _SCHEMA = """
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -93,9 +93,9 @@ class Store:
             )
         except sqlite3.Error as error:
             raise LedgerError(f"The ledger at {file} cannot be opened: {error}.") from None
-        # A ledger that nobody holds any more lets go of its file.
+        # Closes the file when the ledger is garbage-collected.
         self._finalizer = weakref.finalize(self, self._connection.close)
-        # A connection serves one thread at a time; other processes are kept apart by SQLite itself.
+        # A connection serves one thread at a time; SQLite itself coordinates several processes.
         self._lock = threading.RLock()
         try:
             with self._typed_errors():
@@ -116,7 +116,7 @@ class Store:
         if version != SCHEMA_VERSION:
             raise LedgerError(
                 f"{self.file} has format {version}, this version of noiseledger reads {SCHEMA_VERSION}. Formats up to 2 do not "
-                "say which data they belong to: go on with the version that made it, or make a new ledger."
+                "record which data they belong to: use the version that created the file, or create a new ledger."
             )
 
     @contextmanager
@@ -124,7 +124,7 @@ class Store:
         """Write tables and the unspent budget, and let the caller add more, in one transaction."""
         with self.transaction() as run:
             if run.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                raise LedgerExists(f"{self.file} exists already and is kept as it is: open it, or choose another name.")
+                raise LedgerExists(f"{self.file} already exists and was not changed: open it, or choose another name.")
             for statement in _SCHEMA.split(";\n"):
                 run.execute(statement)
             unique = "UNIQUE" if one_value_per_point else ""
@@ -136,7 +136,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Hold the file for writing; commit durably at the end, or leave everything as it was."""
+        """Lock the file for writing; commit durably at the end, or leave everything unchanged."""
         with self._lock, self._typed_errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -150,18 +150,18 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """See one state of the file throughout."""
+        """Read one consistent state of the file."""
         with self._lock, self._typed_errors():
             self._connection.execute("BEGIN")
             try:
                 yield self._connection
             finally:
-                # After some errors SQLite has rolled back by itself.
+                # After some errors SQLite has already rolled back.
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._finalizer()
 
     def _check_there(self) -> None:
@@ -180,17 +180,19 @@ class Store:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return LedgerBusy(
-                f"Another process held {self.file} for more than {BUSY_SECONDS} seconds; nothing was changed. Try again."
+                f"Another process locked {self.file} for more than {BUSY_SECONDS} seconds; nothing was changed. Try again."
             )
         if code == sqlite3.SQLITE_FULL:
-            return LedgerFull(f"There is no space left for {self.file}; nothing was changed. Free some, and try again.")
+            return LedgerFull(
+                f"There is no disk space left for {self.file}; nothing was changed. Free some and try again."
+            )
         if code == sqlite3.SQLITE_NOTADB:
             return LedgerNotFound(f"{self.file} is not a noiseledger file.")
         return LedgerError(f"The ledger at {self.file} failed, and nothing was changed: {error}.")
 
 
 def _mark(file: Path) -> tuple[int, int] | None:
-    """Return what tells a file from any other that may come to have its name."""
+    """Return what distinguishes a file from any other that may later have the same name."""
     try:
         found = file.stat()
     except OSError:

@@ -17,12 +17,12 @@ from noiseledger.web.site import Site
 
 #: Beyond this many concurrent requests, clients are told to try again, so that the others get their responses.
 _MOST_AT_ONCE = 2_000
-#: A library of the chain's raises Python's own bound a hundredfold, and then deeply nested JSON could end the process.
+#: Python's default. An Ethereum library raises it a hundredfold, and then deeply nested JSON could crash the process.
 _DEEPEST = 1000
 
 
 def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told: Callable[[str], None]) -> None:
-    """Serve a site; ``told`` hears its address as soon as it listens."""
+    """Serve a site; ``told`` is called with its address as soon as it listens."""
     _check_no_secrets(os.environ)
     sys.setrecursionlimit(_DEEPEST)
     with _listening(host, port) as listener:
@@ -33,7 +33,7 @@ def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told:
             server_header=False,
             proxy_headers=behind_proxy,
             limit_concurrency=_MOST_AT_ONCE,
-            http="h11",  # the only parser of uvicorn's that limits the headers
+            http="h11",  # uvicorn's only parser that limits the headers
             h11_max_incomplete_event_size=MAX_HEADERS,
             timeout_keep_alive=15,  # pages poll every two seconds
             timeout_graceful_shutdown=3,
@@ -56,6 +56,6 @@ def _listening(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidInput(f"The pages cannot be served at {host}:{port} ({reason}): choose another --port.") from None
-    # Handed down to every connection. Else the second part of a page waits until the first is acknowledged: 40 ms.
+    # Inherited by every connection. Otherwise the second part of a page waits 40 ms for the first to be acknowledged.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener

@@ -142,7 +142,7 @@ def _show_next_steps(system: DemoSystem, site: str) -> None:
     account = "a throw-away account" if ours else "a wallet"
     console.print(f"Everything is still running. In a browser, with {account}:\n", style="bold")
     console.print(f"  {site}/            ask          {site}/budget      what everyone can see\n", soft_wrap=True)
-    console.print(f"Or in another terminal, with {'play money' if ours else 'your key'}:\n", style="bold")
+    console.print(f"Or in another terminal, with {'worthless test coins' if ours else 'your key'}:\n", style="bold")
     console.print(f"  export {LEDGER.variable}={system.ledger_file}", soft_wrap=True)
     # The keys of a development node are public. Keys on another chain control real money and are never shown.
     key = f" {KEY.variable}={system.accounts.analyst}" if ours else ""
