@@ -48,7 +48,7 @@ class Custody:
 
     @property
     def intent_file(self) -> Path:
-        """The address at which a ledger is being published; the file exists only in the meantime."""
+        """The address at which a ledger is being published; this file exists only during that time."""
         return self.folder / "publish.intent"
 
     @property

@@ -162,7 +162,7 @@ class Worker:
             elif known != point:
                 raise DataMismatch(
                     f"The chain's answer to '{query}' is not the one in the journal: this is not the ledger's journal, "
-                    "or an old copy of it. Nothing is answered. If the right one is lost, run: noiseledger recover."
+                    "or it is an old copy. Nothing is answered. If the right one is lost, run: noiseledger recover."
                 )
 
     def _stretches(self, query: Query, view: View) -> Iterator[Stretch]:

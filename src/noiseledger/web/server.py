@@ -17,7 +17,7 @@ from noiseledger.web.site import Site
 
 #: Beyond this many concurrent requests, clients are told to try again, so that the others get their responses.
 _MOST_AT_ONCE = 2_000
-#: Python's default. An Ethereum library raises it a hundredfold, and then deeply nested JSON could crash the process.
+#: Python's default, restored in case a library has raised it: then deeply nested JSON could crash the process.
 _DEEPEST = 1000
 
 
