@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from benchmarks.helpers import Task, repeat
 from benchmarks.shop import ANALYST, FULL_ASK_GAS, IN_FLIGHT, STEP, WORKER, Shop, ask_call, check, requests
-from noiseledger.chain import Request, Rpc
+from noiseledger.chain import ContractRequest, Rpc
 from noiseledger.chain.contract import MAX_BATCH
 from noiseledger.chain.fees import GWEI
 from noiseledger.errors import TransactionPending
@@ -102,7 +102,7 @@ class Customer:
     def _calls(self, transactions: int, batch: int) -> list[str]:
         return [ask_call(self._next(batch)) for _ in range(transactions)]
 
-    def _next(self, number: int) -> list[Request]:
+    def _next(self, number: int) -> list[ContractRequest]:
         self._asked += number
         return list(islice(self._wishes, number))
 
@@ -116,7 +116,7 @@ class Customer:
         self._contract.meters(queries)
 
 
-def _wishes(queries: Sequence[str]) -> Iterator[Request]:
+def _wishes(queries: Sequence[str]) -> Iterator[ContractRequest]:
     """Yield requests without end, query after query, and each time around for a little more."""
     wishes = requests(queries, "repeat")
     for level in count():

@@ -45,7 +45,7 @@ def measure(context: ExperimentContext, key: Mapping[str, Any]) -> Facts:
     if key["way"] == Way.CHAIN:
         return _on_chain(context, key)
     with people() as catalogue, asker({**key, "catalogue": str(catalogue)}) as child:
-        startup = child.hear()["startup"]
+        startup = child.next_report()["startup"]
         done = child.go()
     return {"paid": done["paid"], "answering": {"client": done["cpu"]}, "startup": {"client": startup}}
 
@@ -61,7 +61,7 @@ def _on_chain(context: ExperimentContext, key: Mapping[str, Any]) -> Facts:
             startup["worker"] = cpu_seconds(parts["worker"])
             plan = {**key, "ledger": str(system.ledger_file), "rpc": accounts.url}
             with asker(plan, {KEY.variable: accounts.analyst}) as child:
-                startup["client"] = child.hear()["startup"]
+                startup["client"] = child.next_report()["startup"]
                 start = {name: cpu_seconds(processes) for name, processes in parts.items()}
                 done = child.go()
                 used = {name: cpu_seconds(processes) - start[name] for name, processes in parts.items()}
@@ -115,7 +115,7 @@ class Asker:
         self.process = process
         self._errors = errors
 
-    def hear(self) -> Facts:
+    def next_report(self) -> Facts:
         """Return the next report of the process."""
         line = self.process.stdout.readline() if self.process.stdout else ""
         if not line:
@@ -130,7 +130,7 @@ class Asker:
         assert self.process.stdin is not None  # noqa: S101 - it was started with one
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
-        return self.hear()
+        return self.next_report()
 
 
 @contextmanager

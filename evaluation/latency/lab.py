@@ -20,7 +20,7 @@ from evaluation.latency.crowd import Crowd
 from evaluation.latency.query_match import GAS_LIMIT, QueryMatch
 from evaluation.workload import QUERIES, paper_requests
 from noiseledger.chain import Key, Rpc, abi, node
-from noiseledger.chain.values import Request
+from noiseledger.chain.values import ContractRequest
 from noiseledger.client import Ask, Client, connect
 from noiseledger.demo.accounts import ChainAccounts
 from noiseledger.errors import NoiseledgerError
@@ -179,7 +179,8 @@ class _Lab:
     def _paid_apart(self, size: int, wait: float) -> Facts:
         asks = self._asks(size)
         requests = [
-            Request(self._client.find(ask.query).identifier, Fraction(str(ask.accuracy["precision"]))) for ask in asks
+            ContractRequest(self._client.find(ask.query).identifier, Fraction(str(ask.accuracy["precision"])))
+            for ask in asks
         ]
         crowd = Crowd(self._rpc, self._key)
         signed = crowd.sign(self._contract.address, [abi.encode_call("ask", [one.encode()]) for one in requests])

@@ -23,7 +23,7 @@ from evaluation.membership.attacks import Seen, Transcript
 from evaluation.scratch import scratch_folder
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
 from noiseledger.chain.contract import event
-from noiseledger.chain.values import CASES, Request, from_units
+from noiseledger.chain.values import CASES, ContractRequest, from_units
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
@@ -149,7 +149,7 @@ class TrialLedger:
 
     def buy(self, *requests: tuple[Query, Fraction]) -> None:
         """Buy answers in one transaction, and run the worker, which reveals them."""
-        receipt = self._contract.ask([Request(query.identifier, precision) for query, precision in requests])
+        receipt = self._contract.ask([ContractRequest(query.identifier, precision) for query, precision in requests])
         self.cases += [CASES[event(log).fields["case"]] for log in receipt.logs]
         for error in self._worker.step().refused.values():
             raise error

@@ -15,7 +15,7 @@ from typing import Literal
 
 from evaluation.peers.environments import last_words
 from evaluation.peers.setting import Job, Task
-from evaluation.peers.table import Entry, Left, Measured, Outcome, Row
+from evaluation.peers.table import Left, Measured, Outcome, PeerAnswer, Row
 from evaluation.people import people
 from evaluation.workload import PaperRequest
 from noiseledger.chain import Key
@@ -53,12 +53,12 @@ def _run(open_ledger: Callable[[str], AbstractContextManager[_Ledger]], task: Ta
         return Outcome(start, entries), ledger.restart()
 
 
-def _ask(client: Client, request: PaperRequest) -> Entry:
+def _ask(client: Client, request: PaperRequest) -> PeerAnswer:
     value = None
     begin = time.perf_counter()
     with suppress(BudgetExceeded):
         value = client.ask(request.query, epsilon=request.epsilon, delta=request.delta).value
-    return Entry(value, time.perf_counter() - begin, _left(client))
+    return PeerAnswer(value, time.perf_counter() - begin, _left(client))
 
 
 def _left(client: Client) -> Left:

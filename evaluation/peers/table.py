@@ -17,7 +17,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Entry:
+class PeerAnswer:
     """The result of one request: its answer, if there is one, the time, and the remaining budget."""
 
     value: float | None
@@ -40,7 +40,7 @@ class Outcome:
     """The results of a task."""
 
     start: Left | None
-    entries: tuple[Entry, ...]
+    entries: tuple[PeerAnswer, ...]
 
     @property
     def end(self) -> Left | None:
@@ -118,7 +118,7 @@ def charges(outcome: Outcome) -> int | None:
     return sum(after < before for before, after in pairwise(known))
 
 
-def _relative_error(query: str, entry: Entry) -> float:
+def _relative_error(query: str, entry: PeerAnswer) -> float:
     truth = truths()[query]
     return abs((entry.value or 0.0) - truth) / abs(truth)
 

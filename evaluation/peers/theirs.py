@@ -14,7 +14,7 @@ from typing import Any
 
 from evaluation.peers.environments import LOCK, environment, last_words
 from evaluation.peers.setting import Job, Task
-from evaluation.peers.table import Entry, Left, Measured, Outcome, Row
+from evaluation.peers.table import Left, Measured, Outcome, PeerAnswer, Row
 from evaluation.people import people
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.ipums import ROWS
@@ -174,7 +174,7 @@ def _content(catalogue: Catalogue, task: Task) -> dict[str, Any]:
 
 
 def _outcome(result: dict[str, Any]) -> Outcome:
-    entries = (Entry(entry["value"], entry["seconds"], _left(entry["remaining"])) for entry in result["entries"])
+    entries = (PeerAnswer(entry["value"], entry["seconds"], _left(entry["remaining"])) for entry in result["entries"])
     return Outcome(_left(result["start"]), tuple(entries))
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from audit.ledger_under_test import ANALYST, CUSTODIAN, OTHER, TERMS, WORKER, LedgerUnderTest, noise
-from noiseledger.chain import Key, Request, Reveal, Rpc, Terms, node
+from noiseledger.chain import ContractRequest, ContractReveal, Key, Rpc, Terms, node
 from noiseledger.core.privacy import precision_for
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Population
@@ -111,12 +111,12 @@ class RandomLedger:
             self.ledger.as_(self.rng.choice(ANALYSTS)).ask(requests)
             self.requests += len(requests)
 
-    def _request(self) -> Request:
+    def _request(self) -> ContractRequest:
         query = self.rng.choice(self.queries).identifier
         if self.rng.random() < 0.2:
             promise = self.rng.choice(list(PROMISES))
-            return Request(query, PROMISES[promise], *map(Fraction, promise))
-        return Request(query, self._precision())
+            return ContractRequest(query, PROMISES[promise], *map(Fraction, promise))
+        return ContractRequest(query, self._precision())
 
     def _precision(self) -> Fraction:
         return Fraction(self.rng.choice([1, 2, 3, 5, 8, 12]), self.rng.choice([16, 36, 360]))
@@ -125,7 +125,7 @@ class RandomLedger:
         """Reveal some of what was bought: all or some queries, completely or partly, in one or several transactions."""
         meters = self.ledger.as_(self.worker).meters([query.identifier for query in self.queries])
         found = [
-            Reveal(query.identifier, meter.revealed, end, tuple(noise(query.dimension, end - meter.revealed)))
+            ContractReveal(query.identifier, meter.revealed, end, tuple(noise(query.dimension, end - meter.revealed)))
             for query, meter in zip(self.queries, meters, strict=True)
             if (end := self._end(meter.revealed, meter.bought)) > meter.revealed and self.rng.random() < 0.8
         ]
@@ -134,7 +134,7 @@ class RandomLedger:
     def _end(self, start: Fraction, bought: Fraction) -> Fraction:
         return bought if self.rng.random() < 0.7 else start + Fraction(int((bought - start) * 3600), 7200)
 
-    def _reveal(self, found: Sequence[Reveal]) -> None:
+    def _reveal(self, found: Sequence[ContractReveal]) -> None:
         together = self.rng.random() < 0.5
         for batch in [found] if together else [[each] for each in found]:
             if batch:

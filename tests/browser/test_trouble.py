@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Route, expect
 from browser.desk import Desk
 from browser.wallet import Wallet
 from noiseledger.chain import Key, Rpc, abi, node
-from noiseledger.chain.values import Request
+from noiseledger.chain.values import ContractRequest
 from noiseledger.client import connect
 from noiseledger.core.access import Access
 from noiseledger.core.budget import Budget
@@ -277,7 +277,7 @@ def _within(system: DemoSystem, query: str, precision: Fraction) -> str:
 def _purchase(system: DemoSystem, query: str, precision: Fraction) -> dict[str, str]:
     """Write a purchase of Ben's that goes first, since it offers the higher fee."""
     with connect(system.ledger_file, rpc=system.url) as client:
-        request = Request(client.find(query).identifier, whole_units(precision))
+        request = ContractRequest(client.find(query).identifier, whole_units(precision))
     data = abi.encode_call("ask", [request.encode()])
     address = json.loads(system.ledger_file.read_text())["address"]
     return {"from": BEN.address, "to": address, "data": data, "gas": hex(300_000), **HIGH_FEE}

@@ -247,5 +247,5 @@ def test_a_password_from_the_environment_may_have_any_letters(
     monkeypatch.setenv("DATA_PASSWORD", PASSWORD)
     place.open(Reading({"n": "number"})).close()
     monkeypatch.delenv("DATA_PASSWORD")
-    with pytest.raises(DataUnavailable, match=r"no variable DATA_PASSWORD"):
+    with pytest.raises(DataUnavailable, match=r"variable DATA_PASSWORD, which is not set"):
         place.open(Reading({"n": "number"}))

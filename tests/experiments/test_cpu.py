@@ -77,7 +77,7 @@ def test_a_process_that_fails_says_why() -> None:
         pytest.raises(NoiseledgerError, match=r"stopped: .*nowhere"),
         lab.asker({"way": "direct", "catalogue": "nowhere.toml", "requests": 1, "seed": 1}) as child,
     ):
-        child.hear()
+        child.next_report()
 
 
 def test_everyone_is_counted_and_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

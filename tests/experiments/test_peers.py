@@ -16,7 +16,7 @@ import pytest
 from evaluation.peers import Job, Row, our_row, peer_names, peer_row, theirs
 from evaluation.peers.environments import environment
 from evaluation.peers.setting import truths
-from evaluation.peers.table import Entry, Measured, Outcome, charges
+from evaluation.peers.table import Measured, Outcome, PeerAnswer, charges
 from evaluation.peers.theirs import Peer
 from evaluation.workload import paper_requests
 from noiseledger.errors import InvalidInput, NoiseledgerError
@@ -86,7 +86,7 @@ def test_what_is_no_peer_is_refused_with_the_names_of_those_that_are() -> None:
 # What the figures mean
 
 
-def outcome(*entries: Entry) -> Outcome:
+def outcome(*entries: PeerAnswer) -> Outcome:
     return Outcome((8.0, 1e-4), entries)
 
 
@@ -94,10 +94,10 @@ def test_answers_beyond_the_budget_do_not_count_as_answered() -> None:
     requests = JOB.requests[:4]
     truth = [truths()[request.query] for request in requests]
     entries = (
-        Entry(truth[0] * 1.5, 1.0, (1.0, 1e-4)),
-        Entry(None, 9.0, (1.0, 1e-4)),
-        Entry(truth[2] * 3, 9.0, (-0.5, 1e-4)),
-        Entry(truth[3] * 3, 9.0, (-0.5, -1e-5)),
+        PeerAnswer(truth[0] * 1.5, 1.0, (1.0, 1e-4)),
+        PeerAnswer(None, 9.0, (1.0, 1e-4)),
+        PeerAnswer(truth[2] * 3, 9.0, (-0.5, 1e-4)),
+        PeerAnswer(truth[3] * 3, 9.0, (-0.5, -1e-5)),
     )
     row = Measured(outcome(*entries), (8.0, 1e-4), outcome()).row("s", "1", Job(requests), "")
     assert (row.answered, row.overdrawn, row.of) == (1, 2, 4)
@@ -108,14 +108,14 @@ def test_answers_beyond_the_budget_do_not_count_as_answered() -> None:
 
 
 def test_a_system_that_answers_nothing_or_tells_nothing_has_no_figures_made_up() -> None:
-    row = Measured(Outcome(None, (Entry(None, 1.0, None),)), None, Outcome(None, (Entry(1.0, 1.0, None),))).row(
-        "s", "1", Job(JOB.requests[:1]), ""
-    )
+    row = Measured(
+        Outcome(None, (PeerAnswer(None, 1.0, None),)), None, Outcome(None, (PeerAnswer(1.0, 1.0, None),))
+    ).row("s", "1", Job(JOB.requests[:1]), "")
     assert (row.answered, row.relative_error, row.seconds, row.epsilon_left, row.charged) == (0, None, None, None, None)
 
 
 def test_a_charge_is_seen_in_epsilon_or_in_delta() -> None:
-    entries = [Entry(1.0, 1.0, left) for left in ((7.0, 1e-4), (7.0, 1e-4), (7.0, 5e-5), (6.0, 5e-5))]
+    entries = [PeerAnswer(1.0, 1.0, left) for left in ((7.0, 1e-4), (7.0, 1e-4), (7.0, 5e-5), (6.0, 5e-5))]
     assert charges(outcome(*entries)) == 3
 
 

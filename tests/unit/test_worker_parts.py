@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES
-from noiseledger.chain.values import Reveal
+from noiseledger.chain.values import ContractReveal
 from noiseledger.custodian import worker
 from noiseledger.custodian.worker import Worker, _concerns_the_call, batches
 from noiseledger.errors import RpcFailed
@@ -29,7 +29,7 @@ from noiseledger.errors import RpcFailed
     ],
 )
 def test_a_transaction_is_filled_up_to_what_the_contract_takes(dimensions: list[int], sizes: list[int]) -> None:
-    reveals = [Reveal("aa" * 32, Fraction(0), Fraction(1), (0,) * dimension) for dimension in dimensions]
+    reveals = [ContractReveal("aa" * 32, Fraction(0), Fraction(1), (0,) * dimension) for dimension in dimensions]
     cut = list(batches(reveals))
     assert [len(batch) for batch in cut] == sizes
     assert [reveal for batch in cut for reveal in batch] == reveals

@@ -5,12 +5,22 @@ from typing import TYPE_CHECKING, Any
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Sender
-from noiseledger.chain.values import Meter, Request, Reveal, Terms
+from noiseledger.chain.values import ContractRequest, ContractReveal, Meter, Terms
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key, load_key
 
-__all__ = ["Key", "Meter", "PrivacyLedgerContract", "Request", "Reveal", "Rpc", "Sender", "Terms", "load_key"]
+__all__ = [
+    "ContractRequest",
+    "ContractReveal",
+    "Key",
+    "Meter",
+    "PrivacyLedgerContract",
+    "Rpc",
+    "Sender",
+    "Terms",
+    "load_key",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -18,10 +18,20 @@ from noiseledger.chain.address import checksummed
 from noiseledger.chain.block import BlockId, BlockRef
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
-from noiseledger.chain.values import CASES, Event, Holding, Meter, Request, Reveal, Terms, from_units, to_units
+from noiseledger.chain.values import (
+    CASES,
+    ContractRequest,
+    ContractReveal,
+    Event,
+    Holding,
+    Meter,
+    Terms,
+    from_units,
+    to_units,
+)
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
-from noiseledger.core.request import Request as Resolved
+from noiseledger.core.request import Request
 from noiseledger.errors import (
     AllowanceExceeded,
     BudgetExceeded,
@@ -105,11 +115,11 @@ class PrivacyLedgerContract:
         numbers = sensitivity.numerator, sensitivity.denominator, to_units(ceiling)
         return self._transact("register", query.canonical, query.dimension, *numbers)
 
-    def ask(self, requests: Sequence[Request]) -> Receipt:
+    def ask(self, requests: Sequence[ContractRequest]) -> Receipt:
         """Buy precision, all requests or none."""
         return self._transact("ask", [request.encode() for request in requests])
 
-    def ask_batches(self, batches: Sequence[Sequence[Resolved]]) -> list[Receipt]:
+    def ask_batches(self, batches: Sequence[Sequence[Request]]) -> list[Receipt]:
         """Buy in several transactions at once, each all or nothing; raise the error of the first refusal."""
         if self._sender is None:
             raise _unsigned("ask")
@@ -131,7 +141,9 @@ class PrivacyLedgerContract:
                 )
         return again
 
-    def reveal(self, reveals: Sequence[Reveal], nonce: int | None = None, seconds: float = RECEIPT_SECONDS) -> Receipt:
+    def reveal(
+        self, reveals: Sequence[ContractReveal], nonce: int | None = None, seconds: float = RECEIPT_SECONDS
+    ) -> Receipt:
         """Extend paths, all of them or none; with a ``nonce``, replace the pending transaction with that nonce."""
         return self._transact("reveal", *encode_reveals(reveals), nonce=nonce, seconds=seconds)
 
@@ -379,12 +391,12 @@ def _unsigned(function: str) -> NotAllowed:
     return NotAllowed(f"To {function.replace('_', ' ')} you must sign: connect with a key.")
 
 
-def encode_ask(requests: Sequence[Resolved]) -> str:
+def encode_ask(requests: Sequence[Request]) -> str:
     """Return the data of the transaction that buys what is asked for."""
-    return abi.encode_call("ask", [Request.of(request).encode() for request in requests])
+    return abi.encode_call("ask", [ContractRequest.of(request).encode() for request in requests])
 
 
-def encode_reveals(reveals: Sequence[Reveal]) -> tuple[Any, ...]:
+def encode_reveals(reveals: Sequence[ContractReveal]) -> tuple[Any, ...]:
     """Return the four lists that the contract expects."""
     return (
         [bytes.fromhex(reveal.query) for reveal in reveals],

@@ -12,7 +12,7 @@ from noiseledger.core.sensitivity import Neighbours, Population
 from noiseledger.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from noiseledger.core.request import Request as Resolved
+    from noiseledger.core.request import Request
 
 #: Epsilon and delta are published in these units.
 PROMISE_UNITS = 10**36
@@ -72,7 +72,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Request:
+class ContractRequest:
     """One request in an ``ask`` transaction, in the form of the contract's struct."""
 
     query: str
@@ -81,7 +81,7 @@ class Request:
     delta: Fraction | None = None
 
     @classmethod
-    def of(cls, request: Resolved) -> Request:
+    def of(cls, request: Request) -> ContractRequest:
         """Return what the contract is told of a request."""
         return cls(request.query.identifier, request.precision, request.epsilon, request.delta)
 
@@ -117,7 +117,7 @@ class Holding:
 
 
 @dataclass(frozen=True)
-class Reveal:
+class ContractReveal:
     """One increment of one path in a ``reveal`` transaction."""
 
     query: str

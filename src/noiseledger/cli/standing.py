@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Standing:
+class OfferStanding:
     """One query: what was spent on it, and the precision that is free for everybody."""
 
     offer: Offer
@@ -27,12 +27,14 @@ class Standing:
         return half_width(self.public, self.offer.sensitivity) if self.public else None
 
 
-def standings(client: Client) -> list[Standing]:
+def standings(client: Client) -> list[OfferStanding]:
     """Return the standing of every query, in the order of the catalogue."""
     from noiseledger.client import Offer  # noqa: PLC0415 - takes a second
 
     population = client.ledger.population
     return [
-        Standing(Offer(client.name(now.query), now.query, sensitivity(now.query, population)), now.spent, now.public)
+        OfferStanding(
+            Offer(client.name(now.query), now.query, sensitivity(now.query, population)), now.spent, now.public
+        )
         for now in client.ledger.standings()
     ]

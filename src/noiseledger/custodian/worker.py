@@ -18,7 +18,7 @@ from noiseledger.chain.block import BlockId
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, PrivacyLedgerContract
 from noiseledger.chain.heads import none_there
 from noiseledger.chain.sender import Receipt
-from noiseledger.chain.values import Reveal, Terms
+from noiseledger.chain.values import ContractReveal, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.custodian.journal import Journal
@@ -188,12 +188,12 @@ class Worker:
             self._left_behind = (view.mined, time.monotonic())
         return view.mined if time.monotonic() - self._left_behind[1] >= self._patience else None
 
-    def _draw_all(self, stretches: Sequence[Stretch], step: Step) -> list[Reveal]:
+    def _draw_all(self, stretches: Sequence[Stretch], step: Step) -> list[ContractReveal]:
         """Draw and journal all in one durable step; if that fails, one by one, so that one failure does not stop the others."""
         unknown = [s for s in stretches if self._journal.known_point(s.query, s.end) is None and self._can_draw(s)]
         with suppress(*_OF_ONE_QUERY):
             self._journal.draw([(stretch.query, stretch.end) for stretch in unknown])
-        drawn: list[Reveal] = []
+        drawn: list[ContractReveal] = []
         for stretch in stretches:
             identifier = stretch.query.identifier
             if identifier in step.refused:
@@ -213,7 +213,7 @@ class Worker:
             return (0,) * stretch.query.dimension
         return self._journal.known_point(stretch.query, stretch.start)
 
-    def _draw(self, stretch: Stretch) -> Reveal:
+    def _draw(self, stretch: Stretch) -> ContractReveal:
         """Return the increment over a stretch; both its ends are durably in the journal before it is returned."""
         query = stretch.query
         if query.dimension > MAX_COORDINATES:
@@ -231,9 +231,9 @@ class Worker:
             (end,) = self._journal.draw([(query, stretch.end)])
         self._notify(Drawn(query.identifier, stretch.start, stretch.end))
         increments = tuple(b - a for a, b in zip(start, end, strict=True))
-        return Reveal(query.identifier, stretch.start, stretch.end, increments)
+        return ContractReveal(query.identifier, stretch.start, stretch.end, increments)
 
-    def _settle(self, batch: list[Reveal], step: Step, nonce: int | None) -> None:
+    def _settle(self, batch: list[ContractReveal], step: Step, nonce: int | None) -> None:
         """Sign, send and confirm a batch; if it is refused, try its reveals one by one, so that one cannot stop the others."""
         try:
             step.receipts.append(self._reveal(batch, nonce))
@@ -247,7 +247,7 @@ class Worker:
             elif not self._is_revealed(batch[0]):
                 self._refuse(batch[0].query, error, step)
 
-    def _reveal(self, batch: list[Reveal], nonce: int | None) -> Receipt:
+    def _reveal(self, batch: list[ContractReveal], nonce: int | None) -> Receipt:
         stretches = tuple(RevealedStretch(reveal.query, reveal.start, reveal.end) for reveal in batch)
         sender = self._contract.sender
         self._journal.note_nonces(sender.address, 1 + (sender.next_nonce() if nonce is None else nonce))
@@ -269,7 +269,7 @@ class Worker:
                 self._notify(Confirmed(receipt.transaction, receipt.block))
         return bool(flying)
 
-    def _is_revealed(self, reveal: Reveal) -> bool:
+    def _is_revealed(self, reveal: ContractReveal) -> bool:
         """Return whether another process of ours was faster."""
         # False if the node does not know it yet: then the next step checks again.
         return self._contract.meter(reveal.query).revealed >= reveal.end
@@ -293,9 +293,9 @@ def _concerns_the_call(error: RpcFailed) -> bool:
     return any(word in reason for word in ("revert", "gas required exceeds", "gas limit", "out of gas", "gas too high"))
 
 
-def batches(reveals: Sequence[Reveal]) -> Iterator[list[Reveal]]:
+def batches(reveals: Sequence[ContractReveal]) -> Iterator[list[ContractReveal]]:
     """Split reveals into transactions that the contract accepts."""
-    batch: list[Reveal] = []
+    batch: list[ContractReveal] = []
     coordinates = 0
     for reveal in reveals:
         dimension = len(reveal.increments)

@@ -20,7 +20,7 @@ from noiseledger.core.request import Request
 from noiseledger.errors import AllowanceExceeded, AnswerPending, RpcFailed
 from noiseledger.ledger.interface import at_its_best
 from noiseledger.ledger.query_state import Purchase
-from noiseledger.ledger.reading import Behind, ChainReader, Reading
+from noiseledger.ledger.reading import Behind, ChainReader, ChainReading
 from noiseledger.progress import Listener, Mined, Revealed
 
 ANSWER_SECONDS = 120.0
@@ -104,7 +104,7 @@ class Buyer:
                 purchases.append(left.pop(0))
         return purchases
 
-    def _wait(self, ends: Sequence[tuple[Query, Fraction]]) -> Reading:
+    def _wait(self, ends: Sequence[tuple[Query, Fraction]]) -> ChainReading:
         """Wait until each query is revealed up to its precision, and return them; stopping early loses nothing."""
         give_up = time.monotonic() + self._seconds
         pause = _FIRST_POLL_SECONDS
@@ -124,7 +124,7 @@ class Buyer:
             time.sleep(pause)
             pause = min(pause * 1.5, _LAST_POLL_SECONDS)
 
-    def _read_if_revealed(self, ends: Sequence[tuple[Query, Fraction]], block: BlockRef) -> Reading | None:
+    def _read_if_revealed(self, ends: Sequence[tuple[Query, Fraction]], block: BlockRef) -> ChainReading | None:
         """Return the queries at a block; None if one of them is not revealed far enough there."""
         try:
             reading = self._reader.read_at(block, list(dict(ends)), ["Revealed"])
@@ -132,7 +132,7 @@ class Buyer:
             return None  # a node may show the new state of a block a moment before its events
         return None if any(reading.states[query].revealed < end for query, end in ends) else reading
 
-    def _answer(self, request: Request, purchase: Purchase | None, reading: Reading) -> Answer:
+    def _answer(self, request: Request, purchase: Purchase | None, reading: ChainReading) -> Answer:
         state, unit = reading.states[request.query], request.sensitivity
         path = self._reader.path(request.query, state)
         if purchase is None:

@@ -37,7 +37,7 @@ class Behind(Exception):
 
 
 @dataclass(frozen=True)
-class Reading:
+class ChainReading:
     """Some queries of a ledger at one block."""
 
     block: BlockRef
@@ -66,7 +66,7 @@ class ChainReader:
         """The terms of the ledger, which never change."""
         return self.contract.first_terms
 
-    def read(self, queries: Iterable[Query], names: Sequence[str] = ()) -> Reading:
+    def read(self, queries: Iterable[Query], names: Sequence[str] = ()) -> ChainReading:
         """Return queries at the newest block, folded from their events with these names."""
         wanted = list(queries)
         return self.at_newest(lambda block: self.read_at(block, wanted, names))
@@ -95,7 +95,7 @@ class ChainReader:
                 pause *= 2
         raise AssertionError("unreachable")
 
-    def read_at(self, block: BlockRef, queries: Sequence[Query], names: Sequence[str]) -> Reading:
+    def read_at(self, block: BlockRef, queries: Sequence[Query], names: Sequence[str]) -> ChainReading:
         """Return queries at a block; raise ``Behind`` if their reveals do not add up to what the contract stores."""
         identifiers = [query.identifier for query in queries]
         found = self.contract.holding(identifiers, block, names, self.first_block)
@@ -105,7 +105,7 @@ class ChainReader:
                 raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
             ours = [event for event in found.events if event.fields["query"].hex() == query.identifier]
             states[query] = _checked(fold(ours, reuses=self.terms.reuses), meter, point, is_whole="Revealed" in names)
-        return Reading(block, self.budget(found.spent), states)
+        return ChainReading(block, self.budget(found.spent), states)
 
     def budget(self, spent: Fraction) -> Budget:
         """Return the budget with this amount spent."""

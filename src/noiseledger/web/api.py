@@ -50,7 +50,7 @@ from noiseledger.web.api_shapes import (
     TransactionShape,
 )
 from noiseledger.web.prepare import Prepared, prepare_ask, prepare_change
-from noiseledger.web.progress import Progress, State
+from noiseledger.web.progress import Progress, TransactionState
 from noiseledger.web.site import Look, Site
 from noiseledger.web.words import meaning
 
@@ -277,7 +277,7 @@ def _page(snapshot: LedgerSnapshot, places: Sequence[int], limit: int) -> tuple[
 
 def _progress(look: Look, progress: Progress) -> ProgressShape:
     answers = []
-    if progress.state is State.ANSWERED:
+    if progress.state is TransactionState.ANSWERED:
         queries = {query.identifier: query for query in look.snapshot.queries()}
         asked = dict.fromkeys(request.query for request in progress.asked if request.query in queries)
         found = [look.snapshot.best(queries[identifier]) for identifier in asked]

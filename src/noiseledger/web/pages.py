@@ -16,7 +16,7 @@ from noiseledger.web.api_page import operations
 from noiseledger.web.api_shapes import ADDRESS, HASH
 from noiseledger.web.change import change_view
 from noiseledger.web.form import read_form
-from noiseledger.web.progress import State
+from noiseledger.web.progress import TransactionState
 from noiseledger.web.refusals import is_part
 from noiseledger.web.rendering import render
 from noiseledger.web.site import Look, Site, epsilon_of
@@ -78,7 +78,7 @@ def router(site: Site) -> APIRouter:
         state = f"{progress.state}-{progress.is_final}-{progress.block}-{look.health.ok}"
         if seen == state:
             return _unchanged()
-        answers = views.answers_of(look, progress) if progress.state is State.ANSWERED else []
+        answers = views.answers_of(look, progress) if progress.state is TransactionState.ANSWERED else []
         name = "_progress.html" if is_part(request) else "transaction.html"
         return page(name, look, progress=progress, sent=sent, state=state, answers=answers)
 

@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 60.0
 _REMEMBERED = 10_000
 
 
-class State(StrEnum):
+class TransactionState(StrEnum):
     """The state of a transaction."""
 
     UNSEEN = "unseen"
@@ -34,7 +34,7 @@ class State(StrEnum):
     @property
     def is_over(self) -> bool:
         """Whether this state is final."""
-        return self in (State.REFUSED, State.DROPPED, State.DISPLACED)
+        return self in (TransactionState.REFUSED, TransactionState.DROPPED, TransactionState.DISPLACED)
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Progress:
     """The state of one transaction, with its details."""
 
     transaction: str
-    state: State
+    state: TransactionState
     block: int | None = None
     sender: str | None = None
     asked: tuple[Purchase, ...] = ()
@@ -54,7 +54,7 @@ class Progress:
     @property
     def is_over(self) -> bool:
         """Say whether nothing more will come."""
-        return self.state.is_over or (self.state is State.ANSWERED and self.is_final)
+        return self.state.is_over or (self.state is TransactionState.ANSWERED and self.is_final)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Follower:
         if found is not None:
             self._check(found)
             self._remember(transaction, found)
-            return Progress(transaction, State.SENT, sender=checksummed(found["from"]))
+            return Progress(transaction, TransactionState.SENT, sender=checksummed(found["from"]))
         return self._gone(transaction, sent_at)
 
     def _mined(
@@ -95,11 +95,11 @@ class Follower:
         is_final = snapshot.facts.final is not None and block <= snapshot.facts.final
         if int(receipt["status"], 16) == 0:
             reason = self._why(found, block)
-            return Progress(transaction, State.REFUSED, block, sender, (), is_final, reason)
+            return Progress(transaction, TransactionState.REFUSED, block, sender, (), is_final, reason)
         asked = tuple(snapshot.purchases_in(transaction))
-        state = State.FINAL if is_final else State.MINED
+        state = TransactionState.FINAL if is_final else TransactionState.MINED
         if asked and all(snapshot.is_answered(request) for request in asked):
-            state = State.ANSWERED
+            state = TransactionState.ANSWERED
         return Progress(transaction, state, block, sender, asked, is_final)
 
     def _gone(self, transaction: str, sent_at: float | None) -> Progress:
@@ -107,10 +107,10 @@ class Follower:
         waiting = self._waiting.get(transaction)
         if waiting is not None:
             count = int(self._contract.rpc.call("eth_getTransactionCount", waiting.sender, "latest"), 16)
-            state = State.DISPLACED if count > waiting.nonce else State.DROPPED
+            state = TransactionState.DISPLACED if count > waiting.nonce else TransactionState.DROPPED
             return Progress(transaction, state, sender=waiting.sender)
         is_new = sent_at is not None and 0 <= time.time() - sent_at < PATIENCE_SECONDS
-        return Progress(transaction, State.UNSEEN if is_new else State.DROPPED)
+        return Progress(transaction, TransactionState.UNSEEN if is_new else TransactionState.DROPPED)
 
     def _check(self, found: dict[str, Any]) -> None:
         if (found.get("to") or "").lower() != self._contract.address.lower():

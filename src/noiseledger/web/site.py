@@ -18,7 +18,7 @@ from noiseledger.ledger.mirror import Mirror
 from noiseledger.web.play import Play
 from noiseledger.web.progress import Follower
 from noiseledger.web.settings import Settings
-from noiseledger.web.watcher import Health, State, Watcher
+from noiseledger.web.watcher import SiteState, Watcher, WorkerHealth
 
 #: Visitors should not wait long for a slow chain; the page reports it instead.
 _RPC_SECONDS, _RPC_ATTEMPTS = 5.0, 2
@@ -73,7 +73,7 @@ class Site:
 class Look:
     """The ledger at one moment, for one request."""
 
-    def __init__(self, ledger: LedgerFile, state: State, health: Health) -> None:
+    def __init__(self, ledger: LedgerFile, state: SiteState, health: WorkerHealth) -> None:
         """Wrap one state."""
         self.snapshot = state.snapshot
         self.trouble = state.trouble

@@ -23,7 +23,7 @@ _OLDEST_SECONDS = 3_155_760_000
 
 
 @dataclass(frozen=True)
-class Health:
+class WorkerHealth:
     """The worker's health, as its endpoint reports it."""
 
     #: None where no endpoint is known.
@@ -31,14 +31,16 @@ class Health:
     sentence: str
 
 
-UNKNOWN = Health(None, "The worker's state is unknown: this site was started without the worker's health endpoint.")
-SILENT = Health(
+UNKNOWN = WorkerHealth(
+    None, "The worker's state is unknown: this site was started without the worker's health endpoint."
+)
+SILENT = WorkerHealth(
     False, "The worker does not respond: it is stopped, or its health endpoint cannot be reached from here."
 )
 
 
 @dataclass(frozen=True)
-class State:
+class SiteState:
     """The ledger at one moment. It is immutable, so all values computed from it are consistent."""
 
     snapshot: LedgerSnapshot
@@ -53,11 +55,11 @@ class State:
         """A text that changes whenever the content changes."""
         return f"{self.snapshot.version}-{'stale' if self.trouble else 'fresh'}"
 
-    def next(self, snapshot: LedgerSnapshot, trouble: str | None) -> State:
+    def next(self, snapshot: LedgerSnapshot, trouble: str | None) -> SiteState:
         """Return the state after this one."""
         if (snapshot.version, trouble) == (self.snapshot.version, self.trouble):
             return replace(self, snapshot=snapshot)
-        return State(snapshot, trouble)
+        return SiteState(snapshot, trouble)
 
 
 class Watcher:
@@ -71,7 +73,7 @@ class Watcher:
         self._stop = threading.Event()
         self._http = httpx2.Client(timeout=_HEALTH_SECONDS)
         self._health_due = 0.0
-        self.state = State(mirror.look())
+        self.state = SiteState(mirror.look())
         self.health = UNKNOWN
         self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
         self._ask_for_health()
@@ -112,7 +114,7 @@ class Watcher:
             self._health_due = time.monotonic() + _HEALTH_SECONDS
             self.health = self._fetch_health(self._health_url)
 
-    def _fetch_health(self, url: str) -> Health:
+    def _fetch_health(self, url: str) -> WorkerHealth:
         try:
             with self._http.stream("GET", url) as reply:
                 body, give_up = b"", time.monotonic() + _HEALTH_SECONDS
@@ -126,13 +128,13 @@ class Watcher:
             return SILENT
 
 
-def _read_health(report: dict[str, Any]) -> Health:
+def _read_health(report: dict[str, Any]) -> WorkerHealth:
     age = round(report["last_step_age_seconds"])
     if age > _OLDEST_SECONDS:
         return SILENT
     if report["ok"] is True:
-        return Health(True, f"The worker is healthy; it last checked the chain {age:,} seconds ago.")
+        return WorkerHealth(True, f"The worker is healthy; it last checked the chain {age:,} seconds ago.")
     error = report["last_error"]
     kind = error if isinstance(error, str) and error.isidentifier() and len(error) <= _NAME_LENGTH else "unknown"
     why = f"its last step failed ({kind})" if error else f"it has not finished a step for {age:,} seconds"
-    return Health(False, f"The worker is not healthy: {why}. It retries automatically.")
+    return WorkerHealth(False, f"The worker is not healthy: {why}. It retries automatically.")

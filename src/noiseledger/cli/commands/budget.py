@@ -10,7 +10,7 @@ from rich.text import Text
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
-from noiseledger.cli.standing import Standing, standings
+from noiseledger.cli.standing import OfferStanding, standings
 from noiseledger.core.budget import Budget
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.ledger.shapes import amount, describe_admission, describe_budget, describe_query
@@ -52,7 +52,7 @@ def _epsilon(spent: Fraction, budget: Budget) -> float:
     return epsilon_for(spent, budget.delta)
 
 
-def _describe(standing: Standing, budget: Budget) -> dict[str, Any]:
+def _describe(standing: OfferStanding, budget: Budget) -> dict[str, Any]:
     return {
         **describe_query(standing.offer.name, standing.offer.query),
         **amount("spent", standing.spent),

@@ -15,7 +15,7 @@ from noiseledger.cli.output import console, finite, notes, print_json, print_tab
 from noiseledger.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from noiseledger.network.network import Network, Standing
+    from noiseledger.network.network import Network, NetworkStatus
 
 network = typer.Typer(
     help="Run a Proof-of-Authority network of go-ethereum nodes on 127.0.0.1. Nothing listens beyond this machine.",
@@ -155,7 +155,7 @@ def _facts(network: Network) -> dict[str, Any]:
     }
 
 
-def _row(of: Standing) -> tuple[object, ...]:
+def _row(of: NetworkStatus) -> tuple[object, ...]:
     runs = "yes" if of.running else "no" if of.pid is None else "no signer"
     sealed = "-" if of.sealed is None else f"{of.sealed:.0%}"
     known = ["-" if number is None else number for number in (of.pid, of.block, of.peers)]

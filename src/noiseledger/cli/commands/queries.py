@@ -7,7 +7,7 @@ from typing import Any
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
-from noiseledger.cli.standing import Standing, standings
+from noiseledger.cli.standing import OfferStanding, standings
 from noiseledger.core.numbers import readable
 from noiseledger.ledger.shapes import amount, describe_query, groups
 
@@ -26,11 +26,11 @@ def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOpti
     console.print("Next: noiseledger quote NAME --within NUMBER")
 
 
-def _free(standing: Standing) -> str:
+def _free(standing: OfferStanding) -> str:
     return "nothing yet" if standing.half_width is None else readable(standing.half_width, 3)
 
 
-def _describe(standing: Standing) -> dict[str, Any]:
+def _describe(standing: OfferStanding) -> dict[str, Any]:
     offer = standing.offer
     return {
         **describe_query(offer.name, offer.query),
