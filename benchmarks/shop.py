@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache
 from hashlib import sha256
 
-from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, Sender, Terms, abi, node
+from noiseledger.chain import ContractRequest, ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, abi, node
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES
 from noiseledger.chain.sender import Receipt
 from noiseledger.core.privacy import UNITS, precision_for
@@ -73,11 +73,11 @@ class Shop:
         self._send_as_one_block(self._custodian, calls, _REGISTER_GAS)
         return [sha256(definition.encode()).hexdigest() for definition in definitions]
 
-    def ask(self, requests: Sequence[Request]) -> int:
+    def ask(self, requests: Sequence[ContractRequest]) -> int:
         """Buy; return the gas."""
         return self.contract.ask(requests).gas_used
 
-    def ask_many(self, requests: Sequence[Request]) -> None:
+    def ask_many(self, requests: Sequence[ContractRequest]) -> None:
         """Buy in full batches, many of them in flight."""
         calls = [ask_call(requests[start : start + MAX_BATCH]) for start in range(0, len(requests), MAX_BATCH)]
         for start in range(0, len(calls), IN_FLIGHT):
@@ -100,30 +100,30 @@ class Shop:
         meters = self.contract.meters(queries)
         each = min(MAX_BATCH, MAX_COORDINATES // max(meter.dimension for meter in meters))
         reveals = [
-            Reveal(query, meter.revealed, meter.bought, increments(query, meter.dimension))
+            ContractReveal(query, meter.revealed, meter.bought, increments(query, meter.dimension))
             for query, meter in zip(queries, meters, strict=True)
         ]
         parts = [reveals[start : start + each] for start in range(0, len(reveals), each)]
         return [self._as_worker.reveal(part).gas_used for part in parts]
 
 
-def requests(queries: Sequence[str], purchase: str) -> list[Request]:
+def requests(queries: Sequence[str], purchase: str) -> list[ContractRequest]:
     """Return one request for each query, as analysts make them at a purchase of that kind."""
     promises = PROMISES[purchase]
     chosen = [promises[int(query, 16) % len(promises)] for query in queries]
     return [
-        Request(query, precision(*promise), *map(Fraction, promise))
+        ContractRequest(query, precision(*promise), *map(Fraction, promise))
         for query, promise in zip(queries, chosen, strict=True)
     ]
 
 
-def extensions(contract: PrivacyLedgerContract, query: str, count: int) -> list[Request]:
+def extensions(contract: PrivacyLedgerContract, query: str, count: int) -> list[ContractRequest]:
     """Return requests for one query, each for a little more than the one before."""
     bought, (epsilon, delta) = contract.meter(query).bought, map(Fraction, PROMISES["repeat"][0])
-    return [Request(query, bought + STEP * i, epsilon, delta) for i in range(1, count + 1)]
+    return [ContractRequest(query, bought + STEP * i, epsilon, delta) for i in range(1, count + 1)]
 
 
-def ask_call(requests: Sequence[Request]) -> str:
+def ask_call(requests: Sequence[ContractRequest]) -> str:
     """Return the call data of one transaction."""
     return abi.encode_call("ask", [request.encode() for request in requests])
 

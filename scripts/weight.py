@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import noiseledger as nl
-from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, Sender, Terms, node
+from noiseledger.chain import ContractRequest, ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, node
 from noiseledger.core.privacy import precision_for, whole_units
 
 ROOT = Path(__file__).parents[1]
@@ -93,8 +93,10 @@ def ledger_on_chain() -> Iterator[Place]:
         contract = PrivacyLedgerContract.deploy(Sender(rpc, custodian), terms, custodian.address)
         contract.register(QUERY, Fraction(1, 2000))
         bought = whole_units(KNOWN)
-        PrivacyLedgerContract(rpc, contract.address, Sender(rpc, analyst)).ask([Request(QUERY.identifier, bought)])
-        contract.reveal([Reveal(QUERY.identifier, Fraction(0), bought, (1,))])
+        PrivacyLedgerContract(rpc, contract.address, Sender(rpc, analyst)).ask(
+            [ContractRequest(QUERY.identifier, bought)]
+        )
+        contract.reveal([ContractReveal(QUERY.identifier, Fraction(0), bought, (1,))])
         yield Place(contract.address, clean_environment() | {"NOISELEDGER_RPC": chain.url})
 
 

@@ -68,9 +68,11 @@ _ON_CHAIN = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Load what talks to a chain when it is first used: it takes a second that other programs need not wait."""
-    for part, names in _ON_CHAIN.items():
-        if name in names:
-            return getattr(import_module(f"noiseledger.{part}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a type checker, a name that is not imported above does not exist
+
+    def __getattr__(name: str) -> Any:
+        """Load what talks to a chain when it is first used: it takes a second that other programs need not wait."""
+        for part, names in _ON_CHAIN.items():
+            if name in names:
+                return getattr(import_module(f"noiseledger.{part}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, Sender, Terms, node
+from noiseledger.chain import ContractRequest, ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, node
 from noiseledger.chain.contract import MAX_BATCH
 from noiseledger.contracts import artifact
 from noiseledger.core.query import Query
@@ -47,7 +47,9 @@ Attack: TypeAlias = Callable[[PrivacyLedgerContract], Any]
 
 
 def _ask(*requests: tuple[Query, Fraction]) -> Attack:
-    return lambda contract: contract.ask([Request(query.identifier, precision) for query, precision in requests])
+    return lambda contract: contract.ask(
+        [ContractRequest(query.identifier, precision) for query, precision in requests]
+    )
 
 
 def _rest(contract: PrivacyLedgerContract) -> Fraction:
@@ -62,7 +64,9 @@ ATTACKS: dict[str, list[Attack]] = {
         _ask((OVER_60, Fraction(1, 8)), (OVER_60, Fraction(1))),  # something free first
         _ask(*[(OVER_20, Fraction(n, 10**6)) for n in range(1, MAX_BATCH + 1)]),
     ],
-    "reveal": [lambda contract: contract.reveal([Reveal(OVER_60.identifier, Fraction(0), Fraction(1, 4), (10**18,))])],
+    "reveal": [
+        lambda contract: contract.reveal([ContractReveal(OVER_60.identifier, Fraction(0), Fraction(1, 4), (10**18,))])
+    ],
     "register": [lambda contract: contract.register(Query.share("age > 99"), Fraction(1, 2))],
     "allow": [lambda contract: contract.allow(STRANGER.address, _rest(contract))],
     "pause": [lambda contract: contract.pause(True), lambda contract: contract.pause(False)],
@@ -86,7 +90,7 @@ def published(rpc: Rpc, folder: Path, text: str) -> PrivacyLedgerContract:
     contract = publish(catalogue, Custody.of(catalogue).pin(catalogue), Sender(rpc, CUSTODIAN), WORKER.address)
     if catalogue.access.requires_allowance:
         Custodian(contract).allow(INVITED.address, precision=1)
-    seen_by(INVITED, contract).ask([Request(OVER_60.identifier, Fraction(1, 4))])
+    seen_by(INVITED, contract).ask([ContractRequest(OVER_60.identifier, Fraction(1, 4))])
     return contract
 
 
@@ -115,7 +119,7 @@ def test_a_ledger_without_a_word_about_access_refuses_a_stranger(rpc: Rpc, tmp_p
                 attack(stranger)
             assert state(contract) == before, function
     # Who was invited goes on as before.
-    seen_by(INVITED, contract).ask([Request(OVER_20.identifier, Fraction(1, 4))])
+    seen_by(INVITED, contract).ask([ContractRequest(OVER_20.identifier, Fraction(1, 4))])
     assert contract.spent() == Fraction(1, 2)
 
 
@@ -125,7 +129,7 @@ def test_the_refusals_are_the_chains_and_not_only_the_simulations(rpc: Rpc, tmp_
 
     contract = published(rpc, tmp_path, CATALOGUE)
     before, sender = state(contract), Sender(rpc, STRANGER)
-    request = Request(OVER_20.identifier, _rest(contract))
+    request = ContractRequest(OVER_20.identifier, _rest(contract))
     for data in (abi.encode_call("ask", [request.encode()]), abi.encode_call("pause", True)):
         receipt = sender.wait(sender.send(contract.address, data, gas=500_000))
         assert not receipt.succeeded
@@ -145,4 +149,4 @@ def test_an_open_ledger_is_ended_by_one_transaction(rpc: Rpc, tmp_path: Path) ->
     ATTACKS["ask"][0](seen_by(STRANGER, contract))
     assert _rest(contract) == 0
     with pytest.raises(BudgetExceeded):
-        seen_by(INVITED, contract).ask([Request(OVER_60.identifier, Fraction(1, 2))])
+        seen_by(INVITED, contract).ask([ContractRequest(OVER_60.identifier, Fraction(1, 2))])

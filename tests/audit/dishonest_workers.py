@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Self, TypeAlias, cast
 from unittest.mock import patch
 
-from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender, node
+from noiseledger.chain import ContractRequest, Key, PrivacyLedgerContract, Rpc, Sender, node
 from noiseledger.core import path
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.noise import rounded_gaussians
@@ -139,7 +139,7 @@ class Custodian:
     def buy(self, name: str, precision: Fraction | str) -> None:
         """Buy a query up to a precision, as an analyst."""
         analyst = PrivacyLedgerContract(self.rpc, self.contract.address, Sender(self.rpc, ANALYST))
-        analyst.ask([Request(self.query(name).identifier, Fraction(precision))])
+        analyst.ask([ContractRequest(self.query(name).identifier, Fraction(precision))])
 
     def work(self, weakness: Weakness = rounded_gaussians, data: Source | None = None) -> None:
         """Reveal what was bought: honestly by default, or with a weakness, or from other data than was published."""

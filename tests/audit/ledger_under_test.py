@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from audit.altered_contract import Changes, altered, bytecode, call, deploy
-from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, Sender, Terms, abi, node
+from noiseledger.chain import ContractRequest, ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, abi, node
 from noiseledger.chain.sender import Receipt
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.path import PATH_UNITS
@@ -91,14 +91,14 @@ class LedgerUnderTest:
 
     def ask(self, *wishes: tuple[Query, Amount], key: Key = ANALYST) -> str:
         """Buy requests in one transaction."""
-        requests = [Request(query.identifier, Fraction(precision)) for query, precision in wishes]
+        requests = [ContractRequest(query.identifier, Fraction(precision)) for query, precision in wishes]
         return self.as_(key).ask(requests).transaction
 
     def reveal(self, query: Query, start: Amount, end: Amount, increments: Sequence[int] | None = None) -> str:
         """Reveal a stretch, with noise around 0 by default."""
         low, high = Fraction(start), Fraction(end)
         drawn = tuple(noise(query.dimension, abs(high - low) or Fraction(1)) if increments is None else increments)
-        return self.as_(WORKER).reveal([Reveal(query.identifier, low, high, drawn)]).transaction
+        return self.as_(WORKER).reveal([ContractReveal(query.identifier, low, high, drawn)]).transaction
 
     def run(self) -> None:
         """Use the ledger in the usual ways: all four cases, answers, and a query with groups."""

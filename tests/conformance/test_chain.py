@@ -17,7 +17,7 @@ from conformance.ledger_conformance import (
     OpenAgain,
     ReuseConformance,
 )
-from noiseledger.chain import Key, PrivacyLedgerContract, Reveal, Rpc, Sender, Terms, node
+from noiseledger.chain import ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, node
 from noiseledger.core.budget import Budget
 from noiseledger.core.coins import bridge
 from noiseledger.core.noise import rounded_gaussians
@@ -52,12 +52,12 @@ class MinimalWorker:
                 if meter.dimension and meter.revealed < meter.bought:
                     self._contract.reveal([self._draw(identifier, meter.revealed, meter.bought)])
 
-    def _draw(self, identifier: str, start: Fraction, end: Fraction) -> Reveal:
+    def _draw(self, identifier: str, start: Fraction, end: Fraction) -> ContractReveal:
         query = self._queries[identifier]
         truth = query.value(PEOPLE.totals(query), PEOPLE.rows)
         drift = (end - start) * PATH_UNITS / sensitivity(query, POPULATION)
         increments = rounded_gaussians([drift * value for value in truth], (end - start) * PATH_UNITS**2)
-        return Reveal(identifier, start, end, tuple(increments))
+        return ContractReveal(identifier, start, end, tuple(increments))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, WORKER, as_seen_by
-from noiseledger.chain import PrivacyLedgerContract, Request, Reveal, Rpc
+from noiseledger.chain import ContractRequest, ContractReveal, PrivacyLedgerContract, Rpc
 from noiseledger.chain.abi import encode_call
 from noiseledger.chain.block import BlockRef
 from noiseledger.chain.values import Holding, to_units
@@ -25,7 +25,7 @@ HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 
 def reveal(contract: PrivacyLedgerContract, start: Fraction, end: Fraction, value: int) -> None:
-    as_seen_by(WORKER, contract).reveal([Reveal(ID, start, end, (value * PATH_UNITS,))])
+    as_seen_by(WORKER, contract).reveal([ContractReveal(ID, start, end, (value * PATH_UNITS,))])
 
 
 def between(
@@ -58,7 +58,7 @@ def test_an_answer_that_is_not_there_yet_is_not_lost(contract: PrivacyLedgerCont
 
 
 def test_free_answers_need_neither_key_nor_transaction(contract: PrivacyLedgerContract) -> None:
-    contract.ask([Request(ID, HALF)])
+    contract.ask([ContractRequest(ID, HALF)])
     reveal(contract, Fraction(0), HALF, 200)
     reader = ChainLedger(PrivacyLedgerContract(contract.rpc, contract.address))
     before = height(contract)
@@ -72,8 +72,8 @@ def test_free_answers_need_neither_key_nor_transaction(contract: PrivacyLedgerCo
 
 
 def test_one_reveal_serves_all_who_meet(contract: PrivacyLedgerContract) -> None:
-    as_seen_by(ANALYST, contract).ask([Request(ID, QUARTER)])
-    contract.ask([Request(ID, HALF)])
+    as_seen_by(ANALYST, contract).ask([ContractRequest(ID, QUARTER)])
+    contract.ask([ContractRequest(ID, HALF)])
     reveal(contract, Fraction(0), HALF, 200)
     reader = ChainLedger(contract)
     first, second = reader.records()
@@ -96,7 +96,7 @@ def test_an_answer_is_made_from_what_is_revealed_and_then_stays(contract: Privac
         assert [record.values for record in Mirror(contract).look().records()] == [r.values for r in reader.records()]
         return [record.values for record in reader.records()]
 
-    contract.ask([Request(ID, HALF), Request(ID, QUARTER)])
+    contract.ask([ContractRequest(ID, HALF), ContractRequest(ID, QUARTER)])
     assert values() == [(), ()]
     third = Fraction(1, 3)
     reveal(contract, Fraction(0), Fraction(1, 5), 50)
@@ -106,7 +106,7 @@ def test_an_answer_is_made_from_what_is_revealed_and_then_stays(contract: Privac
     assert values() == [(), answer]
     reveal(contract, third, HALF, 80)
     assert values() == [(0.2,), answer]
-    contract.ask([Request(ID, Fraction(3, 4)), Request(ID, QUARTER)])
+    contract.ask([ContractRequest(ID, Fraction(3, 4)), ContractRequest(ID, QUARTER)])
     reveal(contract, HALF, Fraction(3, 4), 80)
     assert values()[1] == values()[3] == answer
 
@@ -114,7 +114,7 @@ def test_an_answer_is_made_from_what_is_revealed_and_then_stays(contract: Privac
 def test_where_a_chain_takes_back_what_was_revealed_the_answer_is_made_from_what_it_has(
     contract: PrivacyLedgerContract,
 ) -> None:
-    contract.ask([Request(ID, HALF), Request(ID, QUARTER)])
+    contract.ask([ContractRequest(ID, HALF), ContractRequest(ID, QUARTER)])
     before = contract.rpc.call("evm_snapshot")
     reveal(contract, Fraction(0), HALF, 200)
     at_once = [record.values for record in ChainLedger(contract).records()]
@@ -128,7 +128,14 @@ def test_where_a_chain_takes_back_what_was_revealed_the_answer_is_made_from_what
 
 
 def test_what_is_asked_next_to_a_bridge_is_made_from_what_was_bought(contract: PrivacyLedgerContract) -> None:
-    contract.ask([Request(ID, HALF), Request(ID, QUARTER), Request(ID, QUARTER), Request(ID, Fraction(3, 8))])
+    contract.ask(
+        [
+            ContractRequest(ID, HALF),
+            ContractRequest(ID, QUARTER),
+            ContractRequest(ID, QUARTER),
+            ContractRequest(ID, Fraction(3, 8)),
+        ]
+    )
     bought, *free = ChainLedger(contract).records()
     assert [(record.case, record.built_from) for record in free] == [(Case.BRIDGE, (bought.number,))] * 3
 
@@ -137,7 +144,7 @@ def test_a_node_may_show_events_later_than_what_they_changed(
     contract: PrivacyLedgerContract, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seen with anvil under load: the meter says revealed, and the event is not there for another moment."""
-    contract.ask([Request(ID, HALF)])
+    contract.ask([ContractRequest(ID, HALF)])
     reveal(contract, Fraction(0), HALF, 200)
     holding, late = contract.holding, list[str]()
 
@@ -162,7 +169,7 @@ def test_a_node_may_show_events_later_than_what_they_changed(
 
 
 def test_requests_without_an_answer_yet_are_on_record(contract: PrivacyLedgerContract) -> None:
-    contract.ask([Request(ID, QUARTER)])
+    contract.ask([ContractRequest(ID, QUARTER)])
     (record,) = ChainLedger(contract).records()
     assert (record.values, record.cost) == ((), QUARTER)
 

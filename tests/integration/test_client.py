@@ -14,7 +14,7 @@ import pytest
 
 import noiseledger as nl
 from integration.conftest import ANALYST, CUSTODIAN, WORKER
-from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender
+from noiseledger.chain import ContractRequest, Key, PrivacyLedgerContract, Rpc, Sender
 from noiseledger.core.path import Case
 from noiseledger.custodian import Custody, Worker
 from noiseledger.custodian.publish import publish
@@ -140,7 +140,7 @@ def test_the_most_accurate_public_answer_is_given_when_it_is_free(url: str, clie
         # Whoever asks for it, as a request on record or not, is given the same.
         assert client.ask("over_60", precision="0.25", exact_noise=True).values == exact.values
         assert isinstance(client.ledger, ChainLedger)
-        client.ledger.contract.ask([Request(client.find("over_60").identifier, Fraction(1, 4))])
+        client.ledger.contract.ask([ContractRequest(client.find("over_60").identifier, Fraction(1, 4))])
         assert reader.history()[-1].values == exact.values
         best = reader.best("over_60")
         assert best is not None

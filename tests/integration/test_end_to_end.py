@@ -13,7 +13,7 @@ import pytest
 
 from command import Runner, bare_environment
 from integration.conftest import ANALYST
-from noiseledger.chain import PrivacyLedgerContract, Request, Rpc, Sender, node
+from noiseledger.chain import ContractRequest, PrivacyLedgerContract, Rpc, Sender, node
 from noiseledger.core.query import Query
 from noiseledger.data import Table
 from noiseledger.ledger.chain import ChainLedger
@@ -67,7 +67,7 @@ def test_from_a_data_file_to_an_answer_on_the_chain(folder: Path, url: str, run:
     assert allowed["allowance_exact"] == "1/4"
     with Rpc(url, chain_id=published["chain_id"]) as rpc:
         contract = PrivacyLedgerContract(rpc, published["address"], Sender(rpc, ANALYST))
-        contract.ask([Request(OVER_60.identifier, Fraction(1, 4))])
+        contract.ask([ContractRequest(OVER_60.identifier, Fraction(1, 4))])
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[2])
             stranger = run("work", "census.toml", "--once")

@@ -37,7 +37,17 @@ from integration.test_worker import (
     published,
 )
 from noiseledger.auditing import audit
-from noiseledger.chain import PrivacyLedgerContract, Request, Reveal, Rpc, Sender, endpoint, endpoints, node, seen
+from noiseledger.chain import (
+    ContractRequest,
+    ContractReveal,
+    PrivacyLedgerContract,
+    Rpc,
+    Sender,
+    endpoint,
+    endpoints,
+    node,
+    seen,
+)
 from noiseledger.chain.node import LocalChain
 from noiseledger.core.path import PATH_UNITS
 from noiseledger.custodian import Custody, Worker
@@ -373,13 +383,13 @@ def test_a_node_that_forgets_is_still_asked(branches: Branches) -> None:
 def apart(branches: Branches) -> Branches:
     """Two branches of the same length on which other things happened: asked, revealed, spent."""
     with branches.ledger(0) as one, branches.ledger(1) as other:
-        one.ask([Request(OVER_60.identifier, HALF)])
-        other.ask([Request(OVER_30.identifier, HALF)])
-        other.ask([Request(OVER_60.identifier, HALF / 2)])
+        one.ask([ContractRequest(OVER_60.identifier, HALF)])
+        other.ask([ContractRequest(OVER_30.identifier, HALF)])
+        other.ask([ContractRequest(OVER_60.identifier, HALF / 2)])
         branches.mine(0)
     for which, (end, value) in enumerate([(HALF, 7), (HALF / 2, 5)]):
         with branches.ledger(which, WORKER) as ledger:
-            ledger.reveal([Reveal(OVER_60.identifier, Fraction(0), end, (value * PATH_UNITS,))])
+            ledger.reveal([ContractReveal(OVER_60.identifier, Fraction(0), end, (value * PATH_UNITS,))])
     return branches
 
 

@@ -12,7 +12,7 @@ import pytest
 import noiseledger as nl
 from command import Runner, bare_environment
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
-from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender, node
+from noiseledger.chain import ContractRequest, Key, PrivacyLedgerContract, Rpc, Sender, node
 from noiseledger.core.access import Access
 from noiseledger.core.privacy import precision_for
 from noiseledger.custodian import Custodian
@@ -39,7 +39,7 @@ def custodian(contract: PrivacyLedgerContract) -> Custodian:
 
 
 def buy(contract: PrivacyLedgerContract, precision: Fraction, key: Key = ANALYST) -> None:
-    as_seen_by(key, contract).ask([Request(OVER_60.identifier, precision)])
+    as_seen_by(key, contract).ask([ContractRequest(OVER_60.identifier, precision)])
 
 
 class TestFromPython:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
-from noiseledger.chain import Key, PrivacyLedgerContract, Request, Reveal, Rpc, Sender, Terms, node
+from noiseledger.chain import ContractRequest, ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, node
 from noiseledger.chain.block import BlockId
 from noiseledger.chain.rpc import Call
 from noiseledger.core.path import Case
@@ -83,13 +83,13 @@ class Life:
         return as_seen_by(CUSTODIAN, self.contract)
 
     def ask(self, *requests: tuple[Query, Fraction], analyst: Key = ANALYST) -> str:
-        asks = [Request(query.identifier, precision, HALF, QUARTER) for query, precision in requests]
+        asks = [ContractRequest(query.identifier, precision, HALF, QUARTER) for query, precision in requests]
         return as_seen_by(analyst, self.contract).ask(asks).transaction
 
     def reveal(self, query: Query, end: Fraction, value: int | None = None) -> None:
         start = self.contract.meter(query.identifier).revealed
         first = self.random.randint(-(10**20), 10**20) if value is None else value
-        reveal = Reveal(query.identifier, start, end, tuple(first + i for i in range(query.dimension)))
+        reveal = ContractReveal(query.identifier, start, end, tuple(first + i for i in range(query.dimension)))
         as_seen_by(self.worker, self.contract).reveal([reveal])
 
     def reveal_all(self) -> None:
@@ -369,7 +369,7 @@ def test_what_cannot_be_read_breaks_nothing(rpc: Rpc) -> None:
     life.custodian._transact("register", wrong_dimension.canonical, 3, 1, 2000, 0)
     nonsense = next(e.fields["query"].hex() for e in life.contract.events(["Registered"]) if "not a" in str(e.fields))
     life.ask((OVER_60, QUARTER), (wrong_unit, HALF))
-    as_seen_by(ANALYST, life.contract).ask([Request(nonsense, HALF)])
+    as_seen_by(ANALYST, life.contract).ask([ContractRequest(nonsense, HALF)])
     mirror = mirror_of(life)
     snapshot = mirror.look()
     assert snapshot.queries() == list(QUERIES)

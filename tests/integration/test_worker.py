@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from integration.conftest import ANALYST, CUSTODIAN, WORKER, as_seen_by
-from noiseledger.chain import PrivacyLedgerContract, Request, Reveal, Rpc, Sender
+from noiseledger.chain import ContractRequest, ContractReveal, PrivacyLedgerContract, Rpc, Sender
 from noiseledger.chain.values import from_units, to_units
 from noiseledger.core.coins import Coins, bridge
 from noiseledger.core.noise import rounded_gaussians
@@ -129,7 +129,7 @@ def start(wire: Wire, catalogue: Catalogue, data: Pinned, published: PrivacyLedg
 
 
 def buy(contract: PrivacyLedgerContract, query: Query, precision: str) -> None:
-    as_seen_by(ANALYST, contract).ask([Request(query.identifier, Fraction(precision))])
+    as_seen_by(ANALYST, contract).ask([ContractRequest(query.identifier, Fraction(precision))])
 
 
 def broadcast(wire: Wire) -> list[tuple[str, Fraction, Fraction, tuple[int, ...]]]:
@@ -268,9 +268,9 @@ def test_the_journal_holds_the_budget_when_the_chain_forgets(
 class ForgetfulWorker(Worker):
     """A worker that draws anew each time instead of looking into its journal."""
 
-    def _draw(self, stretch: Stretch) -> Reveal:
+    def _draw(self, stretch: Stretch) -> ContractReveal:
         increments = rounded_gaussians([0] * stretch.query.dimension, 10**36)
-        return Reveal(stretch.query.identifier, stretch.start, stretch.end, tuple(increments))
+        return ContractReveal(stretch.query.identifier, stretch.start, stretch.end, tuple(increments))
 
 
 def test_a_worker_that_forgets_would_be_caught(

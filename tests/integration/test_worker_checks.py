@@ -26,7 +26,7 @@ from integration.test_worker import (
     start,
     wire,
 )
-from noiseledger.chain import PrivacyLedgerContract, Request, Reveal, Rpc, Sender, Terms, sender
+from noiseledger.chain import ContractRequest, ContractReveal, PrivacyLedgerContract, Rpc, Sender, Terms, sender
 from noiseledger.core.query import Query
 from noiseledger.custodian import Custody, Worker
 from noiseledger.custodian.worker import Step, Stretch
@@ -144,10 +144,10 @@ def test_a_retry_leaves_no_trace_in_the_journal(
 class Stubborn(Worker):
     """Spoils the increments' number for one query, so that the contract refuses any batch with it."""
 
-    def _draw(self, stretch: Stretch) -> Reveal:
+    def _draw(self, stretch: Stretch) -> ContractReveal:
         reveal = super()._draw(stretch)
         if stretch.query == TOWNS:
-            return Reveal(reveal.query, reveal.start, reveal.end, reveal.increments[:1])
+            return ContractReveal(reveal.query, reveal.start, reveal.end, reveal.increments[:1])
         return reveal
 
 
@@ -167,7 +167,7 @@ def test_a_batch_that_is_refused_is_tried_singly(published: PrivacyLedgerContrac
 class Particular(Worker):
     """Cannot draw for one query, whatever the reason."""
 
-    def _draw(self, stretch: Stretch) -> Reveal:
+    def _draw(self, stretch: Stretch) -> ContractReveal:
         if stretch.query == OVER_60:
             raise InvalidInput("Too many coordinates.")
         return super()._draw(stretch)
@@ -184,14 +184,14 @@ def test_a_query_that_cannot_be_drawn_stops_no_other(published: PrivacyLedgerCon
 def test_nonsense_from_analysts_stops_nobody(published: PrivacyLedgerContract, start: Start) -> None:
     analyst = as_seen_by(ANALYST, published)
     for request in (
-        Request(Query.share("age > 99").identifier, Fraction(1)),  # of another ledger
-        Request("ff" * 32, Fraction(1)),
-        Request(OVER_60.identifier, Fraction(2**112 - 1, 3600 * 10**24)),  # an absurd precision
-        Request(OVER_60.identifier, Fraction(0)),
+        ContractRequest(Query.share("age > 99").identifier, Fraction(1)),  # of another ledger
+        ContractRequest("ff" * 32, Fraction(1)),
+        ContractRequest(OVER_60.identifier, Fraction(2**112 - 1, 3600 * 10**24)),  # an absurd precision
+        ContractRequest(OVER_60.identifier, Fraction(0)),
     ):
         with pytest.raises(NoiseledgerError):
             analyst.ask([request])
-    analyst.ask([Request(OVER_60.identifier, Fraction(1, 3600 * 10**24))])  # the least there is
+    analyst.ask([ContractRequest(OVER_60.identifier, Fraction(1, 3600 * 10**24))])  # the least there is
     buy(published, TOWNS, "0.5")
     step = start().step()
     assert step.refused == {}

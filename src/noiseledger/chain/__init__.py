@@ -23,10 +23,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load keys, and what signs with them, when they are first used: a free answer needs none."""
-    if name in ("Key", "load_key"):
-        from noiseledger.chain import keys  # noqa: PLC0415 - see above
+if not TYPE_CHECKING:  # to a type checker, a name that is not imported above does not exist
 
-        return getattr(keys, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """Load keys, and what signs with them, when they are first used: a free answer needs none."""
+        if name in ("Key", "load_key"):
+            from noiseledger.chain import keys  # noqa: PLC0415 - see above
+
+            return getattr(keys, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 __all__ = ["Ask", "AsyncClient", "Client", "Offer", "connect", "connect_async"]
 
 
-def __getattr__(name: str) -> Any:
-    """Load the asynchronous client on first use: few programs need it, and asyncio is slow to import."""
-    if name in ("AsyncClient", "connect_async"):
-        from noiseledger.client import aio  # noqa: PLC0415 - see above
+if not TYPE_CHECKING:  # to a type checker, a name that is not imported above does not exist
 
-        return getattr(aio, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """Load the asynchronous client on first use: few programs need it, and asyncio is slow to import."""
+        if name in ("AsyncClient", "connect_async"):
+            from noiseledger.client import aio  # noqa: PLC0415 - see above
+
+            return getattr(aio, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,7 +22,7 @@ from faults.worker import promise, wire
 from faults.worker.custody import Folder
 from faults.worker.nursery import Job, Nursery, Process
 from faults.worker.promise import Broken
-from noiseledger.chain import Key, PrivacyLedgerContract, Request, Rpc, Sender, abi, node
+from noiseledger.chain import ContractRequest, Key, PrivacyLedgerContract, Rpc, Sender, abi, node
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.errors import FeeTooHigh, RpcFailed
@@ -176,7 +176,7 @@ class Scene:
     # What analysts and the custodian do.
 
     def buy(self, query: int, precision: Fraction | str) -> None:
-        self.contract.ask([Request(self.queries[query].identifier, Fraction(precision))])
+        self.contract.ask([ContractRequest(self.queries[query].identifier, Fraction(precision))])
 
     def order(self, key: str, function: str, *arguments: Any, gas: int | None = None) -> bool:
         """Send a transaction and wait for nothing; with ``gas``, also one that will fail. Say whether the node took it."""
