@@ -63,6 +63,7 @@ IMPROPER: list[tuple[str, Any]] = [
     ("eth_getBlockByNumber", "0x1"),
     *(("eth_getBlockByNumber", BLOCK | {name: None}) for name in BLOCK),
     ("eth_getBlockByNumber", BLOCK | {"baseFeePerGas": 7}),
+    ("eth_getBlockByNumber", BLOCK | {"timestamp": "0x" + "f" * 10}),
     *(("eth_getTransactionReceipt", RECEIPT | {name: None}) for name in RECEIPT if name != "contractAddress"),
     ("eth_getTransactionReceipt", RECEIPT | {"contractAddress": "0x"}),
     ("eth_getTransactionByHash", {"hash": 5}),
@@ -86,6 +87,14 @@ def test_what_a_method_cannot_return_is_none(method: str, result: Any) -> None:
 def test_there_is_always_a_newest_block() -> None:
     assert not answers([call("eth_getBlockByNumber", "latest", False)], [{"id": 0, "result": None}])
     assert answers([call("eth_getBlockByNumber", "finalized", False)], [{"id": 0, "result": None}])
+
+
+def test_a_reply_about_something_else_is_no_answer() -> None:
+    for method, result in (("eth_getTransactionReceipt", RECEIPT), ("eth_getTransactionByHash", {"hash": HASH})):
+        assert answers([call(method, HASH.upper().replace("0X", "0x"))], [{"id": 0, "result": result}])
+        assert not answers([call(method, "0x" + "cd" * 32)], [{"id": 0, "result": result}])
+    assert answers([call("eth_getLogs", {"address": ADDRESS})], [{"id": 0, "result": [LOG]}])
+    assert not answers([call("eth_getLogs", {"address": "0x" + "ab" * 20})], [{"id": 0, "result": [LOG]}])
 
 
 @pytest.mark.parametrize("error", [None, "no", 5, []])

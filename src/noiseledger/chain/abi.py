@@ -61,9 +61,13 @@ def event_topic(name: str) -> str:
 
 def decode_event(log: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return name and fields of a log of the contract."""
-    name = _event_names()[log["topics"][0]]
+    name = _event_names().get(log["topics"][0] if log["topics"] else "")
+    if name is None:
+        raise DecodingError("The node returned an event that the contract does not have.")
     inputs = _entry("event", name)["inputs"]
     indexed, plain = [i for i in inputs if i["indexed"]], [i for i in inputs if not i["indexed"]]
+    if len(log["topics"]) != 1 + len(indexed):
+        raise DecodingError(f"The node returned a malformed event {name}.")
     fields = {
         field["name"]: decode([field["type"]], bytes.fromhex(topic[2:]))[0]
         for field, topic in zip(indexed, log["topics"][1:], strict=True)
@@ -74,12 +78,15 @@ def decode_event(log: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def decode_revert(data: str | None) -> tuple[str, tuple[int, ...]]:
     """Return the reason of a revert, ("ledger: ..." or a name in ``ERRORS``), and its amounts."""
-    raw = bytes.fromhex(data[2:]) if data else b""
-    if raw[:4] == _REASON_SELECTOR:
-        return str(decode(["string"], raw[4:])[0]), ()
-    for name, types in ERRORS.items():
-        if raw[:4] == _selector(name, types):
-            return name, tuple(decode(types, raw[4:]))
+    try:
+        raw = bytes.fromhex(data[2:]) if data else b""
+        if raw[:4] == _REASON_SELECTOR:
+            return str(decode(["string"], raw[4:])[0]), ()
+        for name, types in ERRORS.items():
+            if raw[:4] == _selector(name, types):
+                return name, tuple(decode(types, raw[4:]))
+    except (ValueError, DecodingError):
+        pass  # the node's own text says that it was refused; the data is no reason that we can read
     return "", ()
 
 

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
+from noiseledger.errors import ChainError
+
 WORD = 32
 _ADDRESS_BYTES = 20
 
 
-class DecodingError(Exception):
+class DecodingError(ChainError):
     """These bytes are not a valid encoding of the expected types."""
 
 

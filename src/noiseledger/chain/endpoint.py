@@ -5,6 +5,7 @@ Why no password gets into a log: an address may contain one in any of its parts;
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -83,8 +84,11 @@ def addresses(text: str) -> list[str]:
     urls = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for url in urls or [text]:
         if not _is_address(url):
+            # Many endpoints have a key in their path, so no more than scheme and host is shown.
+            scheme, mark, rest = url.rpartition("@")[2].partition("://") if "@" in url else url.partition("://")
+            shown = f"{scheme}{mark}{re.split('[/?#]', rest)[0]}"
             raise ChainUnreachable(
-                f"{url.rpartition('@')[2]!r} is not an address such as {RPC.default} (several are separated by commas)."
+                f"{shown!r} is not an address such as {RPC.default} (several are separated by commas)."
             )
     return urls
 

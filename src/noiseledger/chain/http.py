@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,5 +20,7 @@ def new_client(urls: Sequence[str], timeout: float) -> httpx2.Client:
     """
     import httpx2  # noqa: PLC0415 - see above
 
+    # Its messages contain whole addresses, with the keys that many endpoints have in theirs.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
     is_plain = all(url.startswith("http://") for url in urls) and not getproxies()
     return httpx2.Client(timeout=timeout, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else True)

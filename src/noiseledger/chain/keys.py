@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ class Key:
         """Read 64 hexadecimal digits."""
         digits = private.strip().removeprefix("0x")
         try:
-            if len(digits) == _KEY_DIGITS:
+            if re.fullmatch(f"[0-9a-fA-F]{{{_KEY_DIGITS}}}", digits):
                 return cls(PrivateKey(bytes.fromhex(digits)))
         except Exception:  # noqa: S110 - the cause is dropped, because its message could contain the key
             pass

@@ -13,8 +13,10 @@ from hashlib import pbkdf2_hmac, scrypt
 from typing import Any
 from uuid import uuid4
 
+from coincurve import PrivateKey
 from Crypto.Cipher import AES
 
+from noiseledger.chain.address import address_of
 from noiseledger.chain.keccak import keccak
 
 _VERSION = 3
@@ -23,6 +25,9 @@ _CIPHER, _PRF = "aes-128-ctr", "hmac-sha256"
 _SCRYPT = {"dklen": 32, "n": 2**18, "r": 8, "p": 1}
 #: More than any program uses by default.
 _MOST_MEMORY = 2**30
+#: Eight times the work of usual key files: more is a mistake, or an attempt to keep us busy.
+_MOST_SCRYPT, _MOST_PASSES, _MOST_ROUNDS = 2**24, 2**6, 2**21
+_KEY_BYTES = 32
 _IV_BYTES, _SALT_BYTES = 16, 32
 
 
@@ -59,15 +64,27 @@ def decrypt(content: Mapping[str, Any], password: str) -> bytes:
     if not hmac.compare_digest(_mac(derived, encrypted), bytes.fromhex(crypto["mac"])):
         raise NotOpened("wrong password")
     private: bytes = _cipher(derived, bytes.fromhex(crypto["cipherparams"]["iv"])).decrypt(encrypted)
+    # The checksum does not cover the initialisation vector; the address does.
+    if "address" in file and _address(private) != str(file["address"]).lower().removeprefix("0x"):
+        raise NotOpened("the key does not belong to the address in the file")
     return private
+
+
+def _address(private: bytes) -> str:
+    return address_of(PrivateKey(private).public_key.format(compressed=False)[1:]).lower().removeprefix("0x")
 
 
 def _derive(method: str, parameters: Mapping[str, Any], password: str) -> bytes:
     secret, salt, size = password.encode(), bytes.fromhex(parameters["salt"]), parameters["dklen"]
+    # With a shorter key, the checksum would not depend on the password.
+    if size != _KEY_BYTES:
+        raise NotOpened("an unusual length of the derived key")
     if method == "scrypt":
         n, r, p = (parameters[name] for name in ("n", "r", "p"))
+        if n * r * p > _MOST_SCRYPT or p > _MOST_PASSES:
+            raise NotOpened("too much work to derive the key")
         return scrypt(secret, salt=salt, n=n, r=r, p=p, maxmem=_MOST_MEMORY, dklen=size)
-    if method == "pbkdf2" and parameters["prf"] == _PRF:
+    if method == "pbkdf2" and parameters["prf"] == _PRF and parameters["c"] <= _MOST_ROUNDS:
         return pbkdf2_hmac("sha256", secret, salt, parameters["c"], size)
     raise NotOpened("unsupported key derivation")
 

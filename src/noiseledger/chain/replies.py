@@ -34,7 +34,18 @@ def _fits(call: Mapping[str, Any], reply: Mapping[str, Any]) -> bool:
         return "result" in reply
     # There is always a newest block; any other block or its content may be absent.
     may_be_nothing = call["method"] in _THERE_OR_NOT and call["params"][:1] != ["latest"]
-    return "result" in reply and may_be_nothing if result is None else form(result)
+    if result is None:
+        return "result" in reply and may_be_nothing
+    return form(result) and _is_about(call, result)
+
+
+def _is_about(call: Mapping[str, Any], result: Any) -> bool:
+    """Return whether a transaction, a receipt or logs are those that were asked for."""
+    if call["method"] == "eth_getLogs" and call["params"]:
+        address = str(call["params"][0].get("address", "")).lower()
+        return not address or all(log["address"].lower() == address for log in result)
+    field = {"eth_getTransactionReceipt": "transactionHash", "eth_getTransactionByHash": "hash"}.get(call["method"])
+    return field is None or not call["params"] or result[field].lower() == str(call["params"][0]).lower()
 
 
 def _text(pattern: re.Pattern[str]) -> _Form:
@@ -53,6 +64,8 @@ def _fields(forms: Mapping[str, _Form]) -> _Form:
     return lambda value: isinstance(value, dict) and all(form(value.get(name)) for name, form in forms.items())
 
 
+#: Seconds; later than any date that Python has, a time is no time.
+_time = _text(re.compile(r"0x0*[0-9a-fA-F]{1,9}"))
 _quantity, _data, _hash, _address = _text(_QUANTITY), _text(_DATA), _text(_HASH), _text(_ADDRESS)
 _log = _fields(
     {
@@ -65,7 +78,7 @@ _log = _fields(
         "transactionHash": _hash,
     }
 )
-_block = _fields({"number": _quantity, "hash": _hash, "timestamp": _quantity, "baseFeePerGas": _optional(_quantity)})
+_block = _fields({"number": _quantity, "hash": _hash, "timestamp": _time, "baseFeePerGas": _optional(_quantity)})
 _receipt = _fields(
     {
         "transactionHash": _hash,

@@ -107,6 +107,11 @@ def write_nonce(run: sqlite3.Connection, address: str, until: int) -> None:
     run.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (f"nonce {address}", str(until)))
 
 
+def has_points(run: sqlite3.Connection) -> bool:
+    """Return whether anything was ever drawn or restored."""
+    return run.execute("SELECT 1 FROM point LIMIT 1").fetchone() is not None
+
+
 def read_furthest(run: sqlite3.Connection, entry: StoredQuery) -> Fraction:
     """Return the highest known precision of a query; 0 if none is known."""
     (text,) = run.execute("SELECT max(precision) FROM point WHERE query = ?", (entry.key,)).fetchone()

@@ -23,6 +23,7 @@ from noiseledger.core.path import Case, Point, Price, QueryPath
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request, resolve
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
+from noiseledger.data.pinned import Pinned
 from noiseledger.data.source import Source, check_query
 from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, LedgerError, QueryClosed
 from noiseledger.ledger import book
@@ -108,7 +109,15 @@ class LocalLedger(Ledger):
             return Bound(source, self._store.file, binding, queries)
         with self._store.transaction() as run:
             # Nobody else can bind it during the transaction, but somebody may have done so just before.
-            data = Bound(source, self._store.file, book.read_settings(run).get("binding", ""), queries)
+            known = book.read_settings(run).get("binding", "")
+            # A journal that was restored from a chain has points and no binding: only the worker, which checks the data against
+            # the published commitment, may continue its paths.
+            if not known and book.has_points(run) and not isinstance(source, Pinned):
+                raise DataMismatch(
+                    f"{self._store.file} has answers and is bound to no data, so nobody can tell whether this is the ledger's "
+                    "data: open it without data, for free answers."
+                )
+            data = Bound(source, self._store.file, known, queries)
             book.write_binding(run, data.binding)
         return data
 

@@ -18,8 +18,9 @@ from noiseledger.chain.contract import LOG_BLOCKS, PrivacyLedgerContract, checks
 from noiseledger.chain.contract import event as read_event
 from noiseledger.chain.heads import find_heads
 from noiseledger.chain.rpc import Call
-from noiseledger.chain.values import Event, Terms, from_units
+from noiseledger.chain.values import Event, Meter, Terms, from_units
 from noiseledger.errors import ChainMismatch, ChainUnreachable, RpcFailed
+from noiseledger.ledger.query_state import Behind
 from noiseledger.ledger.snapshot import Facts, LedgerSnapshot
 from noiseledger.ledger.state import EVENTS, LedgerState
 
@@ -53,7 +54,7 @@ class Mirror:
                 return self._seen
             try:
                 settled, snapshot = self._read(newest, final)
-            except _Moved:
+            except (_Moved, Behind):
                 if not self._is_still_there(self._settled_at):
                     self._forget()
                 continue
@@ -134,13 +135,20 @@ class Mirror:
 
     def _facts(self, newest: BlockRef, final: BlockRef | None, state: LedgerState) -> Facts:
         names = ("terms", "spent", "paused", "custodian", "worker", "heir")
-        replies = self.contract.read_many([(name, [], newest.hash) for name in names])
+        checked = self._open_queries(state)
+        meters = [("meter", [bytes.fromhex(name)], newest.hash) for name in checked]
+        found = self.contract.read_many([*((name, [], newest.hash) for name in names), *meters])
+        replies = found[: len(names)]
         if any(reply is None for reply in replies):
             raise ChainMismatch(f"The ledger is no longer at {self.contract.address}: the chain was restarted.")
         terms, till, paused, custodian, worker, heir = (reply[0] for reply in replies if reply)
         if Terms.decode(terms) != self._terms:
             raise ChainMismatch(f"Another ledger is at {self.contract.address} now: the chain was restarted.")
         self._check_sums(state, from_units(till))
+        for name, reply in zip(checked, found[len(names) :], strict=True):
+            # A node may return the logs of a block later than the block itself.
+            if reply is None or Meter.decode(reply).revealed != state.queries[name].revealed:
+                raise Behind
         where = self.contract.rpc.chain_id, self.contract.address
         roles = checksummed(custodian), checksummed(worker)
         last = None if final is None else final.number
@@ -153,6 +161,15 @@ class Mirror:
                 f"The events from block {self._first_block} on do not add up to what the contract has spent: check the "
                 "first block in the ledger file, and that the endpoint keeps old events."
             )
+
+    def _open_queries(self, state: LedgerState) -> list[str]:
+        """Return the queries to check: all but those that were checked before and are revealed as far as they are bought."""
+        known = {} if self._seen is None else self._seen.state.queries
+        return [
+            name
+            for name, query in state.queries.items()
+            if query.revealed < query.bought or name not in known or len(known[name].ends) != len(query.ends)
+        ]
 
     def _note_times(self, events: Iterable[Event], first: int) -> None:
         """Read the times of the blocks that contain requests, each once."""

@@ -19,8 +19,8 @@ from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.errors import AllowanceExceeded, AnswerPending, RpcFailed
 from noiseledger.ledger.interface import at_its_best
-from noiseledger.ledger.query_state import Purchase
-from noiseledger.ledger.reading import Behind, ChainReader, ChainReading
+from noiseledger.ledger.query_state import Behind, Purchase
+from noiseledger.ledger.reading import ChainReader, ChainReading
 from noiseledger.progress import Listener, Mined, Revealed
 
 ANSWER_SECONDS = 120.0
@@ -109,11 +109,7 @@ class Buyer:
         give_up = time.monotonic() + self._seconds
         pause = _FIRST_POLL_SECONDS
         while True:
-            meters = self._contract.meters([query.identifier for query, _ in ends])
-            waiting = sum(meter.revealed < end for meter, (_, end) in zip(meters, ends, strict=True))
-            self._notify(Revealed(answered=len(ends) - waiting, asked=len(ends)))
-            # The check above used whichever block was newest. The result is read at one block, so it must hold there as well.
-            reading = None if waiting else self._reader.at_newest(lambda block: self._read_if_revealed(ends, block))
+            reading = self._look(ends)
             if reading is not None:
                 return reading
             if time.monotonic() > give_up:
@@ -123,6 +119,17 @@ class Buyer:
                 )
             time.sleep(pause)
             pause = min(pause * 1.5, _LAST_POLL_SECONDS)
+
+    def _look(self, ends: Sequence[tuple[Query, Fraction]]) -> ChainReading | None:
+        """Return the queries if each is revealed so far; None if not, or if a node refuses to say: then we look again."""
+        try:
+            meters = self._contract.meters([query.identifier for query, _ in ends])
+            waiting = sum(meter.revealed < end for meter, (_, end) in zip(meters, ends, strict=True))
+            self._notify(Revealed(answered=len(ends) - waiting, asked=len(ends)))
+            # This was at the newest block of some node. The reading is of one block, where it must be true as well.
+            return None if waiting else self._reader.at_newest(lambda block: self._read_if_revealed(ends, block))
+        except RpcFailed:
+            return None
 
     def _read_if_revealed(self, ends: Sequence[tuple[Query, Fraction]], block: BlockRef) -> ChainReading | None:
         """Return the queries at a block; None if one of them is not revealed far enough there."""

@@ -19,6 +19,7 @@ from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.path import Case, Point, Price, find_price
 from noiseledger.core.query import Query
+from noiseledger.errors import ChainMismatch
 
 _LOGS_PER_BLOCK = 2**20
 
@@ -66,6 +67,16 @@ class Purchase:
         return self.price.cost
 
 
+class Behind(ChainMismatch):
+    """A node's events are incomplete or out of order: some are missing, come twice, or contradict the contract's state."""
+
+    def __init__(self) -> None:
+        """Say what to do."""
+        super().__init__(
+            "The events that the endpoint returns are incomplete or out of order: try again, or use another endpoint."
+        )
+
+
 @dataclass
 class QueryState:
     """How far one query is bought and revealed, and all requests for it."""
@@ -101,7 +112,10 @@ class QueryState:
         if event.name == "Asked":
             return self._ask(event)
         if event.name == "Revealed":
-            self._reveal(from_units(event.fields["end"]), event.fields["increments"])
+            start, end = (from_units(event.fields[name]) for name in ("start", "end"))
+            if start != self.revealed or end <= start:
+                raise Behind
+            self._reveal(end, event.fields["increments"])
         return None
 
     def price(self, precision: Fraction) -> Price:

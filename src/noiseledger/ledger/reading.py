@@ -23,17 +23,13 @@ from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.errors import ChainMismatch, RpcFailed, UnknownQuery
 from noiseledger.ledger.public import PublicPath
-from noiseledger.ledger.query_state import QueryState, fold
+from noiseledger.ledger.query_state import Behind, QueryState, fold
 
 _ATTEMPTS = 5
 #: A node may show the events of a block a moment after its new state.
 _FIRST_PAUSE_SECONDS = 0.02
 
 _T = TypeVar("_T")
-
-
-class Behind(Exception):
-    """A node shows fewer events than the contract's state at the same block says there were."""
 
 
 @dataclass(frozen=True)

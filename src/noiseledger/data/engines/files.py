@@ -72,6 +72,9 @@ def _open_csv(file: Path, reading: Reading, dialect: Dialect) -> Relation:
     engine = ibis.duckdb.connect(**SETTINGS)
     data = _read_quickly(engine, file, names, reading, dialect)
     if data is None:
+        # A new engine: some bytes that are not UTF-8 leave DuckDB unusable.
+        engine.disconnect()
+        engine = ibis.duckdb.connect(**SETTINGS)
         data = _read_line_by_line(engine, file, names, reading, dialect)
     return _Files(engine, data, reading.kinds, _FAILURES)
 
