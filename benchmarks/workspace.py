@@ -56,7 +56,10 @@ class Workspace:
         """Return the file of a ledger that started with so many records; benchmarks share it."""
         if records not in self._filled:
             file = self.directory / f"{records}.ledger"
-            LocalLedger.create(file, epsilon=EPSILON, delta=DELTA, population=population(), queries=[QUERY]).close()
+            created = LocalLedger.create(
+                file, epsilon=EPSILON, delta=DELTA, population=population(), queries=[QUERY], source=SOURCE
+            )
+            created.close()
             _fill(file, records)
             self._filled[records] = file
         return self._filled[records]
