@@ -80,7 +80,7 @@ class TestFromPython:
         custodian.carry_out(first)
         assert not custodian.propose_allow(ANALYST.address, precision="0.5").is_needed
         too_much = custodian.propose_allow(HEIR.address, precision=3)
-        assert "together may then buy precision 3.5, and 3.39063 of the budget is left" in too_much.warnings[0]
+        assert "together may then buy precision 3.5, but only 3.39063 of the budget is left" in too_much.warnings[0]
         less = custodian.propose_allow(ANALYST.address, precision="0.1")
         assert "can still use the old allowance" in less.warnings[0]
         nothing = custodian.propose_allow(ANALYST.address, precision=0)
