@@ -25,7 +25,7 @@ from depth import examples
 
 REGISTERED, LATER = ["age", "height", "income"], "weight"
 UINT256 = 2**256 - 1
-LIVES = examples(min(20, settings().max_examples))  #: scripts/mutate_contract.py finds all its mutants with 15
+LIVES = examples(min(20, settings().max_examples))
 NO_PATH = Path(0, [])
 
 #: A number named by what it is near to, so that random calls often meet a limit, and often stop just short of it.

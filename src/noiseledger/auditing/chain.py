@@ -156,8 +156,8 @@ def _is(head: BlockReference, reply: Any) -> bool:
 def _read_json(text: str) -> Any:
     """Parse JSON from an untrusted source.
 
-    A library used by :mod:`noiseledger.chain` raises Python's recursion limit a hundredfold, so deeply nested JSON could
-    overflow the stack and end the process. It is refused here instead.
+    Where another library of the same program has raised Python's recursion limit, deeply nested JSON could overflow the stack
+    and end the process. It is refused here instead.
     """
     depth, quoted, escaped = 0, False, False
     for character in text:
