@@ -47,6 +47,11 @@ class Desk:
         field = self.page.get_by_label("Largest acceptable error", exact=True)
         with self.page.expect_response(lambda reply: "/quote?" in reply.url and f"within={within}&" in reply.url):
             field.fill(str(within))
+        self.expect_priced()
+
+    def expect_priced(self) -> None:
+        """Wait until no price is on its way: a reply that has arrived is on the page only a moment later."""
+        expect(self.page.locator("#ask-form")).not_to_have_class(re.compile("htmx-request"))
 
     def choose(self, query: str) -> None:
         """Choose a query, and wait until the rest of the form fits it."""
@@ -54,6 +59,7 @@ class Desk:
         if field.input_value() != query:
             with self.new_query(), self.page.expect_response(lambda reply: "/quote?" in reply.url):
                 field.select_option(query)
+            self.expect_priced()
 
     @contextmanager
     def new_query(self) -> Iterator[None]:
@@ -76,6 +82,10 @@ class Desk:
     def message(self) -> str:
         """What the page says on the side."""
         return self.page.locator("#message").inner_text()
+
+    def clear_message(self) -> None:
+        """Take the message away, so that the same one again is seen to be new."""
+        self.page.locator("#message").evaluate("place => place.replaceChildren()")
 
     def expect_message(self, text: str) -> None:
         """Wait until the page says something on the side."""

@@ -94,6 +94,7 @@ def test_the_slider_moves_the_price(ada: Desk) -> None:
     before = ada.price
     with ada.page.expect_response(lambda reply: "/quote?" in reply.url):
         dear.fill("100")
+    ada.expect_priced()
     expect(ada.page.get_by_label("Largest acceptable error", exact=True)).not_to_have_value("10000")
     assert ada.price > before
 
@@ -180,6 +181,7 @@ def test_the_keyboard_is_enough(ada: Desk) -> None:
     page.keyboard.press("Control+a")
     with page.expect_response(lambda reply: "within=0.003" in reply.url):
         page.keyboard.type("0.003")
+    ada.expect_priced()
     page.get_by_role("button", name="Ask and pay").focus()
     page.keyboard.press("Enter")
     ada.expect_answer()

@@ -103,6 +103,7 @@ def test_a_wallet_on_the_wrong_chain_is_offered_to_switch(ada: Desk) -> None:
     ada.connect()
     ada.expect_message("is on another chain. This ledger is on chain 31337")
     ada.want("ages", 39)
+    ada.clear_message()
     ada.ask()
     ada.expect_message("is on another chain")
     assert "eth_sendTransaction" not in ada.wallet.asked
