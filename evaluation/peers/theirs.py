@@ -60,7 +60,10 @@ class Peer:
 
 
 _LAPLACE = "Laplace noise, which does not use the requests' deltas; with this budget, epsilons simply add up."
-_ONE_MORE_OR_LESS = "Neighbours differ by one added or removed record, not by a replaced one: 1% less noise on incomes, the same on shares."
+_ONE_MORE_OR_LESS = (
+    "Neighbours differ by one added or removed record, not by a replaced one: 1% less noise on incomes, the same on "
+    "shares."
+)
 
 _ZCDP = "Gaussian noise; all costs are converted to rho, which adds up."
 _SEARCH = "Most of its time is spent on the search for the scale of the noise."
