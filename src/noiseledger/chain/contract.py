@@ -29,6 +29,7 @@ from noiseledger.chain.values import (
     from_units,
     to_units,
 )
+from noiseledger.contracts import constant
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
@@ -63,8 +64,9 @@ __all__ = [
 
 #: The number of blocks whose logs are requested at once; public endpoints refuse much more.
 LOG_BLOCKS = 2000
-MAX_BATCH = 100
-MAX_COORDINATES = 512
+#: The contract's own limits for one transaction: requests, or queries revealed; and numbers revealed.
+MAX_BATCH = constant("MAX_BATCH")
+MAX_COORDINATES = constant("MAX_COORDINATES")
 _ATTEMPTS = 5
 
 _REASONS: dict[str, type[NoiseledgerError]] = {

@@ -111,7 +111,7 @@ class ChainLedger(Ledger):
         ]
 
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
-        """Answer requests; paid requests are sent a hundred per transaction, and each transaction is all or nothing.
+        """Answer requests; up to ``MAX_BATCH`` paid requests go into one transaction, which is all or nothing.
 
         On a chain the analyst is identified by the key that signs; the name given here is not recorded.
         """
