@@ -147,6 +147,7 @@ PARTS = (
     ),
     Part(("custodian/recover.py",), (*unit("restore"), *integration("recover"))),
     Part(("chain/sender.py",), integration("sender", "contract")),
+    Part(("chain/node_errors.py",), unit("node_errors")),
     Part(("auditing/replay.py", "auditing/state.py"), audit("honest_ledgers", "dishonest_ledgers")),
     Part(("auditing/wire.py",), audit("honest_ledgers", "dishonest_ledgers", "hostile_contracts")),
     Part(

@@ -16,6 +16,7 @@ from typing import Any
 from noiseledger.chain import abi
 from noiseledger.chain.address import checksummed
 from noiseledger.chain.block import BlockId, BlockRef
+from noiseledger.chain.node_errors import lacks_funds
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
 from noiseledger.chain.values import (
@@ -335,7 +336,7 @@ class PrivacyLedgerContract:
         try:
             yield
         except RpcFailed as error:
-            if self._sender is not None and "insufficient funds" in error.reason.lower():
+            if self._sender is not None and lacks_funds(error):
                 raise NoFunds(
                     f"The account {self._sender.address} cannot pay for the transaction: send it some of the chain's coin."
                 ) from None
