@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 
 from contract import reference
 from noiseledger.auditing import replay
+from noiseledger.chain.refusals import REFUSALS
 from noiseledger.contracts import constant
 from noiseledger.core.privacy import MAX_PRECISION, UNITS, precision_for
 
@@ -30,6 +32,11 @@ def test_copies_of_the_contracts_limits_are_equal_to_them() -> None:
     page = (ROOT / "docs" / "reference" / "contract.md").read_text()
     assert f"at most {constant('MAX_BATCH')};" in page
     assert f"at most {constant('MAX_COORDINATES')} coordinates" in page
+
+
+def test_every_refusal_of_the_contract_has_a_sentence() -> None:
+    source = (ROOT / "src" / "noiseledger" / "contracts" / "PrivacyLedger.vy").read_text()
+    assert set(re.findall(r'"ledger: ([^"]+)"', source)) == REFUSALS.keys()
 
 
 def test_every_budget_that_can_be_stated_as_epsilon_and_delta_is_within_the_limit() -> None:

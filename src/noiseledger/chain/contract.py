@@ -17,6 +17,7 @@ from noiseledger.chain import abi
 from noiseledger.chain.address import checksummed
 from noiseledger.chain.block import BlockId, BlockRef
 from noiseledger.chain.node_errors import lacks_funds
+from noiseledger.chain.refusals import typed
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
 from noiseledger.chain.values import (
@@ -35,18 +36,13 @@ from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.errors import (
-    AllowanceExceeded,
-    BudgetExceeded,
     ChainMismatch,
     ChainUnreachable,
-    InvalidInput,
-    LedgerPaused,
     LedgerRefused,
     NoFunds,
     NoiseledgerError,
     NotAllowed,
     RpcFailed,
-    UnknownQuery,
 )
 
 __all__ = [
@@ -60,7 +56,6 @@ __all__ = [
     "encode_reveals",
     "event",
     "fewer_blocks",
-    "typed",
 ]
 
 #: The number of blocks whose logs are requested at once; public endpoints refuse much more.
@@ -69,13 +64,6 @@ LOG_BLOCKS = 2000
 MAX_BATCH = constant("MAX_BATCH")
 MAX_COORDINATES = constant("MAX_COORDINATES")
 _ATTEMPTS = 5
-
-_REASONS: dict[str, type[NoiseledgerError]] = {
-    "ledger: paused": LedgerPaused,
-    "ledger: not for you": NotAllowed,
-    "ledger: unknown query": UnknownQuery,
-    "ledger: precision out of range": InvalidInput,
-}
 
 
 class PrivacyLedgerContract:
@@ -338,7 +326,8 @@ class PrivacyLedgerContract:
         except RpcFailed as error:
             if self._sender is not None and lacks_funds(error):
                 raise NoFunds(
-                    f"The account {self._sender.address} cannot pay for the transaction: send it some of the chain's coin."
+                    f"The account {self._sender.address} cannot pay for the transaction: fund it with the chain's native "
+                    "currency."
                 ) from None
             raise typed(error) from None
 
@@ -428,15 +417,3 @@ def block_parameter(block: BlockId) -> Any:
     if isinstance(block, int):
         return hex(block)
     return {"blockHash": block, "requireCanonical": True} if block.startswith("0x") else block
-
-
-def typed(error: RpcFailed) -> NoiseledgerError:
-    """Return the typed error for a revert, or the error itself if it is not a revert of our contract."""
-    reason, amounts = abi.decode_revert(error.data)
-    if reason in ("BudgetExceeded", "AllowanceExceeded"):
-        requested, remaining = (from_units(amount) for amount in amounts)
-        return (BudgetExceeded if reason == "BudgetExceeded" else AllowanceExceeded)(requested, remaining)
-    if not reason.startswith("ledger: "):
-        return error
-    kind = _REASONS.get(reason, LedgerRefused)
-    return kind(f"The contract refused: {reason.removeprefix('ledger: ')}. Nothing was changed.")
