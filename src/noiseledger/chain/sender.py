@@ -19,13 +19,13 @@ from noiseledger.chain.node_errors import has_used_nonce, is_bad_replacement, is
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionDisplaced, TransactionPending
 from noiseledger.progress import Listener, TransactionReplaced, TransactionSent, ignore
+from noiseledger.settings import MAX_FEE_GWEI
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
 
-__all__ = ["MAX_FEE_GWEI", "RECEIPT_SECONDS", "Flight", "Receipt", "Sender", "create_address"]
+__all__ = ["RECEIPT_SECONDS", "Flight", "Receipt", "Sender", "create_address"]
 
-MAX_FEE_GWEI = 200
 RECEIPT_SECONDS = 120.0
 # A local chain has a receipt at once, a real one after seconds: poll soon, then less and less often.
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.002, 0.25

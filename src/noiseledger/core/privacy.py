@@ -34,6 +34,11 @@ MAX_PRECISION = Fraction(2**112 - 1, UNITS)
 #: Conversions accept more, because the budgets of several ledgers are added: an unsigned 128-bit number of units.
 MAX_CONVERTED = Fraction(2**128 - 1, UNITS)
 
+#: What people read about delta, wherever they enter one.
+DELTA_MEANING = "the additive term of (epsilon, delta)-differential privacy"
+DELTA_ADVICE = "such as 1e-6; choose it far below 1 / number of people"
+DELTA_HELP = f"{DELTA_MEANING[0].upper()}{DELTA_MEANING[1:]}, {DELTA_ADVICE}."
+
 # The worst cancellation in the accepted range loses about 15 of these 60 digits. Searches stop at a relative step of
 # 1e-35; results are moved by the margin towards more privacy, and then checked.
 _MP = mpmath.mp.clone()
@@ -199,7 +204,7 @@ def _delta(value: Number) -> Fraction:
     if not _LEAST_DELTA <= delta <= _MOST_DELTA:
         raise InvalidInput(
             f"The delta must be at least {float(_LEAST_DELTA)} and clearly below 1, not {value}: "
-            "it is the probability that epsilon fails, such as 1e-6."
+            f"it is {DELTA_MEANING}, {DELTA_ADVICE}."
         )
     return delta
 

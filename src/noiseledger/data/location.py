@@ -108,7 +108,7 @@ def _written(given: Mapping[str, Any], file: Path, engine: str | None) -> tuple[
     form = said or ("parquet" if engine == "spark" and not file.suffix else format_by_name(file))
     found = [key for key in _OF_TEXT_FILES if key in given]
     if found and form != "csv":
-        raise InvalidInput(f"{found[0]} is only for text files, but this file is {form}: remove it.")
+        raise InvalidInput(f"{found[0]} is only for text files, but this file is {form}: remove {found[0]}.")
     by_name = {"delimiter": "\t"} if file.suffix.lower() in (".tsv", ".tab") else {}
     return form, Dialect.of(by_name | dict(given))
 
