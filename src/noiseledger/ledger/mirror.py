@@ -121,14 +121,13 @@ class Mirror:
             span = {"fromBlock": hex(start), "toBlock": hex(min(start + blocks - 1, last))}
             logs = ("eth_getLogs", [{"address": self.contract.address, "topics": topics, **span}])
             replies = self.contract.rpc.batch([*there, *([logs] if start <= last else []), *there])
-            found = [*replies[: len(anchors)], *replies[-len(anchors) :]]
-            if not all(map(BlockRef.is_in, [*anchors, *anchors], found)):
-                raise _Moved
-            found = replies[len(anchors) : -len(anchors)]
-            refused = next((reply for reply in found if isinstance(reply, RpcFailed)), None)
+            found, beside = replies[len(anchors) : -len(anchors)], [*replies[: len(anchors)], *replies[-len(anchors) :]]
+            refused = next((reply for reply in [*found, *beside] if isinstance(reply, RpcFailed)), None)
             if refused is not None:
                 blocks = fewer_blocks(min(blocks, last - start + 1), refused)
                 continue
+            if not all(map(BlockRef.is_in, [*anchors, *anchors], beside)):
+                raise _Moved
             for reply in found:
                 yield from map(read_event, reply)
             start += blocks
