@@ -107,9 +107,11 @@ class Endpoint:
         if step == "connection.connect_tcp.started" and is_known:
             if time.monotonic() - self._answered_at >= TRUSTED_SECONDS:
                 raise Reconnected(f"{self.name} was disconnected.")
-        elif hasattr(stream := info.get("return_value"), "get_extra_info"):
-            with self._lock:
-                self._sockets.add(stream.get_extra_info("socket"))
+        else:
+            made: Any = info.get("return_value")
+            if hasattr(made, "get_extra_info"):  # a connection
+                with self._lock:
+                    self._sockets.add(made.get_extra_info("socket"))
 
     @contextmanager
     def _closed_at(self, moment: float) -> Iterator[None]:
