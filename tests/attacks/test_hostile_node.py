@@ -79,9 +79,9 @@ def send(handler: Any, content: bytes, **headers: str) -> None:
 
 
 def test_nothing_that_is_shown_contains_the_key_of_an_endpoint(caplog: pytest.LogCaptureFixture) -> None:
-    with server(lambda handler, body: send(handler, found(body))) as url, caplog.at_level(logging.INFO):
-        with Rpc(f"{url}/v3/SECRET", attempts=1) as rpc:
-            assert _check_chain(rpc).found == f"chain 1 at {url}"
+    honest = server(lambda handler, body: send(handler, found(body)))
+    with caplog.at_level(logging.INFO), honest as url, Rpc(f"{url}/v3/SECRET", attempts=1) as rpc:
+        assert _check_chain(rpc).found == f"chain 1 at {url}"
     assert "SECRET" not in caplog.text
 
 

@@ -286,7 +286,8 @@ class PrivacyLedgerContract:
         ]
         there: Call = ("eth_getBlockByNumber", [hex(anchor.number), False])
         events, replies = list[Event](), list[Any]()
-        start, blocks = first, LOG_BLOCKS
+        # There are few registrations, so most endpoints give them for all blocks at once.
+        start, blocks = first, LOG_BLOCKS if set(names) != {"Registered"} else anchor.number + 1
         while start <= anchor.number:
             span = {"fromBlock": hex(start), "toBlock": hex(min(start + blocks - 1, anchor.number))}
             logs: Call = ("eth_getLogs", [{"address": self.address, "topics": topics, **span}])
@@ -297,7 +298,7 @@ class PrivacyLedgerContract:
             refused = next((reply for reply in (found, after, before) if isinstance(reply, RpcFailed)), None)
             if refused is not None:
                 # Endpoints bound what they give at once, and whoever pays the fees can fill blocks with free requests.
-                blocks = fewer_blocks(min(blocks, anchor.number - start + 1), refused)
+                blocks = fewer_blocks(min(blocks, 2 * LOG_BLOCKS, anchor.number - start + 1), refused)
                 continue
             if not any(isinstance(reply, RpcFailed) and reply.data is None for reply in rest):
                 replies = replies or rest

@@ -144,8 +144,8 @@ def addresses(text: str) -> list[str]:
             # What is mistyped has no parts to tell apart, and any of it may be a key: none of it is shown.
             which = "The endpoint" if len(urls) <= 1 else f"Endpoint {place} of {len(urls)}"
             raise ChainUnreachable(
-                f"{which} is not an address such as {RPC.default}: write http:// or https://, and a host (several are separated "
-                "by commas). It is not shown here, since it may contain a key."
+                f"{which} is not an address such as {RPC.default}: write http:// or https://, and a host (several are "
+                "separated by commas). It is not shown here, since it may contain a key."
             )
     return urls
 
