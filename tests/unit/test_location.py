@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from noiseledger.data.location import Location
 from noiseledger.data.reading import Reading
-from noiseledger.errors import MissingExtra
+from noiseledger.errors import InvalidInput, MissingExtra
 
 
 @pytest.mark.parametrize(
@@ -26,3 +27,20 @@ def test_a_library_that_is_not_installed_is_named(
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=rf"pip install 'noiseledger\[{location.engine}\]'"):
         location.open(Reading())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [{"url": "postgresql//me:SECRET@host/db"}, {"url": "postgresql:/me:SECRET@host/db"}, {"url": "me:SECRET@host://"}]
+    + [{"file": "postgresql://me:SECRET@host/db", "format": "csv"}],
+)
+def test_a_place_that_is_mistyped_is_not_quoted(source: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Location.of(source | {"table": "people"}, Path())
+    assert "SECRET" not in str(caught.value)
+
+
+def test_a_place_is_shown_without_its_password() -> None:
+    place = Location.of({"url": "postgresql://me:SECRET@host/db?password=SECRET", "table": "people"}, Path())
+    assert str(place) == "postgresql://host/db people"
+    assert "SECRET" not in repr(place)

@@ -35,7 +35,7 @@ class Location:
     """The location of a table. It may contain environment variables, such as $PASSWORD, which are filled in on opening."""
 
     engine: str
-    place: str
+    place: str = field(repr=False)
     table: str | None = None
     #: The format of a file, and the dialect of a text file.
     format: Format = "csv"
@@ -55,6 +55,8 @@ class Location:
         if engine is not None and engine not in ENGINES:
             raise InvalidInput(f"The engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
         if file is not None:
+            if "://" in file:
+                raise InvalidInput("file must be the name of a file: for a server, write url = instead of file =.")
             if engine not in (None, "duckdb", "spark"):
                 raise InvalidInput(f"Files can be read by duckdb or spark, not by {engine}: remove the engine.")
             if engine == "spark" and table is not None:
@@ -67,10 +69,12 @@ class Location:
 
     @classmethod
     def _server(cls, url: str, table: str | None, engine: str | None) -> Location:
-        scheme = url.partition("://")[0]
-        found = _SCHEMES.get(scheme)
+        scheme, mark, _ = url.partition("://")
+        found = _SCHEMES.get(scheme) if mark else None
         if found is None or engine not in (None, found):
-            raise InvalidInput(f"The url must start with postgresql:// or mongodb://, not {scheme}.")
+            # Where the scheme is mistyped, the rest may be taken for it, with the password.
+            given = f", not with {scheme}://" if mark and re.fullmatch("[a-z+]{1,20}", scheme) else ""
+            raise InvalidInput(f"The url must start with postgresql:// or mongodb://{given}.")
         if table is None:
             raise InvalidInput('Name the table, or collection: table = "people".')
         return cls(found, url, table)

@@ -80,7 +80,7 @@ def _check_bytes(file: Path, chunk: bytes, first: bool) -> None:
         where = f", line {line}," if first else ""
         raise DataUnavailable(
             f"{file}{where} has a NUL byte, so it is not text, or UTF-16 without a byte order mark: save it as UTF-8"
-            + (f" ({conversion(file)})." if first else ".")
+            + (f" ({conversion(file)})." if first and 0 in chunk[:2] else ".")
         )
     if first and b"\n" not in chunk:
         if b"\r" in chunk:
