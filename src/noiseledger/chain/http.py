@@ -42,7 +42,7 @@ def new_client(urls: Sequence[str], timeout: float) -> httpx2.Client:
 
 def content_of(reply: httpx2.Response, most_bytes: int, give_up: float = math.inf) -> bytes:
     """Return the content of a reply, unpacked; raise ``ReplyTooLarge`` if it is too long, and an error if it is late."""
-    encoding = reply.headers.get("Content-Encoding", "identity").strip().lower()
+    encoding = reply.headers.get("Content-Encoding", "").strip().lower() or "identity"
     if encoding not in ("identity", "gzip"):
         raise ValueError("an encoding that was not asked for")
     unpacker = zlib.decompressobj(_GZIP) if encoding == "gzip" else None
