@@ -35,7 +35,7 @@ from noiseledger.errors import (
     RpcFailed,
     UnknownQuery,
 )
-from noiseledger.ledger.query_state import fold
+from noiseledger.ledger.query_state import Behind, fold
 from noiseledger.progress import (
     Confirmed,
     Drawn,
@@ -178,6 +178,8 @@ class Worker:
         if self._terms.reuses:
             return [end]
         state = fold(self._contract.events(["Asked"], query.identifier, last=view.newest), reuses=False)
+        if state.bought != view.now[query].bought:
+            raise Behind  # a request is missing, so those after it would get the wrong stretches
         return sorted({request.stretch[1] for request in state.purchases if start < request.stretch[1] <= end})
 
     def _place(self, view: View) -> int | None:
