@@ -122,7 +122,7 @@ class ChainLedger(Ledger):
         rest = [item for item, answer in zip(requests, known, strict=True) if answer is None]
         buyer = Buyer(self.contract, self._reader, self._listener, self.answer_seconds, self.contact)
         must_send = [self._record_free or reading.price(r).cost > 0 for r in rest]
-        bought = iter(buyer.get(rest, must_send, exact_noise=exact_noise) if rest else ())
+        bought = iter(buyer.get(rest, must_send, reading, exact_noise=exact_noise) if rest else ())
         return [answer or next(bought) for answer in known]
 
     def best(self, query: Query) -> Answer | None:
