@@ -55,6 +55,10 @@ class Reader:
         """Return the name of a query in the catalogue or, if it has none, the beginning of its identifier."""
         return self._by_identifier.get(query.identifier, query.identifier[:12])
 
+    def unnamed(self, queries: Iterable[Query]) -> list[Query]:
+        """Return those of some queries that the ledger file does not name; none if there is no file with names."""
+        return [query for query in queries if query.identifier not in self._by_identifier] if self._names else []
+
     def budget(self) -> Budget:
         """Return the privacy guarantee, the amount spent and the amount left."""
         return self._view.budget()
@@ -89,6 +93,15 @@ class Reader:
         names = [offer.name for offer in offers]
         hint = did_you_mean(query, names) or f": it has {_listed(names)}"
         raise UnknownQuery(f"The ledger has no query {query!r}{hint}.")
+
+
+def unnamed_note(queries: Iterable[Query]) -> str | None:
+    """Return the sentence about queries that a ledger file does not name; None if there are none."""
+    names = ", ".join(query.identifier[:12] for query in queries)
+    if not names:
+        return None
+    what = "There are queries" if "," in names else "There is a query"
+    return f"{what} that this ledger file does not name ({names}): ask the custodian for the newest ledger.json."
 
 
 def _matches(offer: Offer, text: str) -> bool:

@@ -10,7 +10,7 @@ from rich.text import Text
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
-from noiseledger.cli.standing import OfferStanding, standings
+from noiseledger.cli.standing import OfferStanding, show_unanswered, standings, unnamed_in
 from noiseledger.core.budget import Budget
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.ledger.shapes import amount, describe_admission, describe_budget, describe_query
@@ -22,6 +22,7 @@ def budget(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOptio
     """Show the budget: what was spent on each query, and what is left."""
     with open_client(ledger, rpc) as client:
         now, found, admission = client.budget(), standings(client), client.admission()
+        unnamed = unnamed_in(client, found)
     if json:
         described = [_describe(standing, now) for standing in found]
         asks = None if admission is None else describe_admission(admission)
@@ -31,6 +32,9 @@ def budget(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOptio
     rows += [("all", *_cells(now.spent, now, "yellow")), ("left", *_cells(now.remaining, now, "green"))]
     title = f"Epsilon {float(now.epsilon):g} at delta {float(now.delta):g} = precision {float(now.total):.6g}"
     print_table(title, ("query", "of the budget", ">", ">precision", ">epsilon"), rows)
+    show_unanswered(found)
+    if unnamed is not None:
+        console.print(plain(unnamed), soft_wrap=True)
     if admission is not None:
         console.print(plain(admission))
     console.print("Precisions add up; epsilons do not: each is what that precision means at the budget's delta.")
