@@ -265,6 +265,23 @@ def test_other_refusals(run: Runner) -> None:
     assert spent(run) == "0"
 
 
+def test_a_ledger_file_that_is_older_than_a_query_says_so_once(run: Runner, catalogue: Catalogue) -> None:
+    run("ask", "towns", "--precision", "0.5", "--yes", "--wait", "0")
+    file = Custody.of(catalogue).ledger_file
+    content = json.loads(file.read_text())
+    query = Query.parse(content["queries"].pop("towns")).identifier[:12]
+    file.write_text(json.dumps(content))
+    said = (
+        f"There is a query that this ledger file does not name ({query}): ask the custodian for the newest ledger.json."
+    )
+    for words in (("queries",), ("budget",), ("history",), ("quote", query, "--precision", "1")):
+        assert run(*words).out.count(said) == 1, words
+    shown, (late,) = run("budget").out, run("budget", "--json").json["unanswered"]
+    assert "Bought and not answered since 20" in shown
+    assert f": {query} (block {late['block']}). What to do about it: noiseledger doctor" in shown
+    assert said not in run("quote", "over_60", "--precision", "1").out
+
+
 def test_hostile_names_are_shown_and_not_obeyed(run: Runner, catalogue: Catalogue) -> None:
     file = Custody.of(catalogue).ledger_file
     content = json.loads(file.read_text())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from noiseledger.cli.output import console, plain
+from noiseledger.cli.waiting import listed
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.sensitivity import sensitivity
 
@@ -29,19 +29,16 @@ class OfferStanding:
         return half_width(self.public, self.offer.sensitivity) if self.public else None
 
 
-def unnamed_in(client: Client, found: Iterable[OfferStanding]) -> str | None:
-    """Return the sentence about queries that the ledger file does not name, if there are any."""
+def remarks(client: Client, found: Sequence[OfferStanding]) -> list[str]:
+    """Return what readers of a list of queries should know: which are not answered, and which the ledger file does not name."""
     from noiseledger.client.reader import unnamed_note  # noqa: PLC0415 - takes a second
 
-    return unnamed_note(client.unnamed(standing.offer.query for standing in found))
-
-
-def show_unanswered(found: Iterable[OfferStanding]) -> None:
-    """Say which queries are bought and not answered, if there are any."""
-    waiting = [standing.offer.name for standing in found if standing.public < standing.spent]
+    said = [unnamed_note(client.unnamed(standing.offer.query for standing in found))]
+    waiting = client.unanswered()
     if waiting:
-        names = plain(", ".join(waiting))
-        console.print(f"Bought and not answered yet: {names}. Since when: noiseledger doctor", soft_wrap=True)
+        text = listed(client, waiting)
+        said.append(f"{text[0].upper()}{text[1:]}. What to do about it: noiseledger doctor")
+    return [sentence for sentence in said if sentence is not None]
 
 
 def standings(client: Client) -> list[OfferStanding]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias, Unpack
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
@@ -18,6 +18,9 @@ from noiseledger.core.sensitivity import sensitivity
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import UnknownQuery
 from noiseledger.ledger.interface import LedgerView, Quote, Record
+
+if TYPE_CHECKING:
+    from noiseledger.ledger.unanswered import Unanswered
 
 #: A query, its name in the catalogue, or the beginning of its identifier.
 Named: TypeAlias = Query | str
@@ -79,6 +82,10 @@ class Reader:
         """Return the requests with their analysts, costs and answers; only those for ``query``, if one is given."""
         wanted = None if query is None else self.find(query)
         return [record for record in self._view.records(after) if wanted in (None, record.query)]
+
+    def unanswered(self) -> list[Unanswered]:
+        """Return the oldest unanswered purchase of each query, oldest first; none on a local ledger."""
+        return self._view.unanswered()
 
     def find(self, query: Named) -> Query:
         """Return the query with this name, or whose identifier begins like this."""

@@ -25,6 +25,7 @@ from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.purchase import ANSWER_SECONDS, Buyer
 from noiseledger.ledger.reading import ChainReader
 from noiseledger.ledger.state import LedgerState, readable
+from noiseledger.ledger.unanswered import Unanswered, find_unanswered
 from noiseledger.progress import Listener, ignore
 
 if TYPE_CHECKING:
@@ -97,6 +98,13 @@ class ChainLedger(Ledger):
         meters = self.contract.meters([query.identifier for query in queries])
         found = zip(queries, meters, strict=True)
         return [Standing(query, meter.bought, meter.revealed) for query, meter in found]
+
+    def unanswered(self) -> list[Unanswered]:
+        # Not all read at one block: the result is only shown, and read again the next time.
+        identifiers = [query.identifier for query in self.queries()]
+        meters = zip(identifiers, self.contract.meters(identifiers), strict=True)
+        waiting = [(identifier, meter.revealed) for identifier, meter in meters if meter.revealed < meter.bought]
+        return find_unanswered(self.contract, waiting, self._reader.first_block, reuses=self.reuses)
 
     def add(self, *queries: Query) -> None:
         catalogue = [(query, sensitivity(query, self.population)) for query in queries]

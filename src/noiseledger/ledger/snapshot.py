@@ -204,9 +204,8 @@ class LedgerSnapshot(LedgerView):
         found = [purchase for state in self.state.queries.values() for purchase in state.waiting]
         return sorted(found, key=lambda purchase: purchase.number)
 
-    @property
     def unanswered(self) -> list[Unanswered]:
-        """The oldest unanswered purchase of each query that has one, oldest first."""
+        """Return the oldest unanswered purchase of each query that has one, oldest first."""
         waiting = [state.unanswered for state in self.state.queries.values() if state.unanswered]
         first = sorted((min(found, key=lambda item: item[1])[2] for found in waiting), key=lambda p: p.number)
         return [Unanswered(purchase.query, purchase.block, self.asked_at(purchase)) for purchase in first]

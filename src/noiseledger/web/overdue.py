@@ -27,7 +27,7 @@ def find_overdue(snapshot: LedgerSnapshot, kinds: Mapping[str, str]) -> tuple[Ov
     now = time.time()
     return tuple(
         OverdueQuery(waiting.query, waiting.block, waiting.since, REASONS.get(kinds.get(waiting.query, "")))
-        for waiting in snapshot.unanswered
+        for waiting in snapshot.unanswered()
         if waiting.query in kinds or waiting.is_overdue(now)
     )
 

@@ -114,8 +114,8 @@ class Watcher:
         except Exception:
             # If the watcher stopped here, visitors would see an old state without a warning.
             trouble = "The chain contains something else at this ledger's address."
-        self._ask_for_health()
         self.state = self.state.next(snapshot, trouble, self._overdue(snapshot))
+        self._ask_for_health()
 
     def _overdue(self, snapshot: LedgerSnapshot) -> tuple[OverdueQuery, ...]:
         return find_overdue(snapshot, self.health.refused)

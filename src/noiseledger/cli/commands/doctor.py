@@ -17,12 +17,12 @@ from rich.text import Text
 
 from noiseledger.cli.checks import Check, Status
 from noiseledger.cli.config import config_file, find_keystore, find_ledger, find_rpc, has_key, read_config
-from noiseledger.cli.connect import first_block, open_client, open_key
+from noiseledger.cli.connect import open_client, open_key
 from noiseledger.cli.custody_check import catalogue_of, check_custody
 from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, print_json, print_table
-from noiseledger.cli.waiting import unanswered, waited
+from noiseledger.cli.waiting import listed, waited
 from noiseledger.errors import ChainError, NoiseledgerError
 from noiseledger.extras import EXTRAS, missing
 from noiseledger.settings import KEY, KEY_FILE
@@ -78,7 +78,7 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
         if not isinstance(client, Check):
             catalogue = catalogue_of(find_ledger(ledger))
             yield from check_custody(catalogue, client) if catalogue is not None else ()
-        yield _check_worker(client, ledger, chain)
+        yield _check_worker(client, chain)
 
 
 def _check_python() -> Check:
@@ -191,25 +191,21 @@ def _check_access(client: Client | Check, ledger: str | None, rpc: str | None, g
     return Check("access", Status.PROBLEM if refused else Status.OK, str(admission))
 
 
-def _check_worker(client: Client | Check, ledger: str | None, chain: Rpc | Check) -> Check:
+def _check_worker(client: Client | Check, chain: Rpc | Check) -> Check:
     if isinstance(client, Check):
         return Check("worker", Status.WARNING, "not checked, because there is no ledger")
-    from noiseledger.ledger.unanswered import OVERDUE_SECONDS, duration, moment  # noqa: PLC0415 - takes a second
+    from noiseledger.ledger.unanswered import OVERDUE_SECONDS, duration  # noqa: PLC0415 - takes a second
 
     try:
-        waiting = unanswered(client, first_block(ledger))
+        waiting = client.unanswered()
+        found = listed(client, waiting) if waiting else ""
         whom = "" if (admission := client.admission()) is None else admission.whom
     except NoiseledgerError as error:
         return Check("worker", Status.PROBLEM, str(error))
     if not waiting:
         return Check("worker", Status.OK, "everything that was bought is answered")
-    names = {query.identifier: client.name(query) for query in client.ledger.queries()}
-    listed = ", ".join(f"{names.get(late.query, late.query[:12])} (block {late.block})" for late in waiting)
     seconds = waited(waiting[0])
-    found = (
-        f"bought and not answered since {moment(waiting[0].since)}: {listed}; the oldest unanswered purchase has waited for "
-        f"{duration(seconds)}"
-    )
+    found = f"{found}; the oldest unanswered purchase has waited for {duration(seconds)}"
     if seconds < PROMPT_SECONDS:
         return Check("worker", Status.OK, found)
     if not isinstance(chain, Check) and _has_no_final_block(chain):
