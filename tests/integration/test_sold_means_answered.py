@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN, WORKER, as_seen_by
-from integration.test_service import get
+from integration.test_service import get, works
 from integration.test_worker import (
     CATALOGUE,
     OVER_30,
@@ -102,6 +103,23 @@ def test_a_query_that_is_added_later_is_answered_without_a_restart(
     assert abs(published.point(UNDER_25.identifier)[0] / 10**18 / 0.5 - 10) < 15  # of 100 people, 10 are so young
     (line,) = running.logged("catalogue_read")
     assert set(line["queries"]) == {UNDER_25.identifier, Query.share("age > 31").identifier}  # type: ignore[call-overload]
+
+
+def test_the_command_answers_a_query_that_is_added_while_it_runs(
+    rpc: Rpc, catalogue: Catalogue, published: PrivacyLedgerContract, works: Callable[..., subprocess.Popen[str]]
+) -> None:
+    process = works("--head", "latest", "--seconds", "0.05")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("Working on")
+    add(rpc, catalogue.file, CATALOGUE + ADDED)
+    buy(published, UNDER_25, "0.5")
+    said = []
+    while not said or not said[-1].startswith("Revealed in block"):
+        said.append(next(process.stdout))
+    assert f"Also answering: {UNDER_25.identifier[:12]}\n" in said
+    assert published.meter(UNDER_25.identifier).revealed == Fraction(1, 2)
+    process.terminate()
+    assert process.wait(timeout=60) == 0
 
 
 def test_a_query_that_is_no_longer_in_the_catalogue_is_answered_after_a_restart(
