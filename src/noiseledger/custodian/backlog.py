@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from noiseledger.chain.contract import PrivacyLedgerContract
+from noiseledger.chain.values import Terms
 from noiseledger.errors import ChainError
 from noiseledger.ledger.unanswered import find_unanswered
 from noiseledger.progress import DueQuery
@@ -27,11 +28,11 @@ class _Seen:
 class Backlog:
     """Remembers when purchases became due, and finds the time of those that wait for long."""
 
-    def __init__(self, contract: PrivacyLedgerContract, first_block: int, *, reuses: bool) -> None:
+    def __init__(self, contract: PrivacyLedgerContract, terms: Terms, first_block: int) -> None:
         """Look up purchases from ``first_block`` on."""
         self._contract = contract
+        self._terms = terms
         self._first_block = first_block
-        self._reuses = reuses
         self._seen: dict[tuple[str, Fraction], _Seen] = {}
 
     def update(self, due: Mapping[str, Fraction]) -> tuple[DueQuery, ...]:
@@ -48,7 +49,7 @@ class Backlog:
 
     def _look_up(self, key: tuple[str, Fraction], seen: _Seen) -> None:
         try:
-            found = find_unanswered(self._contract, [key], self._first_block, reuses=self._reuses)
+            found = find_unanswered(self._contract, [key], self._first_block, reuses=self._terms.reuses)
         except ChainError:
             # It is only shown; the worker's own reads report a chain that does not reply.
             seen.lookup = time.monotonic() + LOOKUP_SECONDS

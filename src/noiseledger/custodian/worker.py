@@ -124,7 +124,7 @@ class Worker:
         self._patience = patience
         self._left_behind: tuple[int, float] | None = None
         self._first_block = first_block
-        self._backlog = Backlog(contract, first_block, reuses=self._terms.reuses)
+        self._backlog = Backlog(contract, self._terms, first_block)
         #: The queries that are sold and not in the journal, as of this much spent and this many queries in the journal.
         self._unknown: dict[str, Fraction] = {}
         self._unknown_at: tuple[Fraction, int] | None = None
