@@ -152,32 +152,32 @@ def latest(run: Runner) -> Any:
 def test_doctor_checks_the_custody_folder_that_the_ledger_file_is_in(
     run: Runner, rpc: Rpc, catalogue: Catalogue, tmp_path: Path
 ) -> None:
-    def custody() -> tuple[int, str, str]:
+    def queries() -> tuple[int, str, str]:
         done = run("doctor", "--json")
-        found = [check for check in done.json["checks"] if check["name"] == "custody"]
+        found = [check for check in done.json["checks"] if check["name"] == "queries"]
         return done.code, found[0]["status"], found[0]["found"] + " " + found[0]["advice"]
 
-    assert custody()[:2] == (0, "ok")
+    assert queries()[:2] == (0, "ok")
     text = catalogue.file.read_text()
     catalogue.file.write_text(text + '[queries.under_25]\nmeasure = "share"\nwhere = "age < 25"\n')
-    code, status, said = custody()
+    code, status, said = queries()
     assert (code, status, "not for sale yet: under_25." in said) == (0, "warning", True)
     assert f"noiseledger publish {catalogue.file}" in said
     catalogue.file.write_text(text.replace("epsilon", "epsilom"))
-    code, status, said = custody()
+    code, status, said = queries()
     assert (code, status, "could not be started again" in said) == (1, "problem", True)
     catalogue.file.write_text(text)
     address = json.loads(Custody.of(catalogue).ledger_file.read_text())["address"]
     stray = Query.share("age < 26")
     ledger = PrivacyLedgerContract(rpc, address, Sender(rpc, CUSTODIAN))
     ledger.register(stray, sensitivity(stray, ledger.terms().population))
-    code, status, said = custody()
+    code, status, said = queries()
     assert (code, status) == (1, "problem")
     assert f"not in the journal: {stray.identifier[:12]}. Write it into the catalogue" in said
     # A copy of the ledger file elsewhere, as analysts have it, says nothing about custody.
     copy = tmp_path / "ledger.json"
     copy.write_text(Custody.of(catalogue).ledger_file.read_text())
-    assert "custody" not in [check["name"] for check in run("doctor", copy, "--json").json["checks"]]
+    assert "queries" not in [check["name"] for check in run("doctor", copy, "--json").json["checks"]]
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ def catalogue_of(ledger: str) -> Path | None:
     return Path(ledger).parent.with_suffix(".toml") if folder.suffix == ".custody" else None
 
 
-def check_custody(catalogue: Path, client: Client) -> Iterator[Check]:
+def check_queries(catalogue: Path, client: Client) -> Iterator[Check]:
     """Check the catalogue, and that the journal contains every registered query. Needs neither the data nor a key."""
     from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
     from noiseledger.data.catalogue import read_catalogue  # noqa: PLC0415 - likewise
@@ -34,7 +34,7 @@ def check_custody(catalogue: Path, client: Client) -> Iterator[Check]:
         registered = client.ledger.queries()
     except NoiseledgerError as error:
         advice = "The running worker answers what it knows, but it could not be started again: mend this first."
-        yield Check("custody", Status.PROBLEM, str(error), advice)
+        yield Check("queries", Status.PROBLEM, str(error), advice)
         return
     unknown = [query for query in registered if query not in known]
     stuck = _stuck(client, [query for query in registered if query.identifier in closed])
@@ -42,9 +42,9 @@ def check_custody(catalogue: Path, client: Client) -> Iterator[Check]:
     yield from _faults(catalogue, client, unknown, stuck)
     if new:
         found = f"not for sale yet: {', '.join(new)}."
-        yield Check("custody", Status.WARNING, found, f"To register it, run: noiseledger publish {catalogue}")
+        yield Check("queries", Status.WARNING, found, f"To register it, run: noiseledger publish {catalogue}")
     if not (unknown or stuck or new):
-        yield Check("custody", Status.OK, "the journal contains every query that is for sale")
+        yield Check("queries", Status.OK, "the journal contains every query that is for sale")
 
 
 def _faults(catalogue: Path, client: Client, unknown: list[Query], stuck: list[Query]) -> Iterator[Check]:
@@ -52,10 +52,10 @@ def _faults(catalogue: Path, client: Client, unknown: list[Query], stuck: list[Q
 
     if unknown:
         found = f"for sale and not in the journal: {_names(client, unknown)}."
-        yield Check("custody", Status.PROBLEM, found, advise("UnknownQuery", str(catalogue)))
+        yield Check("queries", Status.PROBLEM, found, advise("UnknownQuery", str(catalogue)))
     if stuck:
         found = f"bought, and closed because a journal was lost: {_names(client, stuck)}."
-        yield Check("custody", Status.PROBLEM, found, advise("QueryClosed", str(catalogue)))
+        yield Check("queries", Status.PROBLEM, found, advise("QueryClosed", str(catalogue)))
 
 
 def _stuck(client: Client, closed: list[Query]) -> list[Query]:

@@ -18,7 +18,7 @@ from rich.text import Text
 from noiseledger.cli.checks import Check, Status
 from noiseledger.cli.config import config_file, find_keystore, find_ledger, find_rpc, has_key, read_config
 from noiseledger.cli.connect import open_client, open_key
-from noiseledger.cli.custody_check import catalogue_of, check_custody
+from noiseledger.cli.custody_check import catalogue_of, check_queries
 from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, print_json, print_table
@@ -77,7 +77,7 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
         yield _check_access(client, ledger, rpc, key)
         if not isinstance(client, Check):
             catalogue = catalogue_of(find_ledger(ledger))
-            yield from check_custody(catalogue, client) if catalogue is not None else ()
+            yield from check_queries(catalogue, client) if catalogue is not None else ()
         yield _check_worker(client, chain)
 
 
