@@ -138,7 +138,6 @@ def test_a_query_that_is_no_longer_in_the_catalogue_is_answered_after_a_restart(
     ("edit", "kind"),
     [
         ("[queries.under_25]\nmeasure = 'shear'\n", "CatalogueProblems"),
-        (("epsilon = 8", "epsilon = 9"), "DataMismatch"),
         (('access = "open"', 'access = "invitation"'), "DataMismatch"),
     ],
 )

@@ -19,7 +19,7 @@ from noiseledger.progress import CatalogueRead, CatalogueRefused, Confirmed, Loo
 
 _ETHER = 10**18
 #: The report lists at most this many queries.
-MOST_OWED = 20
+MOST_OWED = 10
 
 
 @dataclass(frozen=True)
