@@ -113,7 +113,7 @@ def test_the_command_answers_a_query_that_is_added_while_it_runs(
     assert process.stdout.readline().startswith("Working on")
     add(rpc, catalogue.file, CATALOGUE + ADDED)
     buy(published, UNDER_25, "0.5")
-    said = []
+    said: list[str] = []
     while not said or not said[-1].startswith("Revealed in block"):
         said.append(next(process.stdout))
     assert f"Also answering: {UNDER_25.identifier[:12]}\n" in said
