@@ -148,6 +148,7 @@ PARTS = (
             *("tests/faults/worker/test_worker_memory.py", "tests/faults/worker/test_worker_faults.py"),
         ),
     ),
+    Part(("custodian/intake.py",), integration("sold_means_answered")),
     Part(("custodian/recover.py",), (*unit("restore"), *integration("recover"))),
     Part(("chain/sender.py",), integration("sender", "contract")),
     Part(("chain/node_errors.py",), unit("node_errors")),

@@ -27,6 +27,7 @@ from noiseledger.errors import NotAllowed
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
     from noiseledger.ledger.admission import Admission
+    from noiseledger.ledger.unanswered import Unanswered
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,10 @@ class LedgerView(ABC):
             spent[record.query] += record.cost
         found = [(query, self.best(query)) for query in self.queries()]
         return [Standing(query, spent[query], best.precision if best else Fraction(0)) for query, best in found]
+
+    def unanswered(self) -> list[Unanswered]:
+        """Return the oldest unanswered purchase of each query, oldest first; none on a local ledger, which answers at once."""
+        return []
 
     def admission(self) -> Admission | None:
         """Return who may buy, how much they may still buy, and whom to ask for more; None if everybody may buy."""
