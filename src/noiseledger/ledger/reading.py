@@ -21,6 +21,7 @@ from noiseledger.core.coins import Coins
 from noiseledger.core.path import Point, Price
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
+from noiseledger.core.sensitivity import Population
 from noiseledger.errors import ChainMismatch, RpcFailed, UnknownQuery
 from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.query_state import Behind, QueryState, fold
@@ -39,6 +40,7 @@ class ChainReading:
     block: BlockRef
     budget: Budget
     states: dict[Query, QueryState]
+    population: Population
 
     def price(self, request: Request) -> Price:
         """Return the price of a request."""
@@ -46,7 +48,7 @@ class ChainReading:
 
     def best(self, request: Request) -> Answer | None:
         """Return the best public answer to a request."""
-        return self.states[request.query].best(request.query, request.sensitivity, self.budget)
+        return self.states[request.query].best(request.query, request.sensitivity, self.budget, self.population)
 
 
 class ChainReader:
@@ -101,7 +103,7 @@ class ChainReader:
                 raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
             ours = [event for event in found.events if event.fields["query"].hex() == query.identifier]
             states[query] = _checked(fold(ours, reuses=self.terms.reuses), meter, point, is_whole="Revealed" in names)
-        return ChainReading(block, self.budget(found.spent), states)
+        return ChainReading(block, self.budget(found.spent), states, self.terms.population)
 
     def budget(self, spent: Fraction) -> Budget:
         """Return the budget with this amount spent."""
