@@ -71,6 +71,10 @@ RETIRED = [
     Phrase("knows nothing of", "'does not depend on'", gone_from_source=True),
     Phrase("on a stage of", "'with their own chain'", gone_from_source=True),
     Phrase("by turns", "'take turns'", gone_from_source=True),
+    Phrase("ask and pay", "'Ask, using 0.3% of the privacy budget'", gone_from_source=True),
+    Phrase("the truth lies", "'the value in the data lies'", gone_from_source=True),
+    Phrase("too expensive", "'not enough budget'", gone_from_source=True),
+    Phrase("the budget pays for", "say how accurate answers can be, in per cent of the budget", gone_from_source=True),
 ]
 
 
