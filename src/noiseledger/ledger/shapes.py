@@ -48,12 +48,13 @@ class BudgetShape(TypedDict):
 
 
 class AnswerShape(QueryShape):
-    """A noisy answer, with its error bar and its price."""
+    """A noisy answer, with its error bar and its privacy cost; the values are as published, not rounded."""
 
     groups: list[str]
     values: list[float]
     deviation: float
     half_width_95: float
+    half_widths_95_with_sampling: list[float]
     precision: float
     precision_exact: str
     case: str
@@ -172,6 +173,7 @@ def describe_answer(name: str, answer: Answer) -> AnswerShape:
         "values": list(answer.values),
         "deviation": answer.deviation,
         "half_width_95": answer.half_width(),
+        "half_widths_95_with_sampling": list(answer.half_widths(sampling=True)) if answer.has_public_rows else [],
         "precision": float(answer.precision),
         "precision_exact": str(answer.precision),
         "case": answer.case.value,

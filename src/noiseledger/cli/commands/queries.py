@@ -8,7 +8,7 @@ from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
 from noiseledger.cli.standing import OfferStanding, remarks, standings
-from noiseledger.core.numbers import readable
+from noiseledger.core.display import show_error
 from noiseledger.ledger.shapes import amount, describe_query, groups
 
 
@@ -30,7 +30,7 @@ def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOpti
 
 
 def _free(standing: OfferStanding) -> str:
-    return "nothing yet" if standing.half_width is None else readable(standing.half_width, 3)
+    return "nothing yet" if standing.half_width is None else show_error(standing.offer.query, standing.half_width)
 
 
 def _describe(standing: OfferStanding) -> dict[str, Any]:
