@@ -13,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from noiseledger.core.filters.cells import Column, Mask, all_of, any_of
+from noiseledger.core.filters.cells import Column, Mask
 from noiseledger.core.filters.condition import Constant, Expression
+from noiseledger.core.filters.days import MAX_LENGTH
 from noiseledger.core.filters.diagram import FALSE, TRUE, Blocks, Diagram, Node, too_complex
+from noiseledger.core.filters.joins import all_of, any_of
 from noiseledger.core.filters.sql import write
 
-MAX_LENGTH = 4_000
+#: Months are described with more work than other conditions.
+_MONTHS_WORK = 200
 
 _Fitting: TypeAlias = Expression | None  # None: too long to be part of any text
 
@@ -116,6 +119,8 @@ class _Description:
         return [(self._diagram.meet(lows), self._diagram.meet(highs)), *sorted(blocks, key=rank)]
 
     def _term(self, column: Column, cells: Mask, text: _Fitting, negated: bool) -> _Fitting:
+        if column.by_month:
+            self._diagram.spend(_MONTHS_WORK)
         if negated:
             return self._fitting(any_of, [column.condition(column.everything & ~cells), text])
         return self._fitting(all_of, [column.condition(cells), text])

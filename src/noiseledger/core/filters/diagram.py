@@ -18,6 +18,7 @@ from noiseledger.core.filters.condition import (
     Comparison,
     Constant,
     Expression,
+    InMonths,
     IsNull,
     Membership,
     Not,
@@ -119,7 +120,7 @@ class Diagram:
             case And(terms) | Or(terms):
                 joined = self.meet if isinstance(expression, And) is wanted else self.join
                 return joined(self._build(term, wanted) for term in terms)
-            case Comparison() | Membership() | IsNull():
+            case Comparison() | Membership() | InMonths() | IsNull():
                 level = self._level[expression.column]
                 column = self.columns[level]
                 mask = column.matching(expression, wanted)
