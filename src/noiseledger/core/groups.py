@@ -1,7 +1,8 @@
-"""Groups of records: bins of a number or a date, or a list of values.
+"""Groups of records by one column: bins of a number or a date, or a list of values.
 
 Groups are declared, never discovered: the list of groups in an answer depends on the query alone. Each record falls
-into at most one group.
+into at most one group. :mod:`noiseledger.core.date_groups` has groups by year and month, and
+:mod:`noiseledger.core.group_product` groups by several columns.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from noiseledger.core.filters.condition import Kind, Value
+from noiseledger.core.filters.condition import InMonths, Kind, Leaf, Row, Value
 from noiseledger.core.numbers import Number, exact, held_everywhere
 from noiseledger.errors import InvalidInput
 
@@ -23,8 +24,46 @@ Key: TypeAlias = str | int | bool | date
 Edge: TypeAlias = Fraction | date
 
 
+class OneColumn:
+    """What groups by one column share; groups by several columns have the same names."""
+
+    column: str
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each group."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """What is grouped by, as it is shown."""
+        return self.column
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return len(self.labels)
+
+    @property
+    def cells(self) -> tuple[tuple[str, ...], ...]:
+        """The name of each group, in a list of one."""
+        return tuple((label,) for label in self.labels)
+
+    def index(self, value: Value | None) -> int | None:
+        """Return the number of the value's group, or None if it has none."""
+        raise NotImplementedError
+
+    def place(self, record: Row) -> int | None:
+        """Return the number of the record's group, or None if it is in none."""
+        return self.index(record[self.column])
+
+    def allows(self, leaf: Leaf) -> bool:
+        """Return whether a filter may have a condition on the column that is grouped by."""
+        return False
+
+
 @dataclass(frozen=True)
-class Bins:
+class Bins(OneColumn):
     """Half-open intervals ``[edge, next edge)`` of a column of numbers or dates."""
 
     column: str
@@ -49,8 +88,8 @@ class Bins:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """A name for each bin."""
-        return tuple(f"[{a}, {b})" for a, b in pairwise(self.edges))
+        """A name for each bin; a calendar year is called by its number."""
+        return tuple(_year(a, b) or f"[{a}, {b})" for a, b in pairwise(self.edges))
 
     @property
     def kind(self) -> Kind:
@@ -65,13 +104,17 @@ class Bins:
             return None
         return bisect_right(edges, given) - 1
 
+    def allows(self, leaf: Leaf) -> bool:
+        """Allow months next to whole years, each of which has them all."""
+        return isinstance(leaf, InMonths) and all(isinstance(edge, date) and _is_new_year(edge) for edge in self.edges)
+
     def dump(self) -> dict[str, Any]:
         """Return the definition as plain JSON values."""
         return {"column": self.column, "edges": [str(edge) for edge in self.edges], **_date_mark(self.kind)}
 
 
 @dataclass(frozen=True)
-class Keys:
+class Keys(OneColumn):
     """Chosen values of a column, in sorted order."""
 
     column: str
@@ -120,9 +163,6 @@ class Keys:
         return {"column": self.column, "values": values, **_date_mark(self.kind)}
 
 
-Groups: TypeAlias = Bins | Keys
-
-
 def _check_listed(column: str, given: object) -> None:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InvalidInput(f"The groups or edges of {column} must be a list, not {type(given).__name__}.")
@@ -144,10 +184,19 @@ def _date_mark(kind: Kind) -> dict[str, str]:
     return {"kind": "date"} if kind == "date" else {}
 
 
-def load_groups(state: dict[str, Any] | None) -> Groups | None:
-    """Restore what ``dump`` returned."""
-    if state is None:
+def _is_new_year(day: date) -> bool:
+    return (day.month, day.day) == (1, 1)
+
+
+def _year(start: Edge, end: Edge) -> str | None:
+    """Return the name of a calendar year, if the bin is one."""
+    if not isinstance(start, date) or not isinstance(end, date) or not (_is_new_year(start) and _is_new_year(end)):
         return None
+    return str(start.year) if end.year == start.year + 1 else None
+
+
+def load_bins_or_keys(state: dict[str, Any]) -> Bins | Keys:
+    """Restore what ``dump`` returned."""
     given = dict(state)
     if given.pop("kind", None) == "date":
         given = {

@@ -23,7 +23,7 @@ def meaning(query: Query, population: Population) -> str:
     """
     everyone = "all records" if population.rows is None else f"all {population.rows:,} records"
     which = everyone if query.where is None else f"the records with {query.where.canonical}"
-    by = "" if query.groups is None else f", for each group of {query.groups.column}"
+    by = "" if query.groups is None else f", for each group of {query.groups.name}"
     match query.measure:
         case Measure.COUNT:
             return f"The number of records{_with(query)}{by}."
