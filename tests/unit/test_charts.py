@@ -418,6 +418,18 @@ def test_group_bars_start_at_zero_and_whiskers_span_the_error() -> None:
     assert {"100 ± 25", "-50 ± 10"} <= set(texts(root))
 
 
+def test_groups_by_two_columns_stand_under_headings() -> None:
+    points = [("f", 10.0, 1.0), ("m", 20.0, 1.0), ("f", 40.0, 1.0), ("m", 30.0, 1.0)]
+    root = parsed(intervals_chart("a", points, ["young", "young", "old", "old"]))
+    rows = [(node.text, number(node, "y")) for node in root.iter("text") if node.text in ("f", "m", "young", "old")]
+    assert [name for name, _ in sorted(rows, key=lambda row: row[1])] == ["young", "f", "m", "old", "f", "m"]
+    assert "4 groups; the largest answer is 40.0 ± 1.0, for old / f." in said(root)
+    bars = [number(bar, "y") + number(bar, "height") for bar in having(root, "chart-bar-group")]
+    assert max(bars) < float(root.attrib["viewBox"].split()[3])
+    plain = parsed(intervals_chart("a", points, [""] * 4))
+    assert not having(plain, "chart-heading")
+
+
 def test_a_groups_long_name_is_shortened_too() -> None:
     (name,) = having(parsed(intervals_chart("a", [("x" * 200, 1.0, 1.0)])), "chart-name")
     assert name.findtext("title") == "x" * 200

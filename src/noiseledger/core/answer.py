@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -78,6 +79,11 @@ class Answer:
         return only
 
     @property
+    def cells(self) -> tuple[tuple[str, ...], ...]:
+        """For each coordinate, the name of its group in each column of ``query.grouped_by``."""
+        return self.query.cells
+
+    @property
     def deviation(self) -> float:
         """The standard deviation of the noise in each coordinate."""
         return accuracy.deviation(self.precision, self.sensitivity)
@@ -92,12 +98,19 @@ class Answer:
         return self.value - width, self.value + width
 
     def rows(self, confidence: Number = 0.95) -> list[dict[str, object]]:
-        """Return one row of plain values per coordinate."""
+        """Return one row of plain values per coordinate; with groups by several columns, also each column's group."""
         width = self.half_width(confidence)
         shared: dict[str, object] = {"deviation": self.deviation, "half_width": width, "case": self.case.value}
         shared |= {"precision": float(self.precision), "cost": float(self.cost), "transaction": self.transaction}
         pairs = zip(self.query.labels, self.values, strict=True)
-        return [{"query": str(self.query), "group": label, "value": value} | shared for label, value in pairs]
+        rows = [{"query": str(self.query), "group": label, "value": value} | shared for label, value in pairs]
+        return [row | self._by_column(row, cell) for row, cell in zip(rows, self.cells, strict=True)]
+
+    def _by_column(self, row: dict[str, object], cell: Sequence[str]) -> dict[str, str]:
+        """Return the group in each column, if there are several; a column may be called like another part of the row."""
+        names = self.query.grouped_by
+        prefix = "by " if row.keys() & set(names) else ""
+        return {prefix + name: group for name, group in zip(names, cell, strict=True)} if len(names) > 1 else {}
 
     def to_pandas(self, confidence: Number = 0.95) -> DataFrame:
         """Return a data frame with one row per coordinate."""

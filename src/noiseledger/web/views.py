@@ -13,6 +13,7 @@ from noiseledger.client.reader import Offer
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.group_product import SEPARATOR
 from noiseledger.core.numbers import readable
 from noiseledger.errors import InvalidInput, NoiseledgerError, UnknownQuery
 from noiseledger.ledger.interface import Quote, Record
@@ -61,6 +62,11 @@ class AnswerView:
         return list(zip(self.answer.query.labels, self.answer.values, strict=True))[:SHOWN_GROUPS]
 
     @property
+    def cells(self) -> list[tuple[tuple[str, ...], float]]:
+        """Each number with the group that it has in each column."""
+        return list(zip(self.answer.cells, self.answer.values, strict=True))[:SHOWN_GROUPS]
+
+    @property
     def hidden(self) -> int:
         """The number of groups that are not shown."""
         return max(self.answer.query.dimension - SHOWN_GROUPS, 0)
@@ -71,8 +77,10 @@ class AnswerView:
         if self.answer.query.groups is None:
             return None
         width = self.answer.half_width()
-        points = [(label, value, width) for label, value in self.rows]
-        return charts.intervals_chart(f"answer-{self.answer.query.identifier[:12]}", points)
+        # With several columns, rows are called by the last one, under a heading with the groups of the others.
+        points = [(cell[-1], value, width) for cell, value in self.cells]
+        headings = [SEPARATOR.join(cell[:-1]) for cell, _ in self.cells]
+        return charts.intervals_chart(f"answer-{self.answer.query.identifier[:12]}", points, headings)
 
 
 @dataclass(frozen=True)

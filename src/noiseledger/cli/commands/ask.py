@@ -27,6 +27,7 @@ from noiseledger.cli.accuracy import (
 )
 from noiseledger.cli.connect import find_payer, open_client, open_key
 from noiseledger.cli.exits import DECLINED
+from noiseledger.cli.groups import group_cells, group_columns
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, finite, notes, print_json, print_table
 from noiseledger.cli.plan import Plan, make_plan
@@ -130,8 +131,9 @@ def _open_data(catalogue: Path) -> Source:
 
 
 def _show(names: Sequence[str], answers: Sequence[Answer]) -> None:
-    rows = [row for name, answer in zip(names, answers, strict=True) for row in _rows(name, answer)]
-    print_table("Answers", ("name", "group", ">answer", ">± (95%)", "case", ">paid"), rows)
+    places = len(group_columns(answers))
+    rows = [row for name, answer in zip(names, answers, strict=True) for row in _rows(name, answer, places)]
+    print_table("Answers", ("name", *group_columns(answers), ">answer", ">± (95%)", "case", ">paid"), rows)
     paid = {answer.transaction: answer.block for answer in answers if answer.transaction}
     for transaction, block in paid.items():
         console.print(f"Paid in block {block}: {transaction}", soft_wrap=True)
@@ -142,7 +144,7 @@ def _show(names: Sequence[str], answers: Sequence[Answer]) -> None:
     )
 
 
-def _rows(name: str, answer: Answer) -> Iterator[tuple[str, ...]]:
+def _rows(name: str, answer: Answer, places: int) -> Iterator[tuple[str, ...]]:
     width, paid = readable(answer.half_width(), 3), f"{float(answer.cost):.4g}" if answer.cost else "free"
-    for label, value in zip(answer.query.labels, answer.values, strict=True):
-        yield name, label, readable(value), width, answer.case.value, paid
+    for cell, value in zip(group_cells(answer, places), answer.values, strict=True):
+        yield name, *cell, readable(value), width, answer.case.value, paid

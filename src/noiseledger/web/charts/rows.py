@@ -8,6 +8,7 @@ from math import floor, isfinite, log10
 
 from markupsafe import Markup
 
+from noiseledger.core.group_product import SEPARATOR
 from noiseledger.web.charts.axes import Scale, fitting, scale_from_zero, ticks
 from noiseledger.web.charts.svg import (
     bounded,
@@ -26,7 +27,7 @@ from noiseledger.web.charts.svg import (
 WIDTH = 640.0
 #: The top of the first row, below the legend.
 FIRST = 78.0
-QUERY_ROW, GROUP_ROW = 70.0, 32.0
+QUERY_ROW, GROUP_ROW, HEADING_ROW = 70.0, 32.0, 30.0
 MOST_GROUPS = 40
 
 
@@ -56,30 +57,56 @@ def queries_chart(id: str, bars: Sequence[Bar]) -> Markup:  # noqa: A002 - as in
     )
 
 
-def intervals_chart(id: str, points: Sequence[tuple[str, float, float]]) -> Markup:  # noqa: A002 - as in SVG
+def intervals_chart(
+    id: str,  # noqa: A002 - as in SVG
+    points: Sequence[tuple[str, float, float]],
+    headings: Sequence[str] = (),
+) -> Markup:
     """Draw the answer of each group as a bar from zero, with a whisker as wide as its error bar.
 
     Args:
         id: unique on the page
         points: each group's name, its answer, and the half width of the error bar
+        headings: with groups by several columns, what each point stands under
     """
     drawn, more = points[:MOST_GROUPS], len(points) - MOST_GROUPS
     names = min(max((width_of(name) for name, _, _ in drawn), default=0.0), 190.0)
     values = max((width_of(_with_error(value, half)) for _, value, half in drawn), default=0.0)
     ends = [bounded(value) + side * abs(bounded(half)) for _, value, half in drawn for side in (-1, 1)]
     across = scale_from_zero(ends, names + 24, max(WIDTH - values - 24, names + 104))
-    rows = [_group_row(point, FIRST + GROUP_ROW * at, across, names) for at, point in enumerate(drawn)]
-    bottom = FIRST + GROUP_ROW * max(len(drawn), 1)
+    tops, shown_headings = _tops([*headings, *[""] * len(drawn)][: len(drawn)])
+    rows = [_group_row(point, top, across, names) for point, top in zip(drawn, tops, strict=True)]
+    rows += [_heading(*heading) for heading in shown_headings]
+    bottom = tops[-1] + GROUP_ROW if tops else FIRST + GROUP_ROW
     note = f"and {more:,} more" if more > 0 else "" if drawn else "no groups"
     return picture(
         id,
-        ("Answer of each group", _groups_finding(points)),
+        ("Answer of each group", _groups_finding(points, headings)),
         (WIDTH, bottom + (GROUP_ROW if more > 0 else 4)),
         text(WIDTH - 6, 14, "answer ± half width", "chart-title", anchor="end"),
         _number_axis(across) if drawn else Markup(""),
         *rows,
         text(WIDTH / 2, bottom + (GROUP_ROW / 2 if drawn else -GROUP_ROW / 2), note, "chart-note", anchor="middle"),
     )
+
+
+def _tops(headings: Sequence[str]) -> tuple[list[float], list[tuple[str, float]]]:
+    """Return where each row begins, and each heading with where it begins: above its first row."""
+    tops: list[float] = []
+    found: list[tuple[str, float]] = []
+    top, before = FIRST, ""
+    for heading in headings:
+        if heading != before:
+            found.append((heading, top))
+            top, before = top + HEADING_ROW, heading
+        tops.append(top)
+        top += GROUP_ROW
+    return tops, found
+
+
+def _heading(heading: str, top: float) -> Markup:
+    name = shortened(heading, WIDTH - 24)
+    return text(12, top + HEADING_ROW / 2, name, "chart-heading", full=heading)
 
 
 def _key(id: str) -> Markup:  # noqa: A002 - as in SVG
@@ -156,9 +183,11 @@ def _costs_finding(bars: Sequence[Bar]) -> str:
     )
 
 
-def _groups_finding(points: Sequence[tuple[str, float, float]]) -> str:
+def _groups_finding(points: Sequence[tuple[str, float, float]], headings: Sequence[str]) -> str:
     if not points:
         return "There are no groups."
-    name, value, half = max(points, key=lambda point: point[1])
+    at = max(range(len(points)), key=lambda place: points[place][1])
+    name, value, half = points[at]
+    name = f"{headings[at]}{SEPARATOR}{name}" if any(headings) else name
     cut = f" The first {MOST_GROUPS} are drawn." if len(points) > MOST_GROUPS else ""
     return f"{len(points):,} groups; the largest answer is {_with_error(value, half)}, for {name}.{cut}"
