@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 from depth import examples
 from engines.random_cases import queries
-from noiseledger.core.date_groups import by_month, by_year
 from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
@@ -151,16 +150,16 @@ QUERIES = [
     ),
     *(
         Query.count("year(d) = 2024 AND month(d) <= 2 OR n = 61"),
-        Query.count("month(d) IN (1, 2)", by_year("d", [1, 2024])),
+        Query.count("month(d) IN (1, 2)", Keys.years("d", [1, 2024])),
     ),
-    *(Query.sum(NUMBER, by=[by_month("d"), Keys.of("t", ["Ulm", "ulm"])]),),
+    *(Query.sum(NUMBER, by=[Keys.months("d"), Keys.of("t", ["Ulm", "ulm"])]),),
 ]
 #: Some of them, with each column in a filter, in groups and in a sum.
 FEW_QUERIES = [
     *(Query.count(f"{name} IS NULL") for name in "ntbd"),
     *(Query.sum(NUMBER), Query.sum(NUMBER, "b = TRUE OR t = 'Ulm'"), Query.count("t IN ('nan', '01067', '1')")),
     *(Query.counts_by("n", [0, 1, 61, 5]), Query.counts_by("t", ["Ulm", "ULM", "ulm", "1", "nan"])),
-    *(Query.share("d = DATE '2024-02-29'"), Query.count(by=[by_month("d"), Keys.of("t", ["Ulm", "1"])])),
+    *(Query.share("d = DATE '2024-02-29'"), Query.count(by=[Keys.months("d"), Keys.of("t", ["Ulm", "1"])])),
 ]
 
 Fields: TypeAlias = tuple[str, str, str, str]

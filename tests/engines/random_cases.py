@@ -10,7 +10,6 @@ from typing import Any
 from hypothesis import strategies as st
 
 from engines.dataset import Cell, Dataset, Type
-from noiseledger.core.date_groups import by_month, by_year
 from noiseledger.core.filters.filter import Filter, parse_filter
 from noiseledger.core.group_product import ByColumn, Groups, by_column, groups_of
 from noiseledger.core.groups import Bins, Keys
@@ -90,9 +89,11 @@ def _by_several(draw: st.DrawFn, types: Sequence[Type]) -> Groups | None:
 def _by_column(draw: st.DrawFn, types: Sequence[Type]) -> ByColumn:
     kind = draw(st.sampled_from(list(types)))
     if kind == "date" and draw(st.booleans()):
-        make, numbers = draw(st.sampled_from([(by_year, st.sampled_from(YEARS)), (by_month, st.integers(1, 12))]))
-        listed = sorted(draw(st.sets(numbers, min_size=3, max_size=6)))
-        return make(NAMES[kind], listed) if draw(st.booleans()) else make(NAMES[kind], edges=listed)
+        years = sorted(draw(st.sets(st.sampled_from(YEARS), min_size=3, max_size=6)))
+        months = sorted(draw(st.sets(st.integers(1, 12), min_size=3, max_size=6)))
+        if draw(st.booleans()):
+            return Keys.years(NAMES[kind], years) if draw(st.booleans()) else Bins.years(NAMES[kind], years)
+        return Keys.months(NAMES[kind], months) if draw(st.booleans()) else Bins.months(NAMES[kind], months)
     if kind == "date" and draw(st.booleans()):
         return Bins.of(NAMES[kind], sorted(draw(st.sets(st.sampled_from(DAYS) | st.dates(), min_size=3, max_size=5))))
     if kind in ("whole", "double") and (kind == "double" or draw(st.booleans())):

@@ -19,7 +19,6 @@ from hypothesis import HealthCheck, given, settings
 from depth import examples
 from engines.dataset import Dataset, Type
 from engines.random_cases import CODES, LINES, TOWNS, cases
-from noiseledger.core.date_groups import by_month, by_year
 from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.data import Source
@@ -158,10 +157,10 @@ class EngineConformance:
         queries += [Query.count(by=Bins.of("born", [date(1950, 1, 1), date(1980, 5, 28), date(2030, 1, 1)]))]
         queries += [Query.counts_by("member", [True, False]), Query.sum(AGE, "member = TRUE", by=ages_by_income)]
         queries += [Query.sum(INCOME, "age > 30", by=towns), Query.sum(INCOME, "town <> 'Ulm'", by=ages)]
-        queries += [Query.count(by=[towns, ages]), Query.count("year(born) < 1970", by=by_month("born"))]
-        queries += [Query.sum(INCOME, "age > 30", by=[towns, by_month("born", edges=[1, 4, 7, 10, 13])])]
-        queries += [Query.share("month(born) = 2", by=by_year("born", [1956, 1980, 2028]))]
-        queries += [Query.count(by=[by_year("born", edges=[1950, 1970, 2000]), by_month("born"), towns])]
+        queries += [Query.count(by=[towns, ages]), Query.count("year(born) < 1970", by=Keys.months("born"))]
+        queries += [Query.sum(INCOME, "age > 30", by=[towns, Bins.months("born", [1, 4, 7, 10, 13])])]
+        queries += [Query.share("month(born) = 2", by=Keys.years("born", [1956, 1980, 2028]))]
+        queries += [Query.count(by=[Bins.years("born", [1950, 1970, 2000]), Keys.months("born"), towns])]
         queries += [Query(Measure.MEAN, INCOME, by, groups) for by in [None] for groups in (towns, ages)]
         _assert_same(people, PEOPLE, queries)
 
@@ -170,8 +169,8 @@ class EngineConformance:
         days += ["2023-12-31", "2024-02-29", "9999-12-31"]
         data = Dataset({"d": "date", "n": "whole"}, [(date.fromisoformat(day), 1) for day in days] + [(None, 1)])
         with closing(load(data)) as source:
-            assert list(source.totals(Query.count(by=by_month("d")))) == [2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5]
-            assert list(source.totals(Query.count(by=by_year("d", [1, 999, 1900, 1969, 1970, 2024])))) == [1] * 6
+            assert list(source.totals(Query.count(by=Keys.months("d")))) == [2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5]
+            assert list(source.totals(Query.count(by=Keys.years("d", [1, 999, 1900, 1969, 1970, 2024])))) == [1] * 6
             assert list(source.totals(Query.count("year(d) IN (1969, 2000) OR d IS NULL"))) == [3]
             assert list(source.totals(Query.count("NOT month(d) = 12"))) == [5]
             assert list(source.totals(Query.count("year(d) = 9999 AND month(d) <> 11"))) == [1]

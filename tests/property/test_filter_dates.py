@@ -6,6 +6,7 @@ That includes years, which are ranges of days, and months, which are not.
 from __future__ import annotations
 
 from datetime import date, timedelta
+from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,11 +36,11 @@ def combine(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return pair | inner.map(lambda term: f"NOT ({term})")
 
 
-filters = st.recursive(leaves | st.just("d IS NULL"), combine, max_leaves=6).map(parse_filter)
+filters = st.recursive(leaves | st.sampled_from(["d IS NULL", "n = 1"]), combine, max_leaves=6).map(parse_filter)
 
 
 def counted(found: Filter) -> list[bool]:
-    return [found.matches({"d": day}) for day in [*DAYS, None]]
+    return [found.matches({"d": day, "n": Fraction(n)}) for day in [*DAYS, None] for n in (0, 1)]
 
 
 @given(filters)
@@ -47,6 +48,9 @@ def test_the_canonical_text_counts_the_same_days(found: Filter) -> None:
     again = parse_filter(found.canonical)
     assert counted(again) == counted(found)
     assert again.canonical == found.canonical
+    assert counted(parse_filter(found.shown)) == counted(found)
+    assert len(found.shown) <= len(found.canonical)
+    assert again.shown == found.shown
 
 
 @given(filters, filters)

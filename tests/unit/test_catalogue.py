@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from noiseledger.core.access import Access
-from noiseledger.core.date_groups import by_month, by_year
 from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population
@@ -288,11 +287,11 @@ edges."month(born)" = [1, 4, 7, 10, 13]
     races, flags = Keys.of("race", ["a", "b"]), Keys.of("a(b)", [True, False])
     found = {entry.name: entry.query for entry in read_catalogue(write(tmp_path, text)).entries}
     assert found["ages_and_races"] == Query.count(by=[Bins.of("age", [0, 20, 40]), races])
-    assert found["years"] == Query.count(by=by_year("born", [1990, 1991]))
-    years = by_year("born", edges=[1990, 2000, 2010])
+    assert found["years"] == Query.count(by=Keys.years("born", [1990, 1991]))
+    years = Bins.years("born", [1990, 2000, 2010])
     assert found["seasons"] == Query.count("month(born) = 2", by=[years, races, flags])
     nineties = "born BETWEEN 1990-01-01 AND 1999-12-31"
-    assert found["quarters"] == Query.count(nineties, by=by_month("born", edges=[1, 4, 7, 10, 13]))
+    assert found["quarters"] == Query.count(nineties, by=Bins.months("born", [1, 4, 7, 10, 13]))
     # A column with the name of a part is a column; with both, nobody could tell.
     named = GOOD + '[columns."year(born)"]\nkind = "number"\n[queries.years]\nmeasure = "count"\n'
     named += 'by = "year(born)"\ngroups = [1990, 1991]\n'

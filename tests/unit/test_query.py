@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noiseledger.core.date_groups import Parts, by_month, by_year
+from noiseledger.core.date_groups import Parts
 from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.errors import InvalidFilter, InvalidInput
@@ -18,7 +18,7 @@ from noiseledger.errors import InvalidFilter, InvalidInput
 INCOME = Column.of("income", -10_000, 1_000_000, missing=0)
 SEX = Keys.of("sex", ["f", "m"])
 AGES = Bins.of("age", [0, 40, 80])
-YEARS = by_year("born", edges=[1990, 2000, 2010])
+YEARS = Bins.years("born", [1990, 2000, 2010])
 
 
 @pytest.mark.parametrize(
@@ -33,14 +33,14 @@ YEARS = by_year("born", edges=[1990, 2000, 2010])
         (Query.counts_by("race", ["white", "black"]), Query.counts_by("race", ["black", "white"])),
         (Query.histogram("age", [0, 20, 40]), Query.histogram("age", ["0", 20.0, "4e1"])),
         (Query.count(by=[SEX, AGES]), Query.count(by=[AGES, SEX])),
-        (Query.count(by=[by_month("born"), SEX, YEARS]), Query.count(by=(YEARS, by_month("born"), SEX))),
+        (Query.count(by=[Keys.months("born"), SEX, YEARS]), Query.count(by=(YEARS, Keys.months("born"), SEX))),
         (Query.count(by=[SEX]), Query.count(by=SEX)),
-        (Query.count(by=by_year("born", [1991, 1990])), Query.count(by=by_year("born", edges=[1990, 1991, 1992]))),
+        (Query.count(by=Keys.years("born", [1991, 1990])), Query.count(by=Bins.years("born", [1990, 1991, 1992]))),
         (
             Query.count(by=YEARS),
             Query.count(by=Bins.of("born", [date(1990, 1, 1), date(2000, 1, 1), date(2010, 1, 1)])),
         ),
-        (Query.count(by=by_month("born", [2, 1])), Query.count(by=by_month("born", edges=[1, 2, 3]))),
+        (Query.count(by=Keys.months("born", [2, 1])), Query.count(by=Bins.months("born", [1, 2, 3]))),
         (Query.count("year(born) = 1990"), Query.count("born >= 1990-01-01 AND born < 1991-01-01")),
     ],
 )
@@ -76,14 +76,14 @@ DIFFERENT = [
     Query.count(by=[SEX, AGES]),
     Query.count("age > 1", by=[SEX, Keys.of("town", ["a", "b"])]),
     Query.count(by=[SEX, YEARS]),
-    Query.count(by=[SEX, YEARS, by_month("born")]),
-    Query.count(by=by_month("born")),
-    Query.count(by=by_month("died")),
-    Query.count("born >= 1990-01-01", by=by_month("born")),
+    Query.count(by=[SEX, YEARS, Keys.months("born")]),
+    Query.count(by=Keys.months("born")),
+    Query.count(by=Keys.months("died")),
+    Query.count("born >= 1990-01-01", by=Keys.months("born")),
     Query.count("month(born) = 1", by=YEARS),
-    Query.count(by=by_month("born", edges=[1, 4, 13])),
-    Query.count(by=by_month("born", [1, 4])),
-    Query.count(by=by_year("born", [1, 4])),
+    Query.count(by=Bins.months("born", [1, 4, 13])),
+    Query.count(by=Keys.months("born", [1, 4])),
+    Query.count(by=Keys.years("born", [1, 4])),
     Query.counts_by("born", [1, 4]),
     Query.count("month(born) = 1"),
 ]
@@ -190,7 +190,7 @@ def test_queries_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InvalidInput, match="sums the column income, but its filter or groups use it as text"):
         Query.sum(INCOME, "income = 'high'")
     with pytest.raises(InvalidInput, match="both as text and as date"):
-        Query.count(by=[Keys.of("born", ["a", "b"]), by_month("born")])
+        Query.count(by=[Keys.of("born", ["a", "b"]), Keys.months("born")])
     with pytest.raises(InvalidInput, match=r"groups twice by the same column: age, age\."):
         Query.count(by=[AGES, Keys.of("age", [1, 2])])
     for by in ([], "sex", ["sex"], [SEX, None], 3, [[SEX, AGES], SEX]):
@@ -204,14 +204,14 @@ def test_queries_that_make_no_sense_are_refused() -> None:
 @pytest.mark.parametrize(
     ("where", "by"),
     [
-        ("month(born) = 1", [by_month("born"), SEX]),
-        ("born IS NOT NULL", [by_month("born"), SEX]),
-        ("born >= 1990-01-01 AND month(born) < 3", [by_month("born")]),
+        ("month(born) = 1", [Keys.months("born"), SEX]),
+        ("born IS NOT NULL", [Keys.months("born"), SEX]),
+        ("born >= 1990-01-01 AND month(born) < 3", [Keys.months("born")]),
         ("born >= 1990-01-01", [YEARS, SEX]),
         ("born IS NULL OR sex IS NULL", [YEARS, AGES]),
         ("month(born) = 1", [Bins.of("born", [date(1990, 1, 1), date(1991, 1, 1), date(1991, 7, 1)])]),
         ("month(born) = 1", [Keys.of("born", [date(1990, 1, 1), date(1991, 1, 1)])]),
-        ("month(born) = 1 AND year(born) > 1990", [by_year("born", [1990, 1995])]),
+        ("month(born) = 1 AND year(born) > 1990", [Keys.years("born", [1990, 1995])]),
         ("sex = 'f'", [AGES, SEX]),
     ],
 )
@@ -221,32 +221,34 @@ def test_a_filter_uses_nothing_that_is_grouped_by(where: str, by: list[Any]) -> 
         Query.count(where, by=by)
 
 
-@pytest.mark.parametrize("make", [by_year, by_month])
+@pytest.mark.parametrize("part", ["years", "months"])
 @pytest.mark.parametrize(
-    "given",
-    [{"values": values} for values in ([], [1], [1, 1], [0, 1], [1, 10**6], [True, 2], ["1", "2"], [1.0, 2.0], "12", 3)]
-    + [{"edges": edges} for edges in ([1, 2], [2, 1, 3], [1, 1, 2], [1, 2, 10**6])]
-    + [{"values": [1, 2], "edges": [1, 2, 3]}],
+    ("make", "given"),
+    [(Keys, given) for given in ([], [1], [1, 1], [0, 1], [1, 10**6], [True, 2], ["1", "2"], [1.0, 2.0], "12", 3)]
+    + [(Bins, given) for given in ([1, 2], [2, 1, 3], [1, 1, 2], [1, 2, 10**6], [1, 2, 2.5])],
 )
-def test_years_and_months_are_those_of_the_calendar(make: Any, given: dict[str, Any]) -> None:
+def test_years_and_months_are_those_of_the_calendar(part: str, make: Any, given: Any) -> None:
     with pytest.raises(InvalidInput, match=r"(year|month)\(born\)"):
-        make("born", **given)
+        getattr(make, part)("born", given)
 
 
 def test_cells_are_the_combinations_in_a_fixed_order() -> None:
-    query = Query.count(by=[SEX, AGES, by_month("born", edges=[1, 7, 13])])
+    query = Query.count(by=[SEX, AGES, Bins.months("born", [1, 7, 13])])
     assert query.grouped_by == ("age", "month(born)", "sex")
     assert query.dimension == len(query.cells) == len(query.labels) == 8
     assert query.cells[:3] == (("[0, 40)", "[1, 7)", "f"), ("[0, 40)", "[1, 7)", "m"), ("[0, 40)", "[7, 13)", "f"))
     assert query.labels[-1] == "[40, 80) / [7, 13) / m"
     assert str(query) == "count of rows by age and month(born) and sex"
-    assert by_year("born", [1990, 1991, 2000]).labels == ("1990", "1991", "2000")
-    assert by_year("born", [1990, 1991]).labels == ("1990", "1991")
+    assert Keys.years("born", [1990, 1991, 2000]).labels == ("1990", "1991", "2000")
+    assert Keys.years("born", [1990, 1991]).labels == ("1990", "1991")
+    assert (YEARS.labels, YEARS.name) == (("[1990, 2000)", "[2000, 2010)"), "year(born)")
+    days = Bins.of("born", [date(1990, 1, 1), date(1991, 1, 1), date(1991, 7, 1)])
+    assert (days.labels[0], days.name) == ("[1990-01-01, 1991-01-01)", "born")
     assert (Query.count("a = 1").grouped_by, Query.count("a = 1").cells) == ((), ((),))
 
 
 DAYS = st.dates() | st.none()
-BY = [SEX, AGES, YEARS, by_year("born", [1969, 2000]), by_month("born"), by_month("died", [2, 12])]
+BY = [SEX, AGES, YEARS, Keys.years("born", [1969, 2000]), Keys.months("born"), Keys.months("died", [2, 12])]
 
 
 @given(

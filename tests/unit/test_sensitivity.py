@@ -8,10 +8,9 @@ from itertools import product
 
 import pytest
 
-from noiseledger.core.date_groups import by_month
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.group_product import ByColumn
-from noiseledger.core.groups import Keys
+from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
 from noiseledger.data import Table
@@ -19,7 +18,7 @@ from noiseledger.errors import InvalidInput, SensitivityUnknown
 
 TWO_GROUPS = Keys.of("g", ["a", "b"])
 #: Groups by two columns, and by a column and a part of a date.
-CROSSED: list[list[ByColumn]] = [[Keys.of("m", ["y", "n"]), TWO_GROUPS], [TWO_GROUPS, by_month("d", edges=[1, 6, 13])]]
+CROSSED: list[list[ByColumn]] = [[Keys.of("m", ["y", "n"]), TWO_GROUPS], [TWO_GROUPS, Bins.months("d", [1, 6, 13])]]
 
 
 def test_the_paper_s_five_sensitivities() -> None:

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any, ClassVar, TypeAlias
 
 from noiseledger.core.filters.condition import Comparison, InMonths, Kind, Leaf, Membership, Value
-from noiseledger.core.filters.date_parts import MONTHS, PARTS, DatePart
-from noiseledger.core.groups import Bins, OneColumn
+from noiseledger.core.filters.date_parts import PARTS, DatePart
+from noiseledger.core.one_column import OneColumn
 from noiseledger.errors import InvalidInput
 
 #: A range of years or months: the first, and the one after the last.
@@ -25,7 +25,7 @@ _LAST_EDGE: dict[DatePart, int] = {"month": 13, "year": 9999}
 
 @dataclass(frozen=True)
 class Parts(OneColumn):
-    """Ranges of years or of months of a column of dates, in ascending order; make them by ``by_year`` or ``by_month``."""
+    """Ranges of years or of months of a column of dates, in ascending order; ``Keys`` and ``Bins`` make them."""
 
     column: str
     part: DatePart
@@ -37,8 +37,8 @@ class Parts(OneColumn):
         if self.part not in PARTS:
             raise InvalidInput(f"A part of the date {self.column} is year or month, not {self.part!r}.")
         _check_ranges(self.part, self.column, self.ranges)
-        if self.part == "year" and _has_no_gap(self.ranges):
-            raise InvalidInput(f"Years of {self.column} without a gap are bins of dates: use by_year.")
+        if self.part == "year" and has_no_gap(self.ranges):
+            raise InvalidInput(f"Years of {self.column} without a gap are bins of dates: use Keys.years or Bins.years.")
 
     @property
     def name(self) -> str:
@@ -71,40 +71,32 @@ class Parts(OneColumn):
         return cls(column, part, tuple((low, high) for low, high in ranges))
 
 
-def by_year(column: str, values: Iterable[int] | None = None, *, edges: Sequence[int] | None = None) -> Bins | Parts:
-    """Group by the year of a date: by single years, or by bins ``[edge, next edge)`` of years.
-
-    >>> by_year("born", edges=[1990, 2000, 2010]) == Bins.of("born", [date(year, 1, 1) for year in (1990, 2000, 2010)])
-    True
-    """
-    ranges = _ranges("year", column, values, edges)
-    if not _has_no_gap(ranges):
-        return Parts(column, "year", ranges)
-    return Bins.of(column, [date(year, 1, 1) for year in (ranges[0][0], *(high for _, high in ranges))])
+def ranges_of_edges(part: DatePart, column: str, edges: Iterable[int]) -> tuple[Range, ...]:
+    """Return the ranges from one edge to before the next."""
+    return _checked(part, column, pairwise(_numbers(part, column, edges)))
 
 
-def by_month(column: str, values: Iterable[int] | None = None, *, edges: Sequence[int] | None = None) -> Parts:
-    """Group by the month of a date: by single months (all twelve, unless ``values`` lists others), or by bins of months.
-
-    >>> by_month("born", edges=[1, 4, 7, 10, 13]).labels
-    ('[1, 4)', '[4, 7)', '[7, 10)', '[10, 13)')
-    """
-    return Parts(column, "month", _ranges("month", column, MONTHS if values is edges is None else values, edges))
+def ranges_of_values(part: DatePart, column: str, values: Iterable[int]) -> tuple[Range, ...]:
+    """Return a range for each single year or month, in order."""
+    return _checked(part, column, ((number, number + 1) for number in sorted(_numbers(part, column, values))))
 
 
-def _ranges(
-    part: DatePart, column: str, values: Iterable[int] | None, edges: Sequence[int] | None
-) -> tuple[Range, ...]:
-    if (values is None) == (edges is None):
-        raise InvalidInput(f"Grouping by {part}({column}) needs either values or edges.")
-    given = values if edges is None else edges
+def has_no_gap(ranges: Sequence[Range]) -> bool:
+    """Return whether each range starts where the one before it ends."""
+    return all(one[1] == other[0] for one, other in pairwise(ranges))
+
+
+def _numbers(part: DatePart, column: str, given: Iterable[int]) -> list[int]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InvalidInput(f"The groups or edges of {part}({column}) must be a list, not {type(given).__name__}.")
     numbers = list(given)
     if not all(type(number) is int for number in numbers):
         raise InvalidInput(f"The groups or edges of {part}({column}) must be whole numbers.")
-    numbers = numbers if values is None else sorted(numbers)
-    found = tuple(pairwise(numbers) if values is None else ((number, number + 1) for number in numbers))
+    return numbers
+
+
+def _checked(part: DatePart, column: str, ranges: Iterable[Range]) -> tuple[Range, ...]:
+    found = tuple(ranges)
     _check_ranges(part, column, found)
     return found
 
@@ -120,7 +112,3 @@ def _check_ranges(part: DatePart, column: str, ranges: Sequence[Range]) -> None:
         raise InvalidInput(f"The groups of {name} contain a {part} twice, or are not in order: list each {part} once.")
     if len(ranges) < 2:
         raise InvalidInput(f"Give at least two groups of {name}: a single group is a filter, so use one.")
-
-
-def _has_no_gap(ranges: Sequence[Range]) -> bool:
-    return all(one[1] == other[0] for one, other in pairwise(ranges))

@@ -16,50 +16,15 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from noiseledger.core.filters.condition import InMonths, Kind, Leaf, Row, Value
+from noiseledger.core.date_groups import Parts, Range, has_no_gap, ranges_of_edges, ranges_of_values
+from noiseledger.core.filters.condition import InMonths, Kind, Leaf, Value
+from noiseledger.core.filters.date_parts import MONTHS
 from noiseledger.core.numbers import Number, exact, held_everywhere
+from noiseledger.core.one_column import OneColumn
 from noiseledger.errors import InvalidInput
 
 Key: TypeAlias = str | int | bool | date
 Edge: TypeAlias = Fraction | date
-
-
-class OneColumn:
-    """What groups by one column share; groups by several columns have the same names."""
-
-    column: str
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """A name for each group."""
-        raise NotImplementedError
-
-    @property
-    def name(self) -> str:
-        """What is grouped by, as it is shown."""
-        return self.column
-
-    @property
-    def size(self) -> int:
-        """The number of groups."""
-        return len(self.labels)
-
-    @property
-    def cells(self) -> tuple[tuple[str, ...], ...]:
-        """The name of each group, in a list of one."""
-        return tuple((label,) for label in self.labels)
-
-    def index(self, value: Value | None) -> int | None:
-        """Return the number of the value's group, or None if it has none."""
-        raise NotImplementedError
-
-    def place(self, record: Row) -> int | None:
-        """Return the number of the record's group, or None if it is in none."""
-        return self.index(record[self.column])
-
-    def allows(self, leaf: Leaf) -> bool:
-        """Return whether a filter may have a condition on the column that is grouped by."""
-        return False
 
 
 @dataclass(frozen=True)
@@ -75,6 +40,28 @@ class Bins(OneColumn):
         _check_listed(column, edges)
         return cls(column, tuple(edge if type(edge) is date else _number(column, edge) for edge in edges))
 
+    @classmethod
+    def years(cls, column: str, edges: Iterable[int]) -> Bins:
+        """Group by the year of a date, in bins of years.
+
+        >>> Bins.years("born", [1990, 2000, 2010]).labels
+        ('[1990, 2000)', '[2000, 2010)')
+        """
+        return cls._of_years(column, ranges_of_edges("year", column, edges))
+
+    @staticmethod
+    def months(column: str, edges: Iterable[int]) -> Parts:
+        """Group by the month of a date, in bins of months; 13 is the edge after December.
+
+        >>> Bins.months("born", [1, 4, 7, 10, 13]).labels
+        ('[1, 4)', '[4, 7)', '[7, 10)', '[10, 13)')
+        """
+        return Parts(column, "month", ranges_of_edges("month", column, edges))
+
+    @classmethod
+    def _of_years(cls, column: str, ranges: Sequence[Range]) -> Bins:
+        return cls.of(column, [date(year, 1, 1) for year in (ranges[0][0], *(end for _, end in ranges))])
+
     def __post_init__(self) -> None:
         """Refuse edges that are not in increasing order, or that make a single bin."""
         if len({type(edge) for edge in self.edges}) > 1:
@@ -88,8 +75,21 @@ class Bins(OneColumn):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """A name for each bin; a calendar year is called by its number."""
-        return tuple(_year(a, b) or f"[{a}, {b})" for a, b in pairwise(self.edges))
+        """A name for each bin; whole years are called by their numbers."""
+        if not self.whole_years:
+            return tuple(f"[{a}, {b})" for a, b in pairwise(self.edges))
+        return tuple(str(a) if b == a + 1 else f"[{a}, {b})" for a, b in pairwise(self.whole_years))
+
+    @cached_property
+    def whole_years(self) -> tuple[int, ...]:
+        """The years that start at the edges; empty unless all of them do."""
+        starts = [edge.year for edge in self.edges if isinstance(edge, date) and (edge.month, edge.day) == (1, 1)]
+        return tuple(starts) if len(starts) == len(self.edges) else ()
+
+    @property
+    def name(self) -> str:
+        """What is grouped by, as it is shown."""
+        return f"year({self.column})" if self.whole_years else self.column
 
     @property
     def kind(self) -> Kind:
@@ -106,7 +106,7 @@ class Bins(OneColumn):
 
     def allows(self, leaf: Leaf) -> bool:
         """Allow months next to whole years, each of which has them all."""
-        return isinstance(leaf, InMonths) and all(isinstance(edge, date) and _is_new_year(edge) for edge in self.edges)
+        return isinstance(leaf, InMonths) and bool(self.whole_years)
 
     def dump(self) -> dict[str, Any]:
         """Return the definition as plain JSON values."""
@@ -135,6 +135,21 @@ class Keys(OneColumn):
         if len(listed) < 2:
             raise InvalidInput(f"Give at least two groups of {column}: a single group is a filter, so use one.")
         return cls(column, tuple(sorted(listed)))
+
+    @staticmethod
+    def years(column: str, values: Iterable[int]) -> Bins | Parts:
+        """Group by the year of a date: chosen years, which are bins of days if none is left out between them.
+
+        >>> Keys.years("born", [1990, 1991]) == Bins.years("born", [1990, 1991, 1992])
+        True
+        """
+        ranges = ranges_of_values("year", column, values)
+        return Bins._of_years(column, ranges) if has_no_gap(ranges) else Parts(column, "year", ranges)
+
+    @staticmethod
+    def months(column: str, values: Iterable[int] = MONTHS) -> Parts:
+        """Group by the month of a date: chosen months, or all twelve."""
+        return Parts(column, "month", ranges_of_values("month", column, values))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -182,17 +197,6 @@ def _check_digits(column: str, numbers: Iterable[Fraction]) -> None:
 def _date_mark(kind: Kind) -> dict[str, str]:
     """Mark dates in JSON, which has no dates, so that they are not taken for text."""
     return {"kind": "date"} if kind == "date" else {}
-
-
-def _is_new_year(day: date) -> bool:
-    return (day.month, day.day) == (1, 1)
-
-
-def _year(start: Edge, end: Edge) -> str | None:
-    """Return the name of a calendar year, if the bin is one."""
-    if not isinstance(start, date) or not isinstance(end, date) or not (_is_new_year(start) and _is_new_year(end)):
-        return None
-    return str(start.year) if end.year == start.year + 1 else None
 
 
 def load_bins_or_keys(state: dict[str, Any]) -> Bins | Keys:

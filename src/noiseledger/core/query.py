@@ -296,7 +296,7 @@ class Query:
         what = "rows" if self.column is None else self.column.name
         text = f"{self.measure} of {what}"
         text += "" if self.groups is None else f" by {self.groups.name}"
-        return text if self.where is None else f"{text} where {self.where.canonical}"
+        return text if self.where is None else f"{text} where {self.where.shown}"
 
 
 def _column(column: Column | str, bounds: Bounds) -> Column:

@@ -13,7 +13,6 @@ from typing import Any
 
 from noiseledger.core.access import LONGEST_CONTACT, Access
 from noiseledger.core.budget import Budget
-from noiseledger.core.date_groups import by_month, by_year
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.filters.filter import parse_filter
 from noiseledger.core.group_product import ByColumn, Groups, groups_of
@@ -180,5 +179,6 @@ def _by(name: str, given: Mapping[str, Any], columns: Container[str]) -> ByColum
                 f"{name} is a column, and also a part of the column {part['column']}: rename one of them."
             )
         return Keys.of(name, values) if key == "groups" else Bins.of(name, values)
-    make = by_year if part["part"].lower() == "year" else by_month
-    return make(part["column"], values) if key == "groups" else make(part["column"], edges=values)
+    if part["part"].lower() == "year":
+        return (Keys.years if key == "groups" else Bins.years)(part["column"], values)
+    return (Keys.months if key == "groups" else Bins.months)(part["column"], values)

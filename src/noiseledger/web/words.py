@@ -22,7 +22,7 @@ def meaning(query: Query, population: Population) -> str:
     'The share of all 2,000 records with age > 60, as a number between 0 and 1.'
     """
     everyone = "all records" if population.rows is None else f"all {population.rows:,} records"
-    which = everyone if query.where is None else f"the records with {query.where.canonical}"
+    which = everyone if query.where is None else f"the records with {query.where.shown}"
     by = "" if query.groups is None else f", for each group of {query.groups.name}"
     match query.measure:
         case Measure.COUNT:
@@ -36,7 +36,7 @@ def meaning(query: Query, population: Population) -> str:
 
 
 def _with(query: Query) -> str:
-    return "" if query.where is None else f" with {query.where.canonical}"
+    return "" if query.where is None else f" with {query.where.shown}"
 
 
 def _name(query: Query) -> str:

@@ -26,15 +26,15 @@ _MONTHS_WORK = 200
 _Fitting: TypeAlias = Expression | None  # None: too long to be part of any text
 
 
-def canonical_text(expression: Expression) -> str:
-    """Return the text that all expressions with the meaning of ``expression`` share.
+def canonical_text(expression: Expression, *, brief: bool = False) -> str:
+    """Return the text that all expressions with the meaning of ``expression`` share; a ``brief`` one is for people.
 
     >>> from fractions import Fraction
     >>> from noiseledger.core.filters.condition import Comparison, Or
     >>> canonical_text(Or((Comparison("age", ">", Fraction(60)), Comparison("age", "<=", Fraction(60)))))
     'age IS NOT NULL'
     """
-    diagram = Diagram(expression)
+    diagram = Diagram(expression, brief=brief)
     found = _Description(diagram).of(diagram.root)
     if found is None:
         raise too_complex(f"its canonical form is longer than {MAX_LENGTH:,} characters")

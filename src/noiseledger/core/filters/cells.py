@@ -51,9 +51,10 @@ class Column:
     kind: Kind | None
     values: tuple[Value, ...]
     by_month: bool = False
+    brief: bool = False
 
     @classmethod
-    def cut(cls, name: str, kind: Kind | None, tests: Iterable[Leaf]) -> Column:
+    def cut(cls, name: str, kind: Kind | None, tests: Iterable[Leaf], brief: bool = False) -> Column:
         """Return the column split at every literal in ``tests``, which may also contain conditions on other columns."""
         found: set[Any] = {False, True} if kind == "flag" else set()
         by_month = False
@@ -63,7 +64,7 @@ class Column:
             by_month |= leaf.column == name and isinstance(leaf, InMonths)
         if kind == "date":
             found = (found | {day + _DAY for day in found if day < date.max}) - {date.min}
-        return cls(name, kind, tuple(sorted(found)), by_month)
+        return cls(name, kind, tuple(sorted(found)), by_month, brief)
 
     @cached_property
     def size(self) -> int:
@@ -80,7 +81,7 @@ class Column:
 
     @cached_property
     def _days(self) -> Days:
-        return Days((date.min, *(value for value in self.values if isinstance(value, date))), self.by_month)
+        return Days((date.min, *(value for value in self.values if isinstance(value, date))), self.by_month, self.brief)
 
     @cached_property
     def _position(self) -> dict[Value, int]:

@@ -8,7 +8,8 @@ it by the days alone, however finely they were split:
 * otherwise as months within ranges of days. A range starts where the months of the one before it no longer fit, so there is one
   such list for each set of days.
 
-Ranges come first although months are often shorter, so that filters without months keep their text.
+Ranges come first although months are often shorter, so that filters without months keep their text. For people, the shorter of
+both is shown.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class Days:
 
     starts: tuple[date, ...]  # the first day of each interval
     by_month: bool
+    brief: bool = False  # whether the shorter of both descriptions is wanted, for people
 
     @cached_property
     def intervals(self) -> list[_Range]:
@@ -68,12 +70,17 @@ class Days:
     def terms(self, chosen: Sequence[Cell], column: str) -> list[Expression]:
         """Return conditions of which exactly the chosen days meet one."""
         months = self._months_of(chosen)
+        plain = self._plain(months, column)
+        if plain and not self.brief:
+            return plain
+        by_month = [_months_as_term(part, known, column) for part, known in self._parts(months) if any(known.values())]
+        return min([plain or by_month, by_month], key=lambda terms: len(write(any_of(terms))))
+
+    def _plain(self, months: Sequence[set[int]], column: str) -> list[Expression]:
+        """Return ranges of days; none if their text would be too long."""
         ranges = [] if self._is_long(months) else list(islice(self._ranges(months), _MAX_RANGES + 1))
-        if 0 < len(ranges) <= _MAX_RANGES:
-            plain = _ranges_as_terms(ranges, column)
-            if len(write(any_of(plain))) <= MAX_LENGTH:
-                return plain
-        return [_months_as_term(part, months, column) for part, months in self._parts(months) if any(months.values())]
+        terms = _ranges_as_terms(ranges, column) if len(ranges) <= _MAX_RANGES else []
+        return terms if len(write(any_of(terms))) <= MAX_LENGTH else []
 
     def _months_of(self, chosen: Sequence[Cell]) -> list[set[int]]:
         """Return the chosen months of each interval."""

@@ -40,12 +40,12 @@ FALSE, TRUE = 0, 1
 class Diagram:
     """A store of shared nodes; children come before parents."""
 
-    def __init__(self, expression: Expression) -> None:
+    def __init__(self, expression: Expression, *, brief: bool = False) -> None:
         kinds = column_kinds(expression)
         if len(kinds) > MAX_COLUMNS:
             raise too_complex(f"it uses {len(kinds)} columns, and at most {MAX_COLUMNS} are handled")
         tests = list(leaves(expression))
-        self.columns = [Column.cut(name, kind, tests) for name, kind in kinds.items()]
+        self.columns = [Column.cut(name, kind, tests, brief) for name, kind in kinds.items()]
         self._level = {name: level for level, name in enumerate(kinds)}
         self._nodes: list[tuple[int, Branches]] = [(len(kinds), ()), (len(kinds), ())]
         self._known: dict[tuple[int, Branches], Node] = {}
