@@ -8,6 +8,7 @@ import pytest
 
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.path import PATH_UNITS, Case, Price, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
@@ -51,6 +52,19 @@ def test_vectors_show_their_labels_and_long_ones_are_cut() -> None:
     long = str(answer(Query.counts_by("g", range(1000)), *range(1000)))
     assert "... and 988 more" in long
     assert long.count("\n") == 15
+
+
+def test_groups_by_several_columns_are_columns_of_the_rows() -> None:
+    sexes, towns = Keys.of("sex", ["f", "m"]), Keys.of("case", ["x", "y"])
+    rows = answer(Query.count(by=[sexes, Bins.of("age", [0, 40, 80])]), 1, 2, 3, 4).rows()
+    assert [(row["age"], row["sex"], row["group"], row["value"]) for row in rows[1:3]] == [
+        ("[0, 40)", "m", "[0, 40) / m", 20.0),
+        ("[40, 80)", "f", "[40, 80) / f", 30.0),
+    ]
+    # A column that is called like another part of the row does not replace it.
+    row = answer(Query.count(by=[sexes, towns]), 1, 2, 3, 4).rows()[0]
+    assert (row["by case"], row["by sex"], row["case"]) == ("x", "f", "2B")
+    assert "by" not in " ".join(answer(Query.count(by=sexes), 1, 2).rows()[0])
 
 
 def test_jupyter_gets_a_table_and_hostile_text_stays_text() -> None:

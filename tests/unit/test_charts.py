@@ -448,6 +448,18 @@ def test_a_bell_is_cut_off_where_a_count_cannot_be() -> None:
     assert "cannot be" not in said(parsed(distribution_chart("a", Curve(10, 0.0, "yours"), Curve(20, 0.0, "free"))))
 
 
+def test_groups_by_two_columns_stand_under_headings() -> None:
+    people = [("f", 10.0, "young"), ("m", 20.0, "young"), ("f", 40.0, "old"), ("m", 30.0, "old")]
+    root = parsed(intervals_chart("a", [Group(name, value, 1.0, heading=age) for name, value, age in people]))
+    rows = [(node.text, number(node, "y")) for node in root.iter("text") if node.text in ("f", "m", "young", "old")]
+    assert [name for name, _ in sorted(rows, key=lambda row: row[1])] == ["young", "f", "m", "old", "f", "m"]
+    assert "4 groups; the largest answer is 40.0 ± 1.0, for old / f." in said(root)
+    bars = [number(bar, "y") + number(bar, "height") for bar in having(root, "chart-bar-group")]
+    assert max(bars) < float(root.attrib["viewBox"].split()[3])
+    plain = parsed(intervals_chart("a", [Group(name, value, 1.0) for name, value, _ in people]))
+    assert not having(plain, "chart-heading")
+
+
 def test_a_groups_long_name_is_shortened_too() -> None:
     (name,) = having(parsed(intervals_chart("a", [Group("x" * 200, 1.0, 1.0)])), "chart-name")
     assert name.findtext("title") == "x" * 200

@@ -117,6 +117,27 @@ def test_from_the_price_to_the_answer_and_back(run: Runner, ledger: Path, people
     assert "█" in run("budget", ledger).out
 
 
+def test_groups_by_two_columns_have_a_column_each(run: Runner, tmp_path: Path, people: Path) -> None:
+    towns, ages = nl.Keys.of("town", ["Jena", "Ulm"]), nl.Bins.of("age", [0, 50, 100])
+    ledger = make_ledger(tmp_path / "two.ledger", nl.Query.count(by=[towns, ages]), OVER_60)
+    words = (ledger, "--precision", "1", "--data", people, "--yes")
+    table = run("ask", "count of rows by age and town", *words).out
+    head, first = (next(line.split() for line in table.splitlines() if word in line) for word in ("answer", "Jena"))
+    assert [word for word in head if word in ("name", "age", "town", "group", "answer")] == [
+        "name",
+        "age",
+        "town",
+        "answer",
+    ]
+    assert first[first.index("Jena") - 3 : first.index("Jena") + 1] == ["[0,", "50)", "│", "Jena"]
+    both = run("ask", OVER_60.identifier, *words, "--also", "'count of rows by age and town' precision=1").out
+    assert "town" in both
+    answer = run("ask", "count of rows by age and town", ledger, "--precision", "1", "--json").json["answers"][0]
+    assert answer["grouped_by"] == ["age", "town"]
+    assert answer["cells"][1] == ["[0, 50)", "Ulm"]
+    assert answer["groups"][1] == "[0, 50) / Ulm"
+
+
 def keys_of(value: Any) -> set[str]:
     """Return every name in a JSON value."""
     if isinstance(value, dict):

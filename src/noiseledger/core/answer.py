@@ -6,6 +6,7 @@ printed is not below zero (see ``core.display``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -97,6 +98,11 @@ class Answer:
         return only
 
     @property
+    def cells(self) -> tuple[tuple[str, ...], ...]:
+        """For each coordinate, the name of its group in each column of ``query.grouped_by``."""
+        return self.query.cells
+
+    @property
     def deviation(self) -> float:
         """The standard deviation of the noise in each coordinate."""
         return accuracy.deviation(self.precision, self.sensitivity)
@@ -137,15 +143,25 @@ class Answer:
         return self.value - width, self.value + width
 
     def rows(self, confidence: Number = 0.95, *, sampling: bool = False) -> list[dict[str, object]]:
-        """Return one row of plain values per coordinate; ``sampling`` as for ``half_widths``."""
+        """Return one row of plain values per coordinate; with groups by several columns, also each column's group.
+
+        ``sampling`` as for ``half_widths``.
+        """
         shared: dict[str, object] = {"case": self.case.value, "precision": float(self.precision)}
         shared |= {"cost": float(self.cost), "transaction": self.transaction}
-        widths = self.half_widths(confidence, sampling=sampling)
-        return [
+        found = zip(self.query.labels, self.values, self.half_widths(confidence, sampling=sampling), strict=True)
+        rows = [
             {"query": str(self.query), "group": label, "value": value, "deviation": self.deviation, "half_width": width}
             | shared
-            for label, value, width in zip(self.query.labels, self.values, widths, strict=True)
+            for label, value, width in found
         ]
+        return [row | self._by_column(row, cell) for row, cell in zip(rows, self.cells, strict=True)]
+
+    def _by_column(self, row: dict[str, object], cell: Sequence[str]) -> dict[str, str]:
+        """Return the group in each column, if there are several; a column may be called like another part of the row."""
+        names = self.query.grouped_by
+        prefix = "by " if row.keys() & set(names) else ""
+        return {prefix + name: group for name, group in zip(names, cell, strict=True)} if len(names) > 1 else {}
 
     def to_pandas(self, confidence: Number = 0.95, *, sampling: bool = False) -> DataFrame:
         """Return a data frame with one row per coordinate; ``sampling`` as for ``half_widths``."""

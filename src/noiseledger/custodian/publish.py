@@ -124,4 +124,6 @@ def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract, fi
 
 def too_many_groups(query: Query) -> str:
     """Return why a query cannot be published."""
-    return f"A ledger on a chain accepts at most {MAX_COORDINATES} groups, not {query.dimension}: use fewer, or two queries."
+    return (
+        f"A ledger on a chain accepts at most {MAX_COORDINATES} groups, not {query.sizes}: use fewer, or two queries."
+    )

@@ -65,6 +65,7 @@ class OfferShape(QueryShape):
     meaning: str
     definition: str
     groups: list[str]
+    cells: list[list[str]]
     dimension: int
     sensitivity: float
     sensitivity_exact: str

@@ -16,6 +16,7 @@ from noiseledger.core.answer import NOISE_ONLY, Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.display import Shown, about, show, show_error, show_range, within_limits
 from noiseledger.core.display import limits as display_limits
+from noiseledger.core.group_product import SEPARATOR
 from noiseledger.core.query import Measure, Query
 from noiseledger.core.sampling import PRIVATE_ROWS, SAMPLING
 from noiseledger.errors import InvalidInput, NoiseledgerError, UnknownQuery
@@ -75,7 +76,8 @@ class Listed:
 class ShownGroup:
     """One number of an answer: for people, as it was published, and its error bar with sampling error, if there is one."""
 
-    name: str
+    #: Its group in each column; empty without groups.
+    cell: tuple[str, ...]
     value: float
     shown: Shown
     sampling: str | None
@@ -100,8 +102,8 @@ class AnswerView:
         """Each group with its number; an answer without groups is one row."""
         answer, width = self.answer, self.answer.half_width()
         wider = answer.half_widths(sampling=True) if answer.has_public_rows else [None] * answer.query.dimension
-        found = islice(zip(answer.query.labels, answer.values, wider, strict=True), SHOWN_GROUPS)
-        return [_shown_group(answer.query, label, value, width, more) for label, value, more in found]
+        found = islice(zip(answer.cells, answer.values, wider, strict=True), SHOWN_GROUPS)
+        return [_shown_group(answer.query, cell, value, width, more) for cell, value, more in found]
 
     @property
     def error(self) -> str:
@@ -141,8 +143,16 @@ class AnswerView:
         query = self.answer.query
         scale, limits = _scale(query), tuple(_scale(query) * limit for limit in display_limits(query))
         width = scale * self.answer.half_width()
+        # With several columns, bars are called by the last one, under a heading with the groups of the others.
         points = [
-            charts.Group(row.name, scale * within_limits(query, row.value), width, str(row.shown)) for row in self.rows
+            charts.Group(
+                row.cell[-1],
+                scale * within_limits(query, row.value),
+                width,
+                str(row.shown),
+                heading=SEPARATOR.join(row.cell[:-1]),
+            )
+            for row in self.rows
         ]
         return charts.intervals_chart(f"answer-{query.identifier[:12]}", points, (limits[0], limits[1]))
 
@@ -250,9 +260,9 @@ def _scale(query: Query) -> int:
     return 100 if query.measure is Measure.SHARE else 1
 
 
-def _shown_group(query: Query, name: str, value: float, width: float, wider: float | None) -> ShownGroup:
+def _shown_group(query: Query, cell: tuple[str, ...], value: float, width: float, wider: float | None) -> ShownGroup:
     return ShownGroup(
-        name, value, show(query, value, width), None if wider is None else show(query, value, wider).error
+        cell, value, show(query, value, width), None if wider is None else show(query, value, wider).error
     )
 
 

@@ -22,8 +22,8 @@ def meaning(query: Query, population: Population) -> str:
     'The share of all 2,000 records with age > 60.'
     """
     everyone = "all records" if population.rows is None else f"all {population.rows:,} records"
-    which = everyone if query.where is None else f"the records with {query.where.canonical}"
-    by = "" if query.groups is None else f", for each group of {query.groups.column}"
+    which = everyone if query.where is None else f"the records with {query.where.shown}"
+    by = "" if query.groups is None else f", for each group of {query.groups.name}"
     match query.measure:
         case Measure.COUNT:
             return f"The number of records{_with(query)}{by}."
@@ -36,7 +36,7 @@ def meaning(query: Query, population: Population) -> str:
 
 
 def _with(query: Query) -> str:
-    return "" if query.where is None else f" with {query.where.canonical}"
+    return "" if query.where is None else f" with {query.where.shown}"
 
 
 def _name(query: Query) -> str:

@@ -27,6 +27,7 @@ from noiseledger.cli.accuracy import (
 )
 from noiseledger.cli.connect import find_payer, open_client, open_key
 from noiseledger.cli.exits import DECLINED
+from noiseledger.cli.groups import group_cells, group_columns
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, finite, notes, print_json, print_table
 from noiseledger.cli.plan import Plan, make_plan
@@ -143,10 +144,14 @@ def _open_data(catalogue: Path) -> Source:
 
 
 def _show(names: Sequence[str], answers: Sequence[Answer], *, sampling_error: bool, raw: bool) -> None:
-    pairs = list(zip(names, answers, strict=True))
-    rows = [row for name, answer in pairs for row in _rows(name, answer, sampling_error=sampling_error, raw=raw)]
+    groups = group_columns(answers)
     with_sampling = (">± with sampling error",) if sampling_error else ()
-    columns = ("name", "group", ">answer", ">± (95%)", *with_sampling, "case", ">privacy")
+    columns = ("name", *groups, ">answer", ">± (95%)", *with_sampling, "case", ">privacy")
+    rows = [
+        (name, *row)
+        for name, answer in zip(names, answers, strict=True)
+        for row in _rows(answer, len(groups), sampling_error=sampling_error, raw=raw)
+    ]
     print_table("Answers", columns, rows)
     console.print(f"± (95%): {NOISE_ONLY}.")
     if sampling_error:
@@ -157,12 +162,12 @@ def _show(names: Sequence[str], answers: Sequence[Answer], *, sampling_error: bo
     console.print(f"Privacy budget now: {answers[-1].budget.standing}.")
 
 
-def _rows(name: str, answer: Answer, *, sampling_error: bool, raw: bool) -> Iterator[tuple[str, ...]]:
+def _rows(answer: Answer, places: int, *, sampling_error: bool, raw: bool) -> Iterator[tuple[str, ...]]:
     """Yield a row per group; the case and the privacy used belong to the whole answer and stand in its first row."""
     query, width = answer.query, answer.half_width()
     more = answer.half_widths(sampling=True) if sampling_error else ()
     once = answer.case.value, answer.budget.percent(answer.cost) if answer.cost else "free"
-    for at, (label, value) in enumerate(zip(query.labels, answer.values, strict=True)):
+    for at, (cell, value) in enumerate(zip(group_cells(answer, places), answer.values, strict=True)):
         shown = Shown(repr(value), readable(width, 3)) if raw else show(query, value, width)
         wider = [readable(more[at], 3) if raw else show(query, value, more[at]).error] if more else []
-        yield name, label, shown.value, shown.error, *wider, *(("", "") if at else once)
+        yield *cell, shown.value, shown.error, *wider, *(("", "") if at else once)

@@ -9,7 +9,7 @@ from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
 from noiseledger.cli.standing import OfferStanding, remarks, standings
 from noiseledger.core.display import show_error
-from noiseledger.ledger.shapes import amount, describe_query, groups
+from noiseledger.ledger.shapes import amount, cells, describe_query, groups
 
 
 def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
@@ -38,6 +38,7 @@ def _describe(standing: OfferStanding) -> dict[str, Any]:
     return {
         **describe_query(offer.name, offer.query),
         "groups": groups(offer.query),
+        "cells": cells(offer.query),
         "dimension": offer.query.dimension,
         **amount("sensitivity", offer.sensitivity),
         **amount("public", standing.public),

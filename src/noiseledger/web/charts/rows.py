@@ -8,6 +8,7 @@ from math import floor, inf, isfinite, log10
 
 from markupsafe import Markup
 
+from noiseledger.core.group_product import SEPARATOR
 from noiseledger.web.charts.axes import Scale, fitting, scale_from_zero, ticks
 from noiseledger.web.charts.svg import (
     bounded,
@@ -27,7 +28,7 @@ from noiseledger.web.charts.svg import (
 WIDTH = 640.0
 #: The top of the first row, below the legend.
 FIRST = 78.0
-QUERY_ROW, GROUP_ROW = 70.0, 32.0
+QUERY_ROW, GROUP_ROW, HEADING_ROW = 70.0, 32.0, 30.0
 MOST_GROUPS = 40
 
 
@@ -72,6 +73,8 @@ class Group:
     value: float
     half: float
     words: str = ""
+    #: With groups by several columns, what the bar stands under.
+    heading: str = ""
 
     @property
     def label(self) -> str:
@@ -96,8 +99,10 @@ def intervals_chart(
     values = max((width_of(group.label) for group in drawn), default=0.0)
     ends = [min(max(end, limits[0]), limits[1]) for group in drawn for end in _whisker(group)]
     across = scale_from_zero(ends, names + 24, max(WIDTH - values - 24, names + 104))
-    rows = [_group_row(point, FIRST + GROUP_ROW * at, across, names) for at, point in enumerate(drawn)]
-    bottom = FIRST + GROUP_ROW * max(len(drawn), 1)
+    tops, shown_headings = _tops([group.heading for group in drawn])
+    rows = [_group_row(point, top, across, names) for point, top in zip(drawn, tops, strict=True)]
+    rows += [_heading(*heading) for heading in shown_headings]
+    bottom = tops[-1] + GROUP_ROW if tops else FIRST + GROUP_ROW
     note = f"and {more:,} more" if more > 0 else "" if drawn else "no groups"
     return picture(
         id,
@@ -108,6 +113,25 @@ def intervals_chart(
         *rows,
         text(WIDTH / 2, bottom + (GROUP_ROW / 2 if drawn else -GROUP_ROW / 2), note, "chart-note", anchor="middle"),
     )
+
+
+def _tops(headings: Sequence[str]) -> tuple[list[float], list[tuple[str, float]]]:
+    """Return where each row begins, and each heading with where it begins: above its first row."""
+    tops: list[float] = []
+    found: list[tuple[str, float]] = []
+    top, before = FIRST, ""
+    for heading in headings:
+        if heading != before:
+            found.append((heading, top))
+            top, before = top + HEADING_ROW, heading
+        tops.append(top)
+        top += GROUP_ROW
+    return tops, found
+
+
+def _heading(heading: str, top: float) -> Markup:
+    name = shortened(heading, WIDTH - 24)
+    return text(12, top + HEADING_ROW / 2, name, "chart-heading", full=heading)
 
 
 def _key(id: str) -> Markup:  # noqa: A002 - as in SVG
@@ -197,5 +221,6 @@ def _groups_finding(points: Sequence[Group]) -> str:
     if not points:
         return "There are no groups."
     largest = max(points, key=lambda group: group.value)
+    name = f"{largest.heading}{SEPARATOR}{largest.name}" if largest.heading else largest.name
     cut = f" The first {MOST_GROUPS} are drawn." if len(points) > MOST_GROUPS else ""
-    return f"{len(points):,} groups; the largest answer is {largest.label}, for {largest.name}.{cut}"
+    return f"{len(points):,} groups; the largest answer is {largest.label}, for {name}.{cut}"
