@@ -10,7 +10,15 @@ from typing import get_type_hints
 import pytest
 
 from noiseledger import progress
-from noiseledger.progress import DueQuery, EndpointLeftOut, EndpointSwitched, ProgressEvent, RevealedStretch, ignore, warn
+from noiseledger.progress import (
+    DueQuery,
+    EndpointLeftOut,
+    EndpointSwitched,
+    ProgressEvent,
+    RevealedStretch,
+    ignore,
+    warn,
+)
 
 EVENTS = ProgressEvent.__subclasses__()
 
