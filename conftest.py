@@ -31,6 +31,8 @@ class Terminal:
     def __init__(self) -> None:
         """Start with our own programs on the path, and with the modules that run in the repository only."""
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        # What the examples publish belongs into no register of the user.
+        os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="noiseledger-state-")
         self.environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
         self._running: list[subprocess.Popen[str]] = []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
@@ -46,6 +46,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for start, seconds in PATIENCE.items():
             if item.nodeid.startswith(start) and not item.get_closest_marker("timeout"):
                 item.add_marker(pytest.mark.timeout(seconds))
+
+
+def _own_register(factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what tests publish out of the user's register, and out of that of other tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(factory.mktemp("state")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def register_of_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    yield from _own_register(tmp_path_factory)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def register_of_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    yield from _own_register(tmp_path_factory)
+
+
+@pytest.fixture(autouse=True)
+def register_of_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    yield from _own_register(tmp_path_factory)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -164,9 +164,10 @@ class Waiting(ProgressEvent):
 
 @dataclass(frozen=True)
 class Stopped(ProgressEvent):
-    """The worker has stopped."""
+    """The worker has stopped; ``kind`` is that of the error, if an error stopped it."""
 
     reason: str
+    kind: str | None = None
 
 
 def ignore(event: ProgressEvent) -> None:

@@ -33,7 +33,7 @@ LOGGED: dict[type[ProgressEvent], tuple[str, tuple[str, ...]]] = {
     Waiting: ("waiting", ("kind", "reason", "nonce")),
     EndpointSwitched: ("switched", ("endpoint", "reason")),
     EndpointLeftOut: ("left_out", ("endpoint", "reason")),
-    Stopped: ("stopped", ("reason",)),
+    Stopped: ("stopped", ("reason", "kind")),
 }
 
 

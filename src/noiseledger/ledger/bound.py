@@ -63,7 +63,7 @@ class Bound:
 
     def _read_binding(self, *, is_new: bool) -> str:
         if isinstance(self._source, Pinned):
-            return f"{_ROOT}{self._source.root.hex()}"
+            return root_binding(self._source.root)
         return f"fingerprint {self._source.fingerprint(self._key(is_new=is_new)).hex()}"
 
     def _key(self, *, is_new: bool) -> bytes:
@@ -75,6 +75,11 @@ class Bound:
             f"{self._key_file} is missing, so it cannot be checked whether this is the ledger's data: put it back, or open "
             "the ledger without data, for free answers only."
         )
+
+
+def root_binding(root: bytes) -> str:
+    """Return what names pinned data: the root of its commitment, which is already keyed."""
+    return f"{_ROOT}{root.hex()}"
 
 
 def key_file(file: Path) -> Path:

@@ -17,7 +17,7 @@ from noiseledger.cli.connect import connect
 from noiseledger.cli.options import CatalogueArgument, CustodyKeyOption, JsonOption, RpcOption
 from noiseledger.cli.output import console, print_json
 from noiseledger.data.catalogue import read_catalogue
-from noiseledger.errors import InvalidInput
+from noiseledger.errors import InvalidInput, NoiseledgerError
 from noiseledger.extras import require
 from noiseledger.progress import (
     Confirmed,
@@ -70,6 +70,7 @@ def work(
     from noiseledger.custodian import Custody, Worker  # noqa: PLC0415 - likewise
     from noiseledger.custodian.health import Health  # noqa: PLC0415 - likewise
     from noiseledger.custodian.metrics import serving  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.promises import no_ledger, note  # noqa: PLC0415 - likewise
     from noiseledger.custodian.publish import find  # noqa: PLC0415 - likewise
     from noiseledger.custodian.service import Service  # noqa: PLC0415 - likewise
 
@@ -79,19 +80,25 @@ def work(
         signal.signal(number, lambda *_: stop.set())
     read = read_catalogue(catalogue)
     custody = Custody.of(read)
-    data = custody.pin(read)
     with ExitStack() as stack:
+        log = stack.enter_context(_logging(log_file, quiet=json or console.is_terminal))
+        stack.enter_context(_reason_logged(log))
+        custody.check_complete()
+        if custody.read_ledger_file() is None:
+            raise no_ledger(read)
+        data = custody.pin(read)
         sender = stack.enter_context(connect(rpc, key))
         sender.bound_fees(max_fee)
         contract = find(read, data, sender)
         if contract is None:
-            raise InvalidInput(f"{catalogue} has no ledger yet: run noiseledger publish {catalogue}")
+            raise no_ledger(read)
         journal = stack.enter_context(closing(custody.journal(data)))
         terms = contract.terms()
         custody.check(terms.commitment, data, journal)
+        # A folder that was moved here, or restored, becomes known here.
+        note(read, data, journal.identity, sender.rpc.chain_id, contract.address)
         health = Health()
         shown = stack.enter_context(_shown(health, as_json=json))
-        log = stack.enter_context(_logging(log_file, quiet=json or console.is_terminal))
         service = Service(journal, [log, shown.on_event], health)
         sender.rpc.listener = service.notify
         worker = Worker(contract, journal, head, terms=terms, listener=service.notify, patience=patience)
@@ -175,6 +182,20 @@ def _logging(file: Path | None, *, quiet: bool) -> Iterator[Listener]:
     finally:
         with suppress(OSError):  # a full disk, again
             stream.close()
+
+
+@contextmanager
+def _reason_logged(log: Listener) -> Iterator[None]:
+    """Log why the worker stops, once: whoever starts it as a service sees nothing else."""
+    try:
+        yield
+    except NoiseledgerError as error:
+        log(Stopped(str(error), type(error).__name__))
+        raise
+    except Exception as error:
+        # The text of an unexpected error could contain anything.
+        log(Stopped("An unexpected error.", type(error).__name__))
+        raise
 
 
 def _opened(file: Path) -> TextIO:
