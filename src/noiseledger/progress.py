@@ -167,7 +167,7 @@ class Stopped(ProgressEvent):
     """The worker has stopped; ``kind`` is that of the error, if an error stopped it."""
 
     reason: str
-    kind: str | None = None
+    kind: str = ""
 
 
 def ignore(event: ProgressEvent) -> None:

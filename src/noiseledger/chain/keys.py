@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,11 @@ class Key:
             pass
         raise InvalidInput(f"This is not a private key: expected {_KEY_DIGITS} hexadecimal digits.") from None
 
+    @classmethod
+    def new(cls) -> Key:
+        """Draw a new key from the operating system's random numbers."""
+        return cls(PrivateKey(secrets.token_bytes(_KEY_DIGITS // 2)))
+
     @property
     def address(self) -> str:
         """The account's address."""
@@ -54,6 +60,10 @@ class Key:
     def encrypt(self, password: str) -> dict[str, Any]:
         """Return the content of an encrypted keystore file."""
         return keystores.encrypt(self._private.secret, self.address, password)
+
+    def save(self, keystore: str | os.PathLike[str], password: str) -> None:
+        """Write an encrypted keystore file that only its owner can read; refuse to overwrite."""
+        save_key(self, keystore, password)
 
     def __repr__(self) -> str:
         """Show the address only."""
@@ -97,5 +107,10 @@ def save_key(key: Key, keystore: str | os.PathLike[str], password: str) -> None:
         descriptor = os.open(keystore, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise InvalidInput(f"{keystore} already exists and is not overwritten: choose another name.") from None
+    except OSError as error:
+        raise InvalidInput(f"The keystore {keystore} cannot be written: {error.strerror}.") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(content)
+        stream.flush()
+        # Whoever has seen the address may send coins to it: the key must be on the disk by then.
+        os.fsync(stream.fileno())

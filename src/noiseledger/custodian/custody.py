@@ -184,6 +184,6 @@ def _check_readable(query: Query, kinds: Mapping[str, Kind], catalogue: Catalogu
         check_query(query, kinds)
     except DataMismatch as error:
         raise DataMismatch(
-            f"'{query}' is in the ledger for ever and must stay answerable, but {catalogue.file} no longer declares its "
+            f"'{query}' is in the ledger permanently and must stay answerable, but {catalogue.file} no longer declares its "
             f"columns as they were: {error}"
         ) from None

@@ -1,10 +1,12 @@
-"""The difference between a published ledger and the catalogue as it is now: what publishing it again would do, for ever."""
+"""The difference between a published ledger and the catalogue as it is now: what publishing it again would do, permanently."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.values import from_units
@@ -13,7 +15,7 @@ from noiseledger.custodian.custody import Custody
 from noiseledger.data.catalogue import Catalogue, CatalogueEntry
 from noiseledger.data.public_parts import public_hash
 from noiseledger.errors import DataMismatch
-from noiseledger.ledger.file import LedgerFile
+from noiseledger.ledger.file import LedgerFile, OtherLedger
 
 
 @dataclass(frozen=True)
@@ -47,22 +49,26 @@ class Difference:
         return [
             *(f"New query {entry.name}: {entry.query}." for entry in self.added),
             *(
-                f"Second query {entry.name}: {entry.query}. The first one, {old}, stays on the chain: it can still be bought "
-                "and is still answered, and both spend the same budget."
+                f"Second query {entry.name}, permanently: {entry.query} ({_changed(old, entry.query)}). The first one stays on "
+                "the chain too: it can still be bought and is still answered, from the same budget."
                 for entry, old in self.redefined
             ),
             *(
-                f"Query {name} is not in the catalogue any more: {query}. It stays on the chain, can still be bought and is "
-                "still answered."
+                f"Query {name} is not in the catalogue: {query}. It stays on the chain, can still be bought and is still "
+                "answered."
                 for name, query in self.left_out.items()
+                if query not in {old for _, old in self.redefined}
             ),
             *self.in_file,
             *([] if self.is_same_catalogue else ["The ledger file gets the hash of the changed catalogue."]),
         ]
 
 
-def compare(catalogue: Catalogue, contract: PrivacyLedgerContract) -> Difference:
-    """Return what publishing a catalogue again would do to its ledger; refuse what cannot be done."""
+def compare(catalogue: Catalogue, contract: PrivacyLedgerContract, others: tuple[OtherLedger, ...] = ()) -> Difference:
+    """Return what publishing a catalogue again would do to its ledger; refuse what cannot be done.
+
+    ``others`` are the other ledgers about the same data, which the ledger file will name.
+    """
     custody = Custody.of(catalogue)
     known = custody.read_ledger_file() or LedgerFile(contract.address)
     names = {query: name for name, query in known.queries.items()}
@@ -80,20 +86,40 @@ def compare(catalogue: Catalogue, contract: PrivacyLedgerContract) -> Difference
         added=tuple(entry for entry in new if entry.name not in old),
         redefined=tuple((entry, old[entry.name]) for entry in new if entry.name in old),
         left_out={names.get(query, query.identifier[:12]): query for query in left_out},
-        in_file=tuple(_in_file(catalogue, known, names)),
+        in_file=tuple(_in_file(catalogue, known, names, others)),
         is_same_catalogue=known.catalogue_sha256 == public_hash(catalogue),
     )
 
 
-def _in_file(catalogue: Catalogue, known: LedgerFile, names: Mapping[Query, str]) -> list[str]:
-    renamed = [
+def _in_file(
+    catalogue: Catalogue, known: LedgerFile, names: Mapping[Query, str], others: tuple[OtherLedger, ...]
+) -> list[str]:
+    changes = [
         f"Query {names[entry.query]} is called {entry.name} from now on, in the ledger file; it stays the same query."
         for entry in catalogue.entries
         if names.get(entry.query, entry.name) != entry.name
     ]
     if known.contact != catalogue.contact:
-        renamed.append(f"The contact in the ledger file becomes: {catalogue.contact or 'none'}.")
-    return renamed
+        changes.append(f"The contact in the ledger file becomes: {catalogue.contact or 'none'}.")
+    changes += [
+        f"The ledger file will name another ledger about the same data: {other.address}."
+        for other in others
+        if other not in known.also_published
+    ]
+    return changes
+
+
+def _changed(old: Query, new: Query) -> str:
+    """Return which parts of a definition differ, such as "upper: 100 becomes 90"."""
+    before, after = (_parts(json.loads(query.canonical)) for query in (old, new))
+    keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    return "; ".join(f"{key}: {before.get(key, 'none')} becomes {after.get(key, 'none')}" for key in keys)
+
+
+def _parts(definition: Mapping[str, Any]) -> dict[str, str]:
+    column = definition.get("column")
+    inner = dict(column) if isinstance(column, Mapping) else {}
+    return {key: str(value) for key, value in {**definition, "column": inner.pop("name", column), **inner}.items()}
 
 
 def _check_ceilings(contract: PrivacyLedgerContract, entries: list[CatalogueEntry]) -> None:

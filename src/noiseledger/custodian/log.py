@@ -53,7 +53,9 @@ class Log:
             return
         name, fields = LOGGED[type(event)]
         values = {field: getattr(event, field) for field in fields}
-        self._logger.info(name, **{field: _as_json(value) for field, value in values.items() if value is not None})
+        self._logger.info(
+            name, **{field: _as_json(value) for field, value in values.items() if value not in (None, "")}
+        )
 
 
 class _Forgiving:

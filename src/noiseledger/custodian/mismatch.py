@@ -13,6 +13,7 @@ from noiseledger.custodian.journal import Journal, journal_digest
 from noiseledger.custodian.register import Promise, Register, Registers
 from noiseledger.data.commitment import bind
 from noiseledger.data.pinned import Pinned
+from noiseledger.ledger.file import LedgerFile
 
 _END = "Nothing is answered, because two journals could give different answers to the same query."
 
@@ -23,23 +24,32 @@ def explain(folder: Path, published: bytes, data: Pinned, journal: Journal | Non
     ``kept`` is the journal's name in the file beside it.
     """
     found = None if journal is None else journal.identity
-    if kept not in (None, found) and bind(data.root, journal_digest(str(kept))) == published:
-        return _another_journal(folder, f"{folder / 'journal.identity'} names the right one")
-    known = [pair for name in (found, kept) if name is not None for pair in Registers.of(folder.parent).find(name)]
-    for register, promise in known:
+    if found is not None and kept not in (None, found) and bind(data.root, journal_digest(str(kept))) == published:
+        return _another_journal(folder, f"{folder / 'journal.identity'} has the name of the right one")
+    known = list(_promises(folder))
+    for register, _, promise in known:
         reasons = list(_reasons(folder, data, register, promise))
         if reasons:
             return " ".join([*reasons, _END])
-    if journal is not None and journal.is_bound_to(data.root):
-        return _another_journal(
-            folder, "data and secret are those that it was made for, but the ledger is another one's"
+    if found is None:
+        unsure = "" if known else "other data, another secret or "
+        return (
+            f"The ledger was published with {unsure}another name of the journal than the one in {folder / 'journal.identity'}: "
+            f"restore that from your backup. {_END}"
         )
-    if known:
+    if known or (journal is not None and journal.is_bound_to(data.root)):
         return _another_journal(folder, "data and secret are the right ones")
     return (
         f"The ledger was published with other data, or with another secret than {folder / 'secret'}; which of them cannot be "
         f"told, because this machine has no record of the publishing. Restore both as they were then. {_END}"
     )
+
+
+def _promises(folder: Path) -> Iterator[tuple[Register, str, Promise]]:
+    """Yield what the registers know of the ledger of a custody folder."""
+    file = folder / "ledger.json"
+    if file.exists():
+        yield from Registers.of(folder.parent).at(LedgerFile.read(file).address)
 
 
 def _reasons(folder: Path, data: Pinned, register: Register, promise: Promise) -> Iterator[str]:
@@ -51,9 +61,10 @@ def _reasons(folder: Path, data: Pinned, register: Register, promise: Promise) -
             )
         else:
             place = data.origin.place or promise.place
+            then = "" if place == promise.place else f" (then it was in {promise.place})"
             yield (
-                f"The ledger was published with other data than what is now in {place}; the ledger was published from "
-                f"{promise.place}. Restore the data as it was; new or corrected data needs a ledger of its own."
+                f"The ledger was published with other data than what is now in {place}{then}: restore the data as it was. New "
+                "or corrected data needs a ledger of its own."
             )
     if not register.has_same(promise, "secret", data.secret):
         yield (

@@ -9,7 +9,7 @@ from noiseledger.core.composition import Promised, Together, together
 from noiseledger.custodian.custody import Custody
 from noiseledger.custodian.register import Promise, Registers
 from noiseledger.data.catalogue import Catalogue
-from noiseledger.data.origin import Origin, place_of, records_digest
+from noiseledger.data.origin import Origin, records_digest
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import CustodyDamaged, InvalidInput, NoiseledgerError, PublishedBefore
 from noiseledger.ledger.file import LedgerFile, OtherLedger
@@ -37,12 +37,10 @@ def refuse(catalogue: Catalogue, earlier: list[Promise]) -> PublishedBefore:
     first = earlier[0]
     custody = Custody.of(catalogue)
     others = f", and {len(earlier) - 1} more" if len(earlier) > 1 else ""
-    same = first.place == place_of(catalogue.source)
-    what = f"The data in {first.place} was" if same else f"The same data, in {first.place}, was"
     return PublishedBefore(
-        f"{what} published before, with the catalogue {first.catalogue}: {first.ledger_file} ({first}{others}). "
-        f"{_way_back(catalogue.file, custody.folder, first)} A second ledger is a second promise about the same people; only "
-        f"if you want that, run noiseledger publish {catalogue.file} --second-promise. Together they would promise "
+        f"The data in {first.place} was published before, with the catalogue {first.catalogue}: see {first.ledger_file} "
+        f"({first}{others}). {_way_back(catalogue.file, custody.folder, first)} If you want a second promise about the same "
+        f"people, run noiseledger publish {catalogue.file} --second-promise: together they would be "
         f"{joint(catalogue, earlier)}."
     )
 
@@ -57,11 +55,28 @@ def _way_back(file: Path, folder: Path, first: Promise) -> str:
     return f"To go on with that ledger, rename {file} back to {old}, or rename the folder {kept} to {folder}."
 
 
-def no_ledger(catalogue: Catalogue) -> NoiseledgerError:
-    """Return why a catalogue without a ledger file cannot be used: published under another name, or not published yet."""
+def find_earlier(catalogue: Catalogue) -> list[Promise]:
+    """Return the promises about a catalogue's data that other ledgers made; the data is read only if there are promises."""
+    registers = Registers.of(catalogue.file.parent)
+    if not registers.have_any():
+        return []
     with closing(catalogue.open()) as source:
         origin = Origin.of(catalogue.source, records_digest(source.records()))
-    earlier = earlier_promises(catalogue, origin)
+    return earlier_promises(catalogue, origin, registers)
+
+
+def say_together(catalogue: Catalogue, earlier: list[Promise]) -> str:
+    """Return what a catalogue and earlier promises are together, as a sentence."""
+    ledgers = ", ".join(promise.address or "one that is being published" for promise in earlier)
+    return (
+        f"The same data is also published in another ledger: {ledgers}. For a person in it, all promises together are "
+        f"{joint(catalogue, earlier)}."
+    )
+
+
+def no_ledger(catalogue: Catalogue) -> NoiseledgerError:
+    """Return why a catalogue without a ledger file cannot be used: published under another name, or not published yet."""
+    earlier = find_earlier(catalogue)
     if earlier:
         return refuse(catalogue, earlier)
     custody = Custody.of(catalogue)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import closing
 
-from noiseledger.chain.contract import MAX_COORDINATES, PrivacyLedgerContract
+from noiseledger.chain.contract import MAX_COORDINATES, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
@@ -97,13 +97,14 @@ def propose(
         if earlier and not second_promise:
             raise refuse(catalogue, earlier)
         return None, Difference(catalogue.entries, (), {}, (), is_same_catalogue=False)
-    current = contract.worker()
+    current = checksummed(contract.worker())
     if worker is not None and current.lower() != worker.lower():
         raise InvalidInput(
             f"The ledger at {contract.address} is already published, and its worker is {current}: nothing was changed. To "
             f"change the worker, run noiseledger rotate-worker {worker} {custody.ledger_file}"
         )
-    return contract, compare(catalogue, contract)
+    others = others_named(custody.read_ledger_file(), earlier_promises(catalogue, data.origin, registers))
+    return contract, compare(catalogue, contract, others)
 
 
 def find(

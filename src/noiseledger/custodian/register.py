@@ -157,6 +157,10 @@ class Registers:
         """Return the register beside the catalogues of a folder alone, for ledgers that are thrown away."""
         return cls((Register(folder.resolve() / _FOLDER),))
 
+    def have_any(self) -> bool:
+        """Return whether any promise is registered."""
+        return any(True for register in self.all for _ in register.promises())
+
     def earlier(self, origin: Origin, own: str | None) -> list[Promise]:
         """Return the promises about the same data, but for the one of the journal with the name ``own``."""
         found: dict[tuple[str, str], Promise] = {}
@@ -173,6 +177,13 @@ class Registers:
             promise = register.find(identity)
             if promise is not None:
                 yield register, promise
+
+    def at(self, address: str) -> Iterator[tuple[Register, str, Promise]]:
+        """Yield what the registers know of the ledger at an address, with the names of the files."""
+        for register in self.all:
+            for name, promise in register.promises():
+                if promise.address == address:
+                    yield register, name, promise
 
     def write(self, identity: str, promise: Promise, origin: Origin, secret: bytes) -> None:
         """Store a promise in all registers. The user's may be out of reach, as in a container: then the other suffices."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-from noiseledger.cli.options import CatalogueArgument, JsonOption
+from noiseledger.cli.options import CatalogueArgument, JsonOption, SecondPromiseOption
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.filters.sql import identifier
@@ -24,12 +24,14 @@ TYPICAL = (("0.1", "1e-5"), ("0.5", "1e-5"), ("1", "1e-5"))
 
 def check(
     catalogue: CatalogueArgument,
+    second_promise: SecondPromiseOption = False,
     json: JsonOption = False,
 ) -> None:
     """Report every problem in a catalogue, with its line and a hint. If there is none, show what the budget pays for."""
     read = read_catalogue(catalogue)
     rows_of_data, doubts = _check_data(read)
-    facts = _describe(read, rows_of_data) | {"doubts": doubts}
+    also = _check_promises(read, second_promise=second_promise)
+    facts = _describe(read, rows_of_data) | {"doubts": doubts, "also_published": also}
     if json:
         print_json(facts)
         return
@@ -41,6 +43,8 @@ def check(
     console.print(str(read.budget))
     afforded = ", ".join(f"{item['requests']} at epsilon {item['epsilon']:g}" for item in facts["affords"])
     console.print(f"Requests that the budget pays for without reuse (delta 1e-5): {afforded}.")
+    for sentence in also:
+        console.print(sentence, markup=False)
     for doubt in doubts:
         console.print(f"Please check: {doubt} Keep this line private.", markup=False)
 
@@ -63,6 +67,21 @@ def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
         if problems:
             raise CatalogueProblems(catalogue.file, problems)
         return source.rows, list(_doubts(source))
+
+
+def _check_promises(catalogue: Catalogue, *, second_promise: bool) -> list[str]:
+    """Refuse data that was published with another catalogue; with ``--second-promise``, say what both promise together."""
+    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.promises import find_earlier, refuse, say_together  # noqa: PLC0415 - likewise
+
+    custody = Custody.of(catalogue)
+    custody.check_complete()
+    earlier = find_earlier(catalogue)
+    if not earlier:
+        return []
+    if not second_promise and not custody.ledger_file.exists():
+        raise refuse(catalogue, earlier)
+    return [say_together(catalogue, earlier)]
 
 
 def _doubts(source: Source) -> Iterator[str]:

@@ -16,15 +16,25 @@ from typing import TYPE_CHECKING
 import typer
 from rich.text import Text
 
-from noiseledger.cli.config import config_file, find_keystore, find_rpc, has_key, read_config
+from noiseledger.cli.config import (
+    config_file,
+    find_keystore,
+    find_ledger,
+    find_rpc,
+    has_key,
+    is_address,
+    read_config,
+)
 from noiseledger.cli.connect import first_block, open_client, open_key
 from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.cli.waiting import oldest_wait
+from noiseledger.core.composition import Promised, together
 from noiseledger.errors import ChainError, NoiseledgerError
 from noiseledger.extras import EXTRAS, missing
-from noiseledger.settings import KEY, KEY_FILE
+from noiseledger.ledger.file import LedgerFile
+from noiseledger.settings import KEY, KEY_FILE, LEDGER
 
 if TYPE_CHECKING:
     from noiseledger.chain import Rpc
@@ -88,10 +98,12 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
         if not isinstance(client, Check) and not client.ledger.is_on_chain:
             yield _check_ledger(client)
             return
+        yield from _check_custody(ledger)
         chain = _open_chain(stack, rpc)
         yield _check_chain(chain)
         yield from _check_key(chain, key)
         yield _check_ledger(client)
+        yield from _check_promise(client, ledger)
         yield _check_access(client, ledger, rpc, key)
         yield _check_worker(client, ledger, chain)
 
@@ -188,6 +200,42 @@ def _check_ledger(client: Client | Check) -> Check:
     left = f"precision {float(budget.remaining):.4g} of {float(budget.total):.4g} is left"
     advice = "" if budget.remaining else "Only what is known can still be asked, for free."
     return Check("ledger", Status.OK if budget.remaining else Status.WARNING, left, advice)
+
+
+def _check_custody(ledger: str | None) -> Iterator[Check]:
+    """Check the files beside the ledger file, if it is in its custody folder: only the custodian has that."""
+    from noiseledger.custodian.intact import check_complete  # noqa: PLC0415 - takes a second
+
+    place = Path(find_ledger(ledger)) if ledger or LEDGER.is_in_environment else None
+    if place is None or place.parent.resolve().suffix != ".custody":
+        return
+    folder = place.parent.resolve()
+    try:
+        check_complete(folder, folder.with_suffix(".toml").name)
+    except NoiseledgerError as error:
+        yield Check("custody", Status.PROBLEM, str(error))
+        return
+    yield Check("custody", Status.OK, f"{folder} has everything that its ledger was published with")
+
+
+def _check_promise(client: Client | Check, ledger: str | None) -> Iterator[Check]:
+    """Say what this ledger promises together with others about the same data, if its file names any."""
+    if isinstance(client, Check):
+        return
+    try:
+        place = find_ledger(ledger)
+        others = () if is_address(place) else LedgerFile.read(Path(place)).also_published
+        if not others:
+            return
+        budget = client.budget()
+    except NoiseledgerError as error:
+        yield Check("promise", Status.PROBLEM, str(error))
+        return
+    own = Promised(budget.epsilon, budget.delta, client.ledger.population.neighbours)
+    named = ", ".join(f"{other.address} on chain {other.chain_id} ({other.promised})" for other in others)
+    found = f"{own}; the same data is also published in {named}."
+    advice = f"Together they promise {together([own, *(other.promised for other in others)])}."
+    yield Check("promise", Status.WARNING, found, advice)
 
 
 def _check_access(client: Client | Check, ledger: str | None, rpc: str | None, given: Path | None) -> Check:

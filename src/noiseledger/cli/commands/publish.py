@@ -43,7 +43,7 @@ def publish(
 ) -> None:
     """Publish a ledger. Run it again to register queries that were added to the catalogue: it shows what would change."""
     from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
-    from noiseledger.custodian.promises import earlier_promises, joint, others_named  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.promises import earlier_promises, others_named, say_together  # noqa: PLC0415 - likewise
     from noiseledger.custodian.publish import propose  # noqa: PLC0415 - likewise
     from noiseledger.custodian.publish import publish as publish_ledger  # noqa: PLC0415 - likewise
     from noiseledger.ledger.governance import read_address  # noqa: PLC0415 - likewise
@@ -57,7 +57,7 @@ def publish(
     with connect(rpc, key) as sender:
         found, difference = propose(read, data, sender, worker, second_promise=second_promise)
         earlier = earlier_promises(read, data.origin)
-        both = [_both(len(earlier), str(joint(read, earlier)))] if earlier else []
+        both = [say_together(read, earlier)] if earlier else []
         if found is None:
             show = partial(_show, read, data.rows, sender.rpc.chain_id, both)
             _agree(read, "Publish?", show, yes=yes, json=json)
@@ -90,11 +90,6 @@ def publish(
             f"Nobody can ask yet. Invite an analyst: noiseledger allow ADDRESS {custody.ledger_file} --epsilon E --delta D",
             soft_wrap=True,
         )
-
-
-def _both(earlier: int, together: str) -> str:
-    ledgers = "another ledger" if earlier == 1 else f"{earlier} other ledgers"
-    return f"The same data is also published in {ledgers}. For a person in it, all of them together promise {together}."
 
 
 def _agree(catalogue: Catalogue, question: str, show: Callable[[Console], None], *, yes: bool, json: bool) -> None:
