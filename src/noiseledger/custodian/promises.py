@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from noiseledger.core.composition import Promised, JointPromise, together
+from noiseledger.core.composition import JointPromise, Promised, together
 from noiseledger.custodian.custody import Custody
 from noiseledger.custodian.register import Promise, Registers
 from noiseledger.data.catalogue import Catalogue
