@@ -11,6 +11,7 @@ from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.rpc import Rpc
 from noiseledger.client.reader import Offer, Reader
 from noiseledger.core.privacy import epsilon_for
+from noiseledger.core.composition import JointPromise, Promised, together
 from noiseledger.core.query import Query
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.file import LedgerFile
@@ -82,6 +83,8 @@ class Look:
         #: The same names, prices and errors as in Python.
         self.client = Reader(state.snapshot, ledger.queries)
         self._contact = ledger.contact
+        #: The other ledgers about the same data, as the ledger file names them.
+        self.also_published = ledger.also_published
         self._state = state
 
     def admission(self, analyst: str | None = None) -> Admission:
@@ -89,6 +92,13 @@ class Look:
         snapshot = self.snapshot
         allowance = None if analyst is None else snapshot.analyst(analyst).allowance
         return Admission(snapshot.access, snapshot.facts.custodian, self._contact, analyst, allowance)
+
+    @property
+    def joint_promise(self) -> JointPromise:
+        """What this ledger and the others about the same data promise together."""
+        budget = self.snapshot.budget()
+        own = Promised(budget.epsilon, budget.delta, self.snapshot.population.neighbours)
+        return together([own, *(other.promised for other in self.also_published)])
 
     @property
     def offers(self) -> list[Offer]:
