@@ -154,6 +154,9 @@ def test_what_was_begun_and_never_sent_is_no_promise(study: Path) -> None:
     assert find_earlier(catalogue) == []
     (study / "people.custody" / "publish.intent").write_text("{}")
     assert [promise.address for promise in find_earlier(catalogue)] == [""]
+    (study / "people.custody" / "publish.intent").unlink()
+    LedgerFile(ADDRESS, 31337).write(study / "people.custody" / "ledger.json")
+    assert [promise.address for promise in find_earlier(catalogue)] == [ADDRESS]
 
 
 def test_nothing_of_the_data_is_in_a_register(study: Path) -> None:

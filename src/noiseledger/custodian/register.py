@@ -24,6 +24,7 @@ from noiseledger.data.commitment import new_secret, read_secret
 from noiseledger.data.origin import Origin, keyed_mark
 from noiseledger.errors import CustodyDamaged, InvalidInput
 from noiseledger.ledger.durable import write_durably
+from noiseledger.ledger.file import LedgerFile
 
 _FOLDER = ".noiseledger"
 
@@ -61,7 +62,15 @@ class Promise:
     def was_never_sent(self) -> bool:
         """Whether publishing stopped before anything was sent: then there is no such promise."""
         folder = Path(self.custody)
-        return not self.address and folder.is_dir() and not (folder / "publish.intent").exists()
+        # The intent is written before anything is sent, and removed after the ledger file is written.
+        is_begun = self.ledger_file.exists() or (folder / "publish.intent").exists()
+        return not self.address and (folder / "journal.identity").exists() and not is_begun
+
+    def with_address(self) -> Promise:
+        """Return the promise with its address: a crash may have come before that was stored here."""
+        if self.address or not self.ledger_file.exists():
+            return self
+        return replace(self, address=LedgerFile.read(self.ledger_file).address)
 
     def __str__(self) -> str:
         """Name the ledger and its promise."""
@@ -173,7 +182,7 @@ class Registers:
             for name, promise in register.like(origin):
                 if promise.was_never_sent or (own is not None and name == register.name_of(own)):
                     continue
-                found.setdefault((promise.address, promise.custody), promise)
+                found.setdefault((promise.address, promise.custody), promise.with_address())
         return list(found.values())
 
     def find(self, identity: str) -> Iterator[tuple[Register, Promise]]:

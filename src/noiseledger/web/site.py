@@ -10,8 +10,8 @@ from typing import Self, TypeVar
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.rpc import Rpc
 from noiseledger.client.reader import Offer, Reader
-from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.composition import JointPromise, Promised, together
+from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.file import LedgerFile

@@ -217,12 +217,12 @@ def _check_local_promise(client: Client) -> Iterator[Check]:
 
 def _check_custody(ledger: str | None) -> Iterator[Check]:
     """Check the files beside the ledger file, if it is in its custody folder: only the custodian has that."""
+    place = ledger or LEDGER.find()
+    folder = Path(place).resolve().parent
+    if not place or folder.suffix != ".custody":
+        return
     from noiseledger.custodian.intact import check_complete  # noqa: PLC0415 - takes a second
 
-    place = Path(find_ledger(ledger)) if ledger or LEDGER.is_in_environment else None
-    if place is None or place.parent.resolve().suffix != ".custody":
-        return
-    folder = place.parent.resolve()
     try:
         check_complete(folder, folder.with_suffix(".toml").name)
     except NoiseledgerError as error:
