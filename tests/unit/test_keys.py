@@ -227,7 +227,12 @@ def test_a_key_is_made_by_a_command(
     # At a terminal it is asked for twice, and not shown.
     monkeypatch.delenv(PASSWORD.variable)
     asked: list[dict[str, Any]] = []
-    monkeypatch.setattr(typer, "prompt", lambda _, **options: asked.append(options) or "typed twice")
+
+    def prompt(_: str, **options: Any) -> str:
+        asked.append(options)
+        return "typed twice"
+
+    monkeypatch.setattr(typer, "prompt", prompt)
     done = run("key", "new", tmp_path / "typed.json", typed="")
     assert load_key(tmp_path / "typed.json", "typed twice").address in done.out
     assert (asked[0]["hide_input"], asked[0]["confirmation_prompt"]) == (True, True)

@@ -16,6 +16,8 @@ from typing import Any
 from noiseledger.chain import abi
 from noiseledger.chain.address import checksummed
 from noiseledger.chain.block import BlockId, BlockRef
+from noiseledger.chain.node_errors import lacks_funds
+from noiseledger.chain.refusals import typed
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
 from noiseledger.chain.values import (
@@ -29,22 +31,18 @@ from noiseledger.chain.values import (
     from_units,
     to_units,
 )
+from noiseledger.contracts import constant
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.errors import (
-    AllowanceExceeded,
-    BudgetExceeded,
     ChainMismatch,
     ChainUnreachable,
-    InvalidInput,
-    LedgerPaused,
     LedgerRefused,
     NoFunds,
     NoiseledgerError,
     NotAllowed,
     RpcFailed,
-    UnknownQuery,
 )
 
 __all__ = [
@@ -58,21 +56,14 @@ __all__ = [
     "encode_reveals",
     "event",
     "fewer_blocks",
-    "typed",
 ]
 
 #: The number of blocks whose logs are requested at once; public endpoints refuse much more.
 LOG_BLOCKS = 2000
-MAX_BATCH = 100
-MAX_COORDINATES = 512
+#: The contract's own limits for one transaction: requests, or queries revealed; and numbers revealed.
+MAX_BATCH = constant("MAX_BATCH")
+MAX_COORDINATES = constant("MAX_COORDINATES")
 _ATTEMPTS = 5
-
-_REASONS: dict[str, type[NoiseledgerError]] = {
-    "ledger: paused": LedgerPaused,
-    "ledger: not for you": NotAllowed,
-    "ledger: unknown query": UnknownQuery,
-    "ledger: precision out of range": InvalidInput,
-}
 
 
 class PrivacyLedgerContract:
@@ -286,20 +277,24 @@ class PrivacyLedgerContract:
         ]
         there: Call = ("eth_getBlockByNumber", [hex(anchor.number), False])
         events, replies = list[Event](), list[Any]()
-        start, blocks = first, LOG_BLOCKS
+        # There are few registrations, so most endpoints give them for all blocks at once.
+        start, blocks = first, LOG_BLOCKS if set(names) != {"Registered"} else anchor.number + 1
         while start <= anchor.number:
             span = {"fromBlock": hex(start), "toBlock": hex(min(start + blocks - 1, anchor.number))}
             logs: Call = ("eth_getLogs", [{"address": self.address, "topics": topics, **span}])
             # The calls go along with the first; they name the block's hash, so it does not matter which node answers them.
             pending = [] if replies else list(more)
             before, found, after, *rest = self.rpc.batch([there, logs, there, *pending])
-            replies = replies or rest
+            # Endpoints also limit a whole batch: then whatever comes after the logs is refused.
+            refused = next((reply for reply in (found, after, before) if isinstance(reply, RpcFailed)), None)
+            if refused is not None:
+                # Endpoints bound what they give at once, and whoever pays the fees can fill blocks with free requests.
+                blocks = fewer_blocks(min(blocks, 2 * LOG_BLOCKS, anchor.number - start + 1), refused)
+                continue
+            if not any(isinstance(reply, RpcFailed) and reply.data is None for reply in rest):
+                replies = replies or rest
             if not anchor.is_in(before) or not anchor.is_in(after):
                 return None
-            if isinstance(found, RpcFailed):
-                # Endpoints bound what they give at once, and whoever pays the fees can fill blocks with free requests.
-                blocks = fewer_blocks(min(blocks, anchor.number - start + 1), found)
-                continue
             events += map(event, found)
             start += blocks
         return events, replies or (self.rpc.batch(more) if more else [])
@@ -333,9 +328,10 @@ class PrivacyLedgerContract:
         try:
             yield
         except RpcFailed as error:
-            if self._sender is not None and "insufficient funds" in error.reason.lower():
+            if self._sender is not None and lacks_funds(error):
                 raise NoFunds(
-                    f"The account {self._sender.address} cannot pay for the transaction: send it some of the chain's coin."
+                    f"The account {self._sender.address} cannot pay for the transaction: fund it with the chain's native "
+                    "currency."
                 ) from None
             raise typed(error) from None
 
@@ -415,7 +411,7 @@ def event(log: dict[str, Any]) -> Event:
 
 def fewer_blocks(blocks: int, refused: RpcFailed) -> int:
     """Return a smaller number of blocks whose logs to request after a node refused; raise its error if there is none."""
-    if blocks == 1:
+    if blocks <= 1:
         raise refused
     return blocks // 2
 
@@ -425,15 +421,3 @@ def block_parameter(block: BlockId) -> Any:
     if isinstance(block, int):
         return hex(block)
     return {"blockHash": block, "requireCanonical": True} if block.startswith("0x") else block
-
-
-def typed(error: RpcFailed) -> NoiseledgerError:
-    """Return the typed error for a revert, or the error itself if it is not a revert of our contract."""
-    reason, amounts = abi.decode_revert(error.data)
-    if reason in ("BudgetExceeded", "AllowanceExceeded"):
-        requested, remaining = (from_units(amount) for amount in amounts)
-        return (BudgetExceeded if reason == "BudgetExceeded" else AllowanceExceeded)(requested, remaining)
-    if not reason.startswith("ledger: "):
-        return error
-    kind = _REASONS.get(reason, LedgerRefused)
-    return kind(f"The contract refused: {reason.removeprefix('ledger: ')}. Nothing was changed.")

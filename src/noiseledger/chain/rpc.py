@@ -11,14 +11,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, TypeAlias
 
-from noiseledger.chain.endpoints import Endpoints
+from noiseledger.chain.endpoint import MOST_REPLY_BYTES
+from noiseledger.chain.endpoints import Endpoints, EveryReplyTooLarge
 from noiseledger.errors import RpcFailed
 from noiseledger.progress import Listener, warn
 
 Call: TypeAlias = tuple[str, Sequence[Any]]
 
-#: The largest batch, in calls and in bytes; larger batches are split.
-MAX_BATCH = 100
+#: The largest exchange with a node, in calls and in bytes; larger batches of calls are split.
+MAX_CALLS = 100
 MAX_BATCH_BYTES = 1_000_000
 TIMEOUT_SECONDS = 20.0
 ATTEMPTS = 4
@@ -46,6 +47,11 @@ class Rpc:
         self._numbers = itertools.count(1)
         self._endpoints = Endpoints(url, chain_id, timeout, attempts, listener)
         self.chain_id = self._endpoints.chain_id
+
+    @property
+    def name(self) -> str:
+        """The endpoints as messages name them: without anything that may be a password."""
+        return self._endpoints.name
 
     @property
     def listener(self) -> Listener:
@@ -78,7 +84,7 @@ class Rpc:
     def batch(self, calls: Sequence[Call]) -> list[Any]:
         """Return the results of many calls in order; a call that failed has its ``RpcFailed`` as result.
 
-        Up to ``MAX_BATCH`` short calls go to the same endpoint in one exchange; the next exchange may go to another one.
+        Up to ``MAX_CALLS`` short calls go to the same endpoint in one exchange; the next exchange may go to another one.
         """
         results: list[Any] = []
         for part in _parts([self._body(method, params) for method, params in calls]):
@@ -89,7 +95,12 @@ class Rpc:
         return {"jsonrpc": "2.0", "id": next(self._numbers), "method": method, "params": list(params)}
 
     def _exchange(self, bodies: list[dict[str, Any]]) -> list[Any]:
-        replies = self._post(bodies[0] if len(bodies) == 1 else bodies)
+        try:
+            replies = self._post(bodies[0] if len(bodies) == 1 else bodies)
+        except EveryReplyTooLarge:
+            # Like the refusal of a node that limits its replies: the caller may ask for less at once.
+            reason = f"the reply has more than {MOST_REPLY_BYTES / 1e6:.0f} MB"
+            return [RpcFailed(body["method"], reason, None) for body in bodies]
         by_number = {reply["id"]: reply for reply in (replies if isinstance(replies, list) else [replies])}
         return [_result(by_number[body["id"]], body["method"]) for body in bodies]
 
@@ -104,7 +115,7 @@ def _parts(bodies: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     for body in bodies:
         # Almost all of the size is the data of transactions, which is plain text.
         length = sum(len(param) for param in body["params"] if isinstance(param, str))
-        if part and (len(part) == MAX_BATCH or size + length > MAX_BATCH_BYTES):
+        if part and (len(part) == MAX_CALLS or size + length > MAX_BATCH_BYTES):
             yield part
             part, size = [], 0
         part.append(body)

@@ -39,10 +39,14 @@ def open_key(keystore: Path | None) -> Key:
             return load_key()
         except InvalidInput:
             raise InvalidInput(f"{KEY.variable} is not a private key: expected 64 hexadecimal digits.") from None
-    password = None
-    if keystore is not None and PASSWORD.variable not in os.environ and sys.stdin.isatty():
-        password = typer.prompt(f"Password of {keystore}", hide_input=True, err=True)
-    return load_key(keystore, password)
+    return load_key(keystore, _password(keystore))
+
+
+def _password(keystore: Path | None) -> str | None:
+    """Prompt for the password of a keystore file if it is not in the environment; no variable holds it."""
+    if keystore is None or PASSWORD.variable in os.environ or not sys.stdin.isatty():
+        return None
+    return str(typer.prompt(f"Password of {keystore}", hide_input=True, err=True))
 
 
 @contextmanager
@@ -61,11 +65,12 @@ def open_client(ledger: str | None, rpc: str | None, key: Key | None = None, **o
 def no_ledger_there(place: str) -> Iterator[None]:
     """Say in one sentence that a contract is not a ledger, as a context manager."""
     from noiseledger.chain.abi import DecodingError  # noqa: PLC0415 - takes a second
+    from noiseledger.chain.node_errors import is_revert  # noqa: PLC0415 - takes a second
 
     try:
         yield
     except (RpcFailed, DecodingError) as error:
-        if isinstance(error, RpcFailed) and "revert" not in error.reason:
+        if isinstance(error, RpcFailed) and not is_revert(error):
             raise
         raise ChainMismatch(f"The contract at {place} is not a ledger: check the address and the endpoint.") from None
 

@@ -89,7 +89,7 @@ def make_plan(client: Client, asks: Sequence[Ask], *, exact_noise: bool = False)
     """Price each request in a list as if those before it were already paid for."""
     ledger = client.ledger
     quotes = ledger.quote_many([ledger.request(client.find(ask.query), **ask.accuracy) for ask in asks])
-    items = _priced(client, quotes) if ledger.reuses else (_alone(client, quote, exact_noise) for quote in quotes)
+    items = _priced(client, quotes) if ledger.reuses else _priced_without_reuse(client, quotes, exact_noise)
     return Plan(list(items), quotes[-1].budget)
 
 
@@ -106,11 +106,15 @@ def _priced(client: Client, quotes: Sequence[Quote]) -> Iterator[Item]:
         yield Item(client.name(quote.query), quote, case, cost)
 
 
-def _alone(client: Client, quote: Quote, exact_noise: bool) -> Item:
-    """Price a request on a ledger without reuse, where only the best public answer is free."""
-    is_free = quote.known is not None and not exact_noise
-    case, cost = (Case.KNOWN, Fraction(0)) if is_free else (quote.price.case, quote.price.cost)
-    return Item(client.name(quote.query), quote, case, cost)
+def _priced_without_reuse(client: Client, quotes: Sequence[Quote], exact_noise: bool) -> Iterator[Item]:
+    """Price requests without reuse: only the best public answer is free, and what a request before in the list makes public."""
+    before: dict[Query, Fraction] = {}
+    for quote in quotes:
+        precision, bought = quote.price.precision, before.get(quote.query, Fraction(0))
+        is_free = not exact_noise and (quote.known is not None or precision <= bought)
+        case, cost = (Case.KNOWN, Fraction(0)) if is_free else (quote.price.case, quote.price.cost)
+        before[quote.query] = max(bought, precision)
+        yield Item(client.name(quote.query), quote, case, cost)
 
 
 def _cells(item: Item) -> tuple[str, str, str]:

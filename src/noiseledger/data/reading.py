@@ -62,8 +62,10 @@ class Reading:
     missing: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Refuse unknown kinds and decimal marks."""
+        """Refuse unknown kinds and decimal marks, and names that engines read differently."""
         for name, kind in self.kinds.items():
+            if "\0" in name:
+                raise InvalidInput(f"The column name {name!r} contains a NUL character: rename the column in the data.")
             if kind not in KINDS:
                 raise InvalidInput(f"The kind of {name} must be one of {', '.join(KINDS)}, not {kind!r}.")
         if self.decimal not in (".", ","):

@@ -8,6 +8,7 @@ is computed from public numbers (ledger/public.py).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
@@ -22,15 +23,16 @@ from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Ledger, Quote, Record, Standing, if_enough
 from noiseledger.ledger.mirror import Mirror
-from noiseledger.ledger.purchase import ANSWER_SECONDS, Buyer
-from noiseledger.ledger.reading import ChainReader
+from noiseledger.ledger.purchase import Buyer
+from noiseledger.ledger.reading import ChainReader, ChainReading
 from noiseledger.ledger.state import LedgerState, readable
 from noiseledger.progress import Listener, ignore
+from noiseledger.settings import ANSWER_SECONDS
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
 
-__all__ = ["ANSWER_SECONDS", "ChainLedger"]
+__all__ = ["ChainLedger"]
 
 
 class ChainLedger(Ledger):
@@ -111,7 +113,7 @@ class ChainLedger(Ledger):
         ]
 
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
-        """Answer requests; paid requests are sent a hundred per transaction, and each transaction is all or nothing.
+        """Answer requests; up to ``MAX_BATCH`` paid requests go into one transaction, which is all or nothing.
 
         On a chain the analyst is identified by the key that signs; the name given here is not recorded.
         """
@@ -120,10 +122,28 @@ class ChainLedger(Ledger):
         reading = self._reader.read(dict.fromkeys(item.query for item in requests))
         known = [None if exact_noise else if_enough(reading.best(item), item) for item in requests]
         rest = [item for item, answer in zip(requests, known, strict=True) if answer is None]
+        if not rest:
+            return [answer for answer in known if answer is not None]
         buyer = Buyer(self.contract, self._reader, self._listener, self.answer_seconds, self.contact)
-        must_send = [self._record_free or reading.price(r).cost > 0 for r in rest]
-        bought = iter(buyer.get(rest, must_send, exact_noise=exact_noise) if rest else ())
-        return [answer or next(bought) for answer in known]
+        bought = buyer.get(rest, self._must_send(rest, reading, exact_noise=exact_noise), exact_noise=exact_noise)
+        # All answers of a list show the budget after the whole list.
+        after, others = bought[0].budget, iter(bought)
+        return [next(others) if answer is None else replace(answer, budget=after) for answer in known]
+
+    def _must_send(self, requests: Sequence[Request], reading: ChainReading, *, exact_noise: bool) -> list[bool]:
+        """Return which requests must be sent to the contract: those that cost something, and all, if free ones are recorded.
+
+        A request costs nothing if the same accuracy is bought already, by anyone or by a request before it in the list; with
+        ``exact_noise`` and without reuse, each request is bought on its own.
+        """
+        bought = {query: state.bought for query, state in reading.states.items()}
+        found = []
+        for item in requests:
+            is_alone = exact_noise and not self.reuses
+            costs = is_alone or item.precision > bought[item.query]
+            bought[item.query] = max(bought[item.query], item.precision)
+            found.append(costs or (self._record_free and self.reuses))
+        return found
 
     def best(self, query: Query) -> Answer | None:
         reading = self._reader.read([query])

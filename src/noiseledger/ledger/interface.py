@@ -195,6 +195,9 @@ class Ledger(LedgerView):
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
         """Answer many requests as ``ask`` does, in order; all paid requests are bought together, all or nothing.
 
+        A request that an earlier one in the list answers is free, unless ``exact_noise`` is wanted of a ledger without reuse.
+        All answers show the budget after the whole list.
+
         Raises:
             BudgetExceeded: the cost exceeds the remaining budget; has requested, remaining and missing.
             UnknownQuery: the query is not in the catalogue.
@@ -203,7 +206,7 @@ class Ledger(LedgerView):
 
     def sign_with(self, key: Key) -> None:
         """Pay with this key from now on, if the ledger is on a chain."""
-        raise NotAllowed("This ledger is not on a chain: it is used without a key.")
+        raise NotAllowed("This is a local ledger, which needs no key.")
 
 
 def if_enough(best: Answer | None, request: Request) -> Answer | None:

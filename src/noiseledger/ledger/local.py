@@ -12,6 +12,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Self, Unpack
@@ -196,8 +197,9 @@ class LocalLedger(Ledger):
             else:
                 answers = [self._known_or_paid(run, request, analyst) for request in requests]
                 answers = [at_its_best(answer, self._best(run, answer.query)) for answer in answers]
-        # The answers must not be visible before this point, which is after the commit.
-        return answers
+            after = book.read_budget(run, *self._promise)
+        # The answers must not be visible before this point, which is after the commit; all show the budget after the list.
+        return [replace(answer, budget=after) for answer in answers]
 
     def _known_or_paid(self, run: sqlite3.Connection, request: Request, analyst: str) -> Answer:
         """Return the best earlier answer if it is accurate enough, at no cost and without a record; otherwise a new one."""
@@ -237,7 +239,9 @@ class LocalLedger(Ledger):
     def _truth(self, entry: book.StoredQuery) -> list[Fraction]:
         """Return the true answer in units of the query's sensitivity."""
         if self._data is None:
-            raise DataUnavailable("This answer must be bought, and the ledger was opened without its data.")
+            raise DataUnavailable(
+                "This answer is not free, and the ledger was opened without its data: pass source= (or --data CATALOGUE)."
+            )
         totals = self._data.totals(entry.query)
         return [value / entry.sensitivity for value in entry.query.value(totals, self._population.rows)]
 

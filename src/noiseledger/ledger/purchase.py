@@ -24,7 +24,6 @@ from noiseledger.ledger.query_state import Behind, Purchase
 from noiseledger.ledger.reading import ChainReader, ChainReading
 from noiseledger.progress import Listener, Mined, Revealed
 
-ANSWER_SECONDS = 120.0
 # A local chain answers at once, a real one after several blocks: poll soon, then less and less often.
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.02, 0.5
 #: How long to wait for a chain that was reorganised to contain the purchases again, before each new attempt to read them.
@@ -52,10 +51,9 @@ class Buyer:
         reading = self._wait(
             [(item.query, purchase.stretch[1] if purchase else item.precision) for item, purchase in asked]
         )
-        answers = [self._answer(item, purchase, reading) for item, purchase in asked]
         if exact_noise:
-            return answers
-        return [at_its_best(answer, reading.best(item)) for answer, item in zip(answers, requests, strict=True)]
+            return [self._answer(item, purchase, reading) for item, purchase in asked]
+        return [self._best(item, purchase, reading) for item, purchase in asked]
 
     def _buy(self, requests: Sequence[Request]) -> list[Purchase]:
         """Send requests, and return the resulting purchases, in order."""
@@ -98,6 +96,8 @@ class Buyer:
                 left = found[receipt.transaction, item.query]
                 if not left:
                     raise RpcFailed("eth_getLogs", f"the node does not have all events of {receipt.transaction}", None)
+                if left[0].precision != item.precision:
+                    raise Behind
                 purchases.append(left.pop(0))
         return purchases
 
@@ -135,6 +135,13 @@ class Buyer:
         except Behind:
             return None  # a node may show the new state of a block a moment before its events
         return None if any(reading.states[query].revealed < end for query, end in ends) else reading
+
+    def _best(self, request: Request, purchase: Purchase | None, reading: ChainReading) -> Answer:
+        """Return the best public answer: with the price of the purchase or, where others have paid, for free."""
+        best = reading.best(request)
+        if purchase is None and best is not None:
+            return best
+        return at_its_best(self._answer(request, purchase, reading), best)
 
     def _answer(self, request: Request, purchase: Purchase | None, reading: ChainReading) -> Answer:
         state, unit = reading.states[request.query], request.sensitivity

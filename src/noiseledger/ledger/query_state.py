@@ -3,6 +3,10 @@
 The contract stores how far each path is bought and revealed, but not every request: requests are events. In order, the events
 determine each request's number, the answers it was built from, and its noisy values. Events are folded, and requests on a chain
 are priced, only in this module; everything that reads a chain uses it.
+
+Why no node can change the meaning of a purchase: each event must come after the one before, each request must cost what the
+requests before it leave to pay, and each reveal must start where the last one ended. An event that is left out, repeated or
+moved breaks this, or the sums of the contract.
 """
 
 from __future__ import annotations
@@ -96,6 +100,8 @@ class QueryState:
     #: The points that requests were built on, in order, and the latest request for each.
     _asked: list[Fraction] = field(default_factory=list)
     _latest: dict[Fraction, int] = field(default_factory=dict)
+    #: The number of the latest event.
+    _last: int = -1
 
     @property
     def revealed(self) -> Fraction:
@@ -108,7 +114,10 @@ class QueryState:
         return sorted((purchase for _, _, purchase in self.unanswered), key=lambda purchase: purchase.number)
 
     def take(self, event: Event) -> Purchase | None:
-        """Process the next event of this query; return the purchase, if it was a request."""
+        """Process the next event of this query, or raise ``Behind``; return the purchase, if it was a request."""
+        if record_number(event) <= self._last:
+            raise Behind
+        self._last = record_number(event)
         if event.name == "Asked":
             return self._ask(event)
         if event.name == "Revealed":
@@ -144,6 +153,8 @@ class QueryState:
     def _ask(self, event: Event) -> Purchase:
         fields, number = event.fields, record_number(event)
         price = Price(from_units(fields["precision"]), CASES[fields["case"]], from_units(fields["cost"]), ())
+        if price.cost != (max(price.precision - self.bought, Fraction(0)) if self.reuses else price.precision):
+            raise Behind
         if self.reuses:
             # The contract records every request below what was bought as 2C; only the history shows which are known points.
             known = find_price(price.precision, self._asked)

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 
+from noiseledger.chain.http import ACCEPTED, content_of
 from noiseledger.errors import ChainError, ChainUnreachable, NoiseledgerError
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.snapshot import LedgerSnapshot
@@ -116,13 +117,8 @@ class Watcher:
 
     def _fetch_health(self, url: str) -> WorkerHealth:
         try:
-            with self._http.stream("GET", url) as reply:
-                body, give_up = b"", time.monotonic() + _HEALTH_SECONDS
-                for part in reply.iter_bytes():
-                    body += part
-                    if len(body) > _HEALTH_BYTES or time.monotonic() > give_up:
-                        return SILENT
-            return _read_health(json.loads(body))
+            with self._http.stream("GET", url, headers=ACCEPTED) as reply:
+                return _read_health(json.loads(content_of(reply, _HEALTH_BYTES, time.monotonic() + _HEALTH_SECONDS)))
         except Exception:
             # The endpoint is not a worker of ours; that is no reason to stop polling the chain.
             return SILENT

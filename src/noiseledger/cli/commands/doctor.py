@@ -160,7 +160,7 @@ def _open_ledger(stack: ExitStack, ledger: str | None, rpc: str | None) -> Clien
 
 
 def _check_chain(chain: Rpc | Check) -> Check:
-    return chain if isinstance(chain, Check) else Check("chain", Status.OK, f"chain {chain.chain_id} at {chain.url}")
+    return chain if isinstance(chain, Check) else Check("chain", Status.OK, f"chain {chain.chain_id} at {chain.name}")
 
 
 def _check_key(chain: Rpc | Check, given: Path | None) -> Iterator[Check]:

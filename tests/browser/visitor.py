@@ -1,4 +1,4 @@
-"""An analyst at a desk: one browser window, one wallet, and the first page of the site."""
+"""A visitor of the site, such as an analyst: one browser window, one wallet, and what the visitor does and sees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE_MILLISECONDS = 30_000
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
 
-class Desk:
+class Visitor:
     """What an analyst does, and what they see."""
 
     def __init__(self, context: BrowserContext, site: str, wallet: Wallet | None = None) -> None:
@@ -52,6 +52,12 @@ class Desk:
     def expect_priced(self) -> None:
         """Wait until no price is on its way: a reply that has arrived is on the page only a moment later."""
         expect(self.page.locator("#ask-form")).not_to_have_class(re.compile("htmx-request"))
+
+    def want_new(self, query: str) -> str:
+        """Choose a query with the error that the page suggests, which is never free; return that error."""
+        self.choose(query)
+        assert self.price > 0
+        return self.page.get_by_label("Largest acceptable error", exact=True).input_value()
 
     def choose(self, query: str) -> None:
         """Choose a query, and wait until the rest of the form fits it."""
@@ -119,10 +125,10 @@ def read_answer(text: str) -> tuple[float, float]:
     return float(value), float(width)
 
 
-def _listen(page: Page, desk: Desk) -> None:
-    page.on("pageerror", lambda error: desk.complaints.append(f"script: {error}"))
-    page.on("console", lambda said: desk.complaints.append(said.text) if _is_complaint(said) else None)
-    page.on("request", lambda request: desk.hosts.add(request.url.split("/")[2]) if "//" in request.url else None)
+def _listen(page: Page, visitor: Visitor) -> None:
+    page.on("pageerror", lambda error: visitor.complaints.append(f"script: {error}"))
+    page.on("console", lambda said: visitor.complaints.append(said.text) if _is_complaint(said) else None)
+    page.on("request", lambda request: visitor.hosts.add(request.url.split("/")[2]) if "//" in request.url else None)
 
 
 def _is_complaint(said: ConsoleMessage) -> bool:
