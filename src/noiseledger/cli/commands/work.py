@@ -83,7 +83,8 @@ def work(
     custody = Custody.of(read)
     with ExitStack() as stack:
         log = stack.enter_context(_logging(log_file, quiet=json or console.is_terminal))
-        stack.enter_context(_reason_logged(log))
+        # On standard error, the command itself says why it stops.
+        stack.enter_context(_reason_logged(log) if log_file else nullcontext())
         custody.check_complete()
         if custody.read_ledger_file() is None:
             raise no_ledger(read)
