@@ -69,13 +69,19 @@ PARTS = (
     Part(("core/privacy.py",), unit("privacy")),
     Part(("core/budget.py", "core/accuracy.py", "core/request.py"), (*unit("accuracy", "local_ledger"), _LOCAL)),
     Part(("core/sensitivity.py",), unit("sensitivity", "query")),
-    Part(("core/query.py", "core/groups.py"), (*unit("query", "table", "catalogue", "sensitivity"), _LOCAL)),
+    Part(
+        ("core/query.py", "core/groups.py", "core/one_column.py", "core/date_groups.py", "core/group_product.py"),
+        (*unit("query", "table", "catalogue", "sensitivity"), _LOCAL),
+    ),
     Part(("core/access.py",), unit("catalogue")),
     Part(
         (
             "core/filters/condition.py",
             "core/filters/filter.py",
             "core/filters/cells.py",
+            "core/filters/date_parts.py",
+            "core/filters/days.py",
+            "core/filters/joins.py",
             "core/filters/diagram.py",
             "core/filters/canonical.py",
         ),
@@ -158,6 +164,7 @@ PARTS = (
             *("tests/faults/worker/test_worker_memory.py", "tests/faults/worker/test_worker_faults.py"),
         ),
     ),
+    Part(("custodian/intake.py",), integration("sold_means_answered")),
     Part(("custodian/recover.py",), (*unit("restore"), *integration("recover"))),
     Part(("chain/sender.py",), integration("sender", "contract")),
     Part(("chain/node_errors.py",), unit("node_errors")),

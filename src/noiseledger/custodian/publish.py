@@ -57,6 +57,8 @@ def publish(
     known = custody.read_ledger_file()
     others = others_named(known, earlier_promises(catalogue, data.origin, registers))
     custody.prepare(catalogue, data)
+    # A registered query is for sale, so the journal contains it and the data answers it before that.
+    _check_answerable(catalogue, data)
     with closing(custody.journal(None)) as journal:
         identity = journal.identity
     if contract is None:
@@ -107,6 +109,11 @@ def propose(
     return contract, compare(catalogue, contract, others)
 
 
+def _check_answerable(catalogue: Catalogue, data: Pinned) -> None:
+    with closing(Custody.of(catalogue).journal(data)) as journal:
+        journal.check_answerable(entry.query for entry in catalogue.entries)
+
+
 def find(
     catalogue: Catalogue, data: Pinned, sender: Sender, registers: Registers | None = None
 ) -> PrivacyLedgerContract | None:
@@ -123,6 +130,12 @@ def find(
         custody.check(terms.commitment, data, journal)
         check_one_copy(catalogue, journal.identity, registers or Registers.of(catalogue.file.parent))
         custody.keep_identity(journal)
+    check_terms(catalogue, terms)
+    return contract
+
+
+def check_terms(catalogue: Catalogue, terms: Terms) -> None:
+    """Refuse a catalogue that promises something else than the ledger was published with."""
     budget = catalogue.budget
     fixed = terms.epsilon, terms.delta, terms.population.neighbours
     access = Access.of(terms.requires_allowance)
@@ -135,7 +148,6 @@ def find(
             f"The ledger permanently guarantees epsilon {float(terms.epsilon):g}, delta {float(terms.delta):g} with neighbours "
             f"{terms.population.neighbours}: put that back into {catalogue.file}."
         )
-    return contract
 
 
 def _deploy(
@@ -187,4 +199,6 @@ def _write_ledger_file(
 
 def too_many_groups(query: Query) -> str:
     """Return why a query cannot be published."""
-    return f"A ledger on a chain accepts at most {MAX_COORDINATES} groups, not {query.dimension}: use fewer, or two queries."
+    return (
+        f"A ledger on a chain accepts at most {MAX_COORDINATES} groups, not {query.sizes}: use fewer, or two queries."
+    )

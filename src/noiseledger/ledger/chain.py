@@ -26,6 +26,7 @@ from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.purchase import Buyer
 from noiseledger.ledger.reading import ChainReader, ChainReading
 from noiseledger.ledger.state import LedgerState, readable
+from noiseledger.ledger.unanswered import Unanswered, find_unanswered
 from noiseledger.progress import Listener, ignore
 from noiseledger.settings import ANSWER_SECONDS
 
@@ -100,6 +101,13 @@ class ChainLedger(Ledger):
         found = zip(queries, meters, strict=True)
         return [Standing(query, meter.bought, meter.revealed) for query, meter in found]
 
+    def unanswered(self) -> list[Unanswered]:
+        # Not all read at one block: the result is only shown, and read again the next time.
+        identifiers = [query.identifier for query in self.queries()]
+        meters = zip(identifiers, self.contract.meters(identifiers), strict=True)
+        waiting = [(identifier, meter.revealed) for identifier, meter in meters if meter.revealed < meter.bought]
+        return find_unanswered(self.contract, waiting, self._reader.first_block, reuses=self.reuses)
+
     def add(self, *queries: Query) -> None:
         catalogue = [(query, sensitivity(query, self.population)) for query in queries]
         for query, unit in catalogue:
@@ -125,7 +133,8 @@ class ChainLedger(Ledger):
         if not rest:
             return [answer for answer in known if answer is not None]
         buyer = Buyer(self.contract, self._reader, self._listener, self.answer_seconds, self.contact)
-        bought = buyer.get(rest, self._must_send(rest, reading, exact_noise=exact_noise), exact_noise=exact_noise)
+        must_send = self._must_send(rest, reading, exact_noise=exact_noise)
+        bought = buyer.get(rest, must_send, reading, exact_noise=exact_noise)
         # All answers of a list show the budget after the whole list.
         after, others = bought[0].budget, iter(bought)
         return [next(others) if answer is None else replace(answer, budget=after) for answer in known]
@@ -147,7 +156,7 @@ class ChainLedger(Ledger):
 
     def best(self, query: Query) -> Answer | None:
         reading = self._reader.read([query])
-        return reading.states[query].best(query, sensitivity(query, self.population), reading.budget)
+        return reading.states[query].best(query, sensitivity(query, self.population), reading.budget, self.population)
 
     def close(self) -> None:
         self.contract.rpc.close()

@@ -18,8 +18,9 @@ from noiseledger.core.answer import Answer
 from noiseledger.core.path import Point, Reveal, find_price
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
-from noiseledger.errors import AllowanceExceeded, AnswerPending, RpcFailed
+from noiseledger.errors import AllowanceExceeded, AnswerPending, ChainError, RpcFailed
 from noiseledger.ledger.interface import at_its_best
+from noiseledger.ledger.pending import PendingAnswers
 from noiseledger.ledger.query_state import Behind, Purchase
 from noiseledger.ledger.reading import ChainReader, ChainReading
 from noiseledger.progress import Listener, Mined, Revealed
@@ -42,9 +43,19 @@ class Buyer:
         self._notify = listener
         self._seconds = seconds
         self._contact = contact
+        self._answers = PendingAnswers(contract, reader.first_block, reader.terms.reuses, contact)
 
-    def get(self, requests: Sequence[Request], must_send: Sequence[bool], *, exact_noise: bool) -> list[Answer]:
-        """Return answers in order: buy those that must be sent, and wait for all; somebody has already bought the others."""
+    def get(
+        self, requests: Sequence[Request], must_send: Sequence[bool], known: ChainReading, *, exact_noise: bool
+    ) -> list[Answer]:
+        """Return answers in order: buy those that must be sent, and wait for all; somebody has already bought the others.
+
+        ``known`` is the state of their queries, as it was read before.
+        """
+        wanted = {
+            item.query: known.states[item.query] for item, sends in zip(requests, must_send, strict=True) if sends
+        }
+        self._answers.check_sold([(q.identifier, state.revealed) for q, state in wanted.items() if state.is_ahead])
         bought = iter(self._buy([item for item, sends in zip(requests, must_send, strict=True) if sends]))
         purchases = [next(bought) if sends else None for sends in must_send]
         asked = list(zip(requests, purchases, strict=True))
@@ -110,12 +121,19 @@ class Buyer:
             if reading is not None:
                 return reading
             if time.monotonic() > give_up:
-                raise AnswerPending(
-                    f"The answer was bought, but the custodian's worker has not revealed it within "
-                    f"{self._seconds:g} seconds. Nothing is lost: send the same request again later, it is free."
-                )
+                raise self._pending(ends)
             time.sleep(pause)
             pause = min(pause * 1.5, _LAST_POLL_SECONDS)
+
+    def _pending(self, ends: Sequence[tuple[Query, Fraction]]) -> AnswerPending:
+        """Return the error for an analyst who has waited as long as they wanted to."""
+        try:
+            meters = self._contract.meters([query.identifier for query, _ in ends])
+        except ChainError:
+            return self._answers.error([], self._seconds)
+        found = zip(ends, meters, strict=True)
+        waiting = {query.identifier: meter.revealed for (query, end), meter in found if meter.revealed < end}
+        return self._answers.error(list(waiting.items()), self._seconds)
 
     def _look(self, ends: Sequence[tuple[Query, Fraction]]) -> ChainReading | None:
         """Return the queries if each is revealed so far; None if not, or if a node refuses to say: then we look again."""
@@ -149,10 +167,10 @@ class Buyer:
         if purchase is None:
             price = find_price(request.precision, state.ends)
             reveal = Reveal(price, _revealed(path.point(request.precision)))
-            return Answer(request.query, unit, reveal, 0, (), reading.budget)
+            return Answer(request.query, unit, reveal, 0, (), reading.budget, population=reading.population)
         reveal = Reveal(purchase.price, _revealed(path.answer(purchase)))
-        place = purchase.transaction, purchase.block
-        return Answer(request.query, unit, reveal, purchase.number, purchase.built_from, reading.budget, *place)
+        found = purchase.transaction, purchase.block, reading.population
+        return Answer(request.query, unit, reveal, purchase.number, purchase.built_from, reading.budget, *found)
 
 
 def _revealed(point: Point | None) -> Point:

@@ -8,12 +8,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 
 from noiseledger.client.client import Offer
+from noiseledger.errors import AnswerOverdue
 from noiseledger.ledger import governance
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.interface import Record
 from noiseledger.ledger.shapes import (
     AnswerShape,
     BudgetShape,
+    cells,
     describe_analyst,
     describe_answer,
     describe_budget,
@@ -24,6 +26,7 @@ from noiseledger.ledger.shapes import (
     groups,
 )
 from noiseledger.ledger.snapshot import LedgerSnapshot
+from noiseledger.ledger.unanswered import moment
 from noiseledger.web.api_shapes import (
     HASH,
     MOST_NUMBERS,
@@ -181,6 +184,16 @@ def router(site: Site) -> APIRouter:
             "worker_ok": look.health.ok,
             "worker": look.health.sentence,
             "waiting": len(look.snapshot.waiting),
+            "unanswered": [
+                {
+                    "name": look.label(late.query),
+                    "identifier": late.query,
+                    "block": late.block,
+                    "since": late.since.isoformat(),
+                    "reason": late.reason,
+                }
+                for late in look.overdue
+            ],
             "chain_ok": look.trouble is None,
             "block": look.snapshot.facts.block,
         }
@@ -195,6 +208,7 @@ def _offer(look: Look, offer: Offer) -> OfferShape:
         "meaning": meaning(offer.query, look.snapshot.population),
         "definition": offer.query.canonical,
         "groups": groups(offer.query),
+        "cells": cells(offer.query),
         "dimension": offer.query.dimension,
         "sensitivity": float(offer.sensitivity),
         "sensitivity_exact": str(offer.sensitivity),
@@ -238,6 +252,11 @@ def _ask(site: Site, look: Look, wanted: AskBody) -> AskShape:
     if not quote.price.cost:
         # Somebody has already paid for it, and the worker is about to answer: there is nothing to buy.
         return {"quote": shape, "answer": None, "transaction": None}
+    if (late := look.late(quote.query)) is not None:
+        raise AnswerOverdue(
+            f"Nothing was prepared: this query was bought and not answered since {moment(late.since)}"
+            f"{'' if late.reason is None else ', because ' + late.reason}. Ask {look.admission().whom}."
+        )
     prepared = prepare_ask(site.contract, look.snapshot, quote, wanted.analyst, site.settings.ledger.contact)
     return {"quote": shape, "answer": None, "transaction": _transaction(prepared)}
 

@@ -7,11 +7,12 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from noiseledger.core.query import Query
 from noiseledger.ledger.shapes import describe_record
 from noiseledger.web import charts, views
 from noiseledger.web.site import Look, Site, epsilon_of
@@ -50,7 +51,24 @@ def router(site: Site) -> APIRouter:
     def records_csv() -> Response:
         return _csv(_records(site.look()), "records.csv")
 
+    @files.get("/queries/{name}/answer.csv")
+    def answer_csv(name: Annotated[str, Path(max_length=400)]) -> Response:
+        look = site.look()
+        return _csv(_answer(look, views.find_offer(look, name).query), "answer.csv")
+
     return files
+
+
+def _answer(look: Look, query: Query) -> Iterator[dict[str, Any]]:
+    """Yield each number of the best public answer, if there is one, after its group in each column."""
+    best = look.snapshot.best(query)
+    if best is None:
+        return
+    # A column of the data may be called like a column of this file.
+    prefix = "by " if {"answer", "half_width_95"} & set(query.grouped_by) else ""
+    names = [prefix + name for name in query.grouped_by]
+    for cell, value in zip(best.cells, best.values, strict=True):
+        yield dict(zip(names, cell, strict=True)) | {"answer": value, "half_width_95": best.half_width()}
 
 
 def _spending(look: Look) -> list[dict[str, Any]]:
@@ -81,7 +99,7 @@ def _records(look: Look) -> Iterator[dict[str, Any]]:
     for record in look.snapshot.records():
         shape = describe_record(look.name(record.query), record)
         # A list is one cell of JSON, which can be parsed again: the name of a group may contain any character.
-        yield shape | {"groups": json.dumps(shape["groups"]), "values": json.dumps(shape["values"])}
+        yield shape | {name: json.dumps(shape[name]) for name in ("grouped_by", "groups", "values")}
 
 
 def _csv(rows: Iterable[Mapping[str, Any]], name: str) -> StreamingResponse:
@@ -94,7 +112,7 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     writer = csv.writer(text)
     for place, row in enumerate(rows):
         if place == 0:
-            writer.writerow(row)
+            writer.writerow([_harmless(name) for name in row])
         writer.writerow([_harmless(value) for value in row.values()])
         yield text.getvalue()
         text.seek(0)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
-from noiseledger.cli.standing import OfferStanding, standings
+from noiseledger.cli.standing import OfferStanding, remarks, standings
 from noiseledger.core.budget import Budget
+from noiseledger.core.numbers import percent
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.ledger.shapes import amount, describe_admission, describe_budget, describe_query
+
+if TYPE_CHECKING:
+    from noiseledger.ledger.unanswered import Unanswered
 
 BAR_WIDTH = 24
 
@@ -22,23 +26,30 @@ def budget(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOptio
     """Show the budget: what was spent on each query, and what is left."""
     with open_client(ledger, rpc) as client:
         now, found, admission = client.budget(), standings(client), client.admission()
+        said = [] if json else remarks(client, found)
+        waiting = {late.query: late for late in client.unanswered()} if json else {}
     if json:
         described = [_describe(standing, now) for standing in found]
         asks = None if admission is None else describe_admission(admission)
-        print_json({"budget": describe_budget(now), "admission": asks, "queries": described})
+        late = [_late(s, waiting[s.offer.query.identifier]) for s in found if s.offer.query.identifier in waiting]
+        print_json({"budget": describe_budget(now), "admission": asks, "queries": described, "unanswered": late})
         return
     rows = [(s.offer.name, *_cells(s.spent, now, "cyan")) for s in found]
-    rows += [("all", *_cells(now.spent, now, "yellow")), ("left", *_cells(now.remaining, now, "green"))]
-    title = f"Epsilon {float(now.epsilon):g} at delta {float(now.delta):g} = precision {float(now.total):.6g}"
-    print_table(title, ("query", "of the budget", ">", ">precision", ">epsilon"), rows)
+    rows += [("used in all", *_cells(now.spent, now, "yellow"))]
+    # No epsilon for what is left: a reader would add it to the one that is used, and epsilons do not add up.
+    rows += [("left", *_cells(now.remaining, now, "green")[:-1], "")]
+    title = f"Privacy budget: epsilon {float(now.epsilon):g} at delta {float(now.delta):g} (precision {float(now.total):.6g})"
+    print_table(title, ("query", "used", ">of the budget", ">precision", ">epsilon by itself"), rows)
+    for sentence in said:
+        console.print(plain(sentence), soft_wrap=True)
     if admission is not None:
         console.print(plain(admission))
-    console.print("Precisions add up; epsilons do not: each is what that precision means at the budget's delta.")
+    console.print("Per cents and precisions add up; epsilons do not: each is the guarantee of its row by itself.")
 
 
 def _cells(spent: Fraction, budget: Budget, style: str) -> tuple[object, ...]:
     share = spent / budget.total
-    return (_bar(share, style), f"{float(share):.1%}", f"{float(spent):.4g}", f"{_epsilon(spent, budget):.4g}")
+    return (_bar(share, style), percent(share), f"{float(spent):.4g}", f"{_epsilon(spent, budget):.4g}")
 
 
 def _bar(share: Fraction, style: str) -> Text:
@@ -50,6 +61,11 @@ def _bar(share: Fraction, style: str) -> Text:
 
 def _epsilon(spent: Fraction, budget: Budget) -> float:
     return epsilon_for(spent, budget.delta)
+
+
+def _late(standing: OfferStanding, late: Unanswered) -> dict[str, Any]:
+    described = describe_query(standing.offer.name, standing.offer.query)
+    return {**described, "block": late.block, "since": late.since.isoformat()}
 
 
 def _describe(standing: OfferStanding, budget: Budget) -> dict[str, Any]:

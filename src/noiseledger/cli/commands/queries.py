@@ -7,27 +7,30 @@ from typing import Any
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
-from noiseledger.cli.standing import OfferStanding, standings
-from noiseledger.core.numbers import readable
-from noiseledger.ledger.shapes import amount, describe_query, groups
+from noiseledger.cli.standing import OfferStanding, remarks, standings
+from noiseledger.core.display import show_error
+from noiseledger.ledger.shapes import amount, cells, describe_query, groups
 
 
 def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
     """List the queries, and how accurate a free answer to each is."""
     with open_client(ledger, rpc) as client:
         found, admission = standings(client), client.admission()
+        said = [] if json else remarks(client, found)
     if json:
         print_json({"queries": [_describe(standing) for standing in found]})
         return
     rows = [(s.offer.name, str(s.offer.query), s.offer.query.dimension, _free(s)) for s in found]
     print_table("What may be asked", ("name", "query", ">numbers", ">free now, ± (95%)"), rows)
+    for sentence in said:
+        console.print(plain(sentence), soft_wrap=True)
     if admission is not None:
         console.print(plain(admission))
     console.print("Next: noiseledger quote NAME --within NUMBER")
 
 
 def _free(standing: OfferStanding) -> str:
-    return "nothing yet" if standing.half_width is None else readable(standing.half_width, 3)
+    return "nothing yet" if standing.half_width is None else show_error(standing.offer.query, standing.half_width)
 
 
 def _describe(standing: OfferStanding) -> dict[str, Any]:
@@ -35,6 +38,7 @@ def _describe(standing: OfferStanding) -> dict[str, Any]:
     return {
         **describe_query(offer.name, offer.query),
         "groups": groups(offer.query),
+        "cells": cells(offer.query),
         "dimension": offer.query.dimension,
         **amount("sensitivity", offer.sensitivity),
         **amount("public", standing.public),
