@@ -7,7 +7,7 @@ from contextlib import closing
 from fractions import Fraction
 from typing import Any
 
-from noiseledger.cli.options import CatalogueArgument, JsonOption
+from noiseledger.cli.options import CatalogueArgument, JsonOption, SecondPromiseOption
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.answer import NOISE_ONLY
@@ -28,12 +28,14 @@ PARTS = (Fraction(1, 100), Fraction(1, 10), Fraction(1))
 
 def check(
     catalogue: CatalogueArgument,
+    second_promise: SecondPromiseOption = False,
     json: JsonOption = False,
 ) -> None:
     """Report every problem in a catalogue, with its line and a hint. If there is none, show how accurate answers can be."""
     read = read_catalogue(catalogue)
     rows_of_data, doubts = _check_data(read)
-    facts = _describe(read, rows_of_data) | {"doubts": doubts}
+    also = _check_promises(read, second_promise=second_promise)
+    facts = _describe(read, rows_of_data) | {"doubts": doubts, "also_published": also}
     if json:
         print_json(facts)
         return
@@ -44,6 +46,8 @@ def check(
     print_table(f"{catalogue}: {rows_of_data} rows, no problems", columns, rows)
     promise = f"epsilon {float(read.budget.epsilon):g} at delta {float(read.budget.delta):g}"
     console.print(f"Privacy budget: {promise} (precision {float(read.budget.total):.6g}). ±: {NOISE_ONLY}.")
+    for sentence in also:
+        console.print(sentence, markup=False)
     for doubt in doubts:
         console.print(f"Please check: {doubt} Keep this line private.", markup=False)
 
@@ -66,6 +70,21 @@ def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
         if problems:
             raise CatalogueProblems(catalogue.file, problems)
         return source.rows, list(_doubts(source))
+
+
+def _check_promises(catalogue: Catalogue, *, second_promise: bool) -> list[str]:
+    """Refuse data that was published with another catalogue; with ``--second-promise``, say what both promise together."""
+    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.promises import find_earlier, refuse, say_together  # noqa: PLC0415 - likewise
+
+    custody = Custody.of(catalogue)
+    custody.check_complete()
+    earlier = find_earlier(catalogue)
+    if not earlier:
+        return []
+    if not second_promise and not custody.ledger_file.exists():
+        raise refuse(catalogue, earlier)
+    return [say_together(catalogue, earlier)]
 
 
 def _doubts(source: Source) -> Iterator[str]:
