@@ -96,6 +96,7 @@ PARTS = (
         ),
         unit("commitment", "commitment_form", "merkle", "record_text"),
     ),
+    Part(("data/origin.py",), unit("register")),
     Part(("data/fingerprint.py", "data/pinned.py"), unit("pinned", "bound_ledger", "table")),
     Part(("data/small.py",), unit("extras")),
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
@@ -110,8 +111,11 @@ PARTS = (
     Part(("data/engines/mongodb.py",), engines("mongodb")),
     Part(("data/engines/spark.py",), engines("spark")),
     Part(
-        ("ledger/local.py", "ledger/bound.py", "ledger/book.py"),
-        (*unit("local_ledger", "bound_ledger", "restore"), _LOCAL, "tests/faults/test_fork.py"),
+        ("ledger/local.py", "ledger/bound.py", "ledger/book.py", "ledger/siblings.py"),
+        (
+            *unit("local_ledger", "bound_ledger", "restore"),
+            *("tests/attacks/test_restored_journal.py", _LOCAL, "tests/faults/test_fork.py"),
+        ),
     ),
     Part(("custodian/journal.py",), (*unit("restore"), *integration("worker_checks", "worker", "recover"))),
     Part(("ledger/durable.py", "ledger/file.py"), (*unit("custody", "commitment_form"), *integration("publish_once"))),
@@ -133,10 +137,19 @@ PARTS = (
     ),
     Part(("ledger/mirror.py",), integration("mirror")),
     Part(("ledger/governance.py",), integration("governance")),
-    Part(("custodian/custody.py",), (*unit("custody"), *integration("publish_once", "worker_checks"))),
     Part(
-        ("custodian/publish.py", "custodian/intent.py"), (*unit("custody"), *integration("publish_once", "end_to_end"))
+        ("custodian/custody.py", "custodian/intact.py"),
+        (*unit("custody", "intact"), *integration("publish_once", "worker_checks")),
     ),
+    Part(
+        ("custodian/publish.py", "custodian/intent.py"),
+        (*unit("custody"), *integration("publish_once", "careless_custodian", "end_to_end")),
+    ),
+    Part(
+        ("custodian/register.py", "custodian/promises.py", "core/composition.py"),
+        (*unit("register"), *integration("careless_custodian")),
+    ),
+    Part(("custodian/difference.py", "custodian/mismatch.py"), integration("careless_custodian", "recover")),
     Part(
         ("custodian/worker.py", "custodian/view.py"),
         (
@@ -147,8 +160,10 @@ PARTS = (
     ),
     Part(("custodian/recover.py",), (*unit("restore"), *integration("recover"))),
     Part(("chain/sender.py",), integration("sender", "contract")),
-    Part(("auditing/replay.py", "auditing/state.py"), audit("honest_ledgers", "dishonest_ledgers")),
-    Part(("auditing/wire.py",), audit("honest_ledgers", "dishonest_ledgers", "hostile_contracts")),
+    Part(
+        tuple(f"auditing/{name}.py" for name in ("replay", "state", "wire")),
+        audit("honest_ledgers", "dishonest_ledgers", "hostile_contracts"),
+    ),
     Part(
         ("auditing/chain.py", "auditing/auditor.py"),
         (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from noiseledger.custodian.custody import Custody
-from noiseledger.data.catalogue import Catalogue
+from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.errors import CustodyDamaged, DataMismatch, JournalLost
 from unit.test_custody import catalogue  # noqa: F401 - a fixture
 
@@ -106,8 +106,6 @@ def test_a_journal_that_is_none_is_said_to_be_none(custody: Custody, catalogue: 
 
 
 def test_a_query_that_left_the_catalogue_can_still_be_answered(custody: Custody, catalogue: Catalogue) -> None:  # noqa: F811
-    from noiseledger.data.catalogue import read_catalogue
-
     before = custody.pin(catalogue)
     (first,) = catalogue.entries
     text = catalogue.file.read_text()
@@ -115,5 +113,5 @@ def test_a_query_that_left_the_catalogue_can_still_be_answered(custody: Custody,
     later = read_catalogue(catalogue.file)
     assert custody.pin(later).totals(first.query) == before.totals(first.query)
     catalogue.file.write_text(text.replace("columns.age", "columns.old").replace("age > 60", "old > 60"))
-    with pytest.raises(DataMismatch, match="must stay answerable|has no column"):
+    with pytest.raises(DataMismatch, match="has no column"):
         custody.pin(read_catalogue(catalogue.file))

@@ -21,7 +21,7 @@ class Promised:
 
     >>> one = Promised(Fraction(1), Fraction("1e-5"), Neighbours.REPLACE)
     >>> print(together([one, one]))
-    epsilon 1.446 at delta 1e-05
+    epsilon 1.465 at delta 1e-05
     """
 
     epsilon: Fraction
@@ -39,7 +39,7 @@ class Promised:
 
 
 @dataclass(frozen=True)
-class Together:
+class JointPromise:
     """What several promises are for a person who is in the data of all of them."""
 
     precision: Fraction
@@ -57,7 +57,7 @@ class Together:
         return f"epsilon {self.epsilon:.4g} at delta {float(self.delta):g}"
 
 
-def together(promises: Sequence[Promised]) -> Together:
+def together(promises: Sequence[Promised]) -> JointPromise:
     """Return what several promises are together.
 
     If some protect adding or removing a record and others replacing one, it is stated for replacing: that is at most twice as
@@ -66,4 +66,4 @@ def together(promises: Sequence[Promised]) -> Together:
     kinds = {promise.neighbours for promise in promises}
     kind = kinds.pop() if len(kinds) == 1 else Neighbours.REPLACE
     weighed = (promise.precision * (1 if promise.neighbours is kind else _TWICE_THE_DISTANCE) for promise in promises)
-    return Together(sum(weighed, Fraction(0)), max(promise.delta for promise in promises), kind)
+    return JointPromise(sum(weighed, Fraction(0)), max(promise.delta for promise in promises), kind)

@@ -45,10 +45,12 @@ class Journal(LocalLedger):
         population: Population,
         queries: Iterable[Query] = (),
         source: Source | None = None,
+        second_promise: bool = False,
         identity: str | None = None,
     ) -> Self:
         """Create a new journal with a new random name, unless ``identity`` gives one."""
-        return cls(cls._new_store(file, epsilon, delta, population, queries, source, identity), source)
+        store = cls._new_store(file, epsilon, delta, population, queries, source, identity)
+        return cls(store, source, second_promise=second_promise)
 
     @property
     def identity(self) -> str:

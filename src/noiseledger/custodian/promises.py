@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from noiseledger.core.composition import Promised, Together, together
+from noiseledger.core.composition import JointPromise, Promised, together
 from noiseledger.custodian.custody import Custody
 from noiseledger.custodian.register import Promise, Registers
 from noiseledger.data.catalogue import Catalogue
@@ -27,7 +27,7 @@ def promised(catalogue: Catalogue) -> Promised:
     return Promised(catalogue.budget.epsilon, catalogue.budget.delta, catalogue.neighbours)
 
 
-def joint(catalogue: Catalogue, earlier: list[Promise]) -> Together:
+def joint(catalogue: Catalogue, earlier: list[Promise]) -> JointPromise:
     """Return what a catalogue and earlier promises are together."""
     return together([promised(catalogue), *(promise.promised for promise in earlier)])
 

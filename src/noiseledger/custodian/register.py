@@ -42,6 +42,8 @@ class Promise:
     neighbours: str
     #: Empty while it is being published, and if that was never finished.
     address: str = ""
+    #: Where the data was earlier, while this ledger was in use.
+    earlier_places: tuple[str, ...] = ()
     #: Keyed hashes of what the ledger was published with: the records, the file, the secret.
     marks: dict[str, str] = field(default_factory=dict)
 
@@ -92,7 +94,7 @@ class Register:
         found = list(self.promises())
         marks = origin.marks(self._key()) if found else {}
         for name, promise in found:
-            is_there = bool(origin.place) and origin.place == promise.place
+            is_there = bool(origin.place) and origin.place in (promise.place, *promise.earlier_places)
             if is_there or any(promise.marks.get(kind) == mark for kind, mark in marks.items()):
                 yield name, promise
 
@@ -101,8 +103,11 @@ class Register:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         key = self._key()
         marks = origin.marks(key) | {"secret": keyed_mark(key, "secret", secret)}
-        text = json.dumps(asdict(replace(promise, marks=marks)), indent=1) + "\n"
         file = self.folder / f"{self.name_of(identity)}.json"
+        known = _read(file) if file.exists() else promise
+        places = {known.place: None, **dict.fromkeys(known.earlier_places)}
+        places.pop(promise.place, None)
+        text = json.dumps(asdict(replace(promise, marks=marks, earlier_places=tuple(places))), indent=1) + "\n"
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             write_durably(file, text, mode=0o600)
 

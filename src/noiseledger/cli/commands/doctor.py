@@ -33,6 +33,7 @@ from noiseledger.cli.waiting import oldest_wait
 from noiseledger.core.composition import Promised, together
 from noiseledger.errors import ChainError, NoiseledgerError
 from noiseledger.extras import EXTRAS, missing
+from noiseledger.ledger import LocalLedger
 from noiseledger.ledger.file import LedgerFile
 from noiseledger.settings import KEY, KEY_FILE, LEDGER
 
@@ -97,6 +98,7 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
         client = _open_ledger(stack, ledger, rpc)
         if not isinstance(client, Check) and not client.ledger.is_on_chain:
             yield _check_ledger(client)
+            yield from _check_local_promise(client)
             return
         yield from _check_custody(ledger)
         chain = _open_chain(stack, rpc)
@@ -200,6 +202,17 @@ def _check_ledger(client: Client | Check) -> Check:
     left = f"precision {float(budget.remaining):.4g} of {float(budget.total):.4g} is left"
     advice = "" if budget.remaining else "Only what is known can still be asked, for free."
     return Check("ledger", Status.OK if budget.remaining else Status.WARNING, left, advice)
+
+
+def _check_local_promise(client: Client) -> Iterator[Check]:
+    """Say what a local ledger promises together with others about the same data, if it knows of any."""
+    others = client.ledger.also_promised() if isinstance(client.ledger, LocalLedger) else []
+    if others:
+        budget = client.budget()
+        own = Promised(budget.epsilon, budget.delta, client.ledger.population.neighbours)
+        named = ", ".join(f"{other.file} ({other.promised})" for other in others)
+        advice = f"Together they promise {together([own, *(other.promised for other in others)])}."
+        yield Check("promise", Status.WARNING, f"{own}; the same data is also in {named}.", advice)
 
 
 def _check_custody(ledger: str | None) -> Iterator[Check]:

@@ -59,7 +59,7 @@ def publish(
         earlier = earlier_promises(read, data.origin)
         both = [say_together(read, earlier)] if earlier else []
         if found is None:
-            show = partial(_show, read, data.rows, sender.rpc.chain_id, both)
+            show = partial(_print_lines, both) if yes else partial(_show, read, data.rows, sender.rpc.chain_id, both)
             _agree(read, "Publish?", show, yes=yes, json=json)
         elif not difference.is_empty:
             says = [f"The ledger at {found.address} is published. This would change:", *difference.sentences, *both]
