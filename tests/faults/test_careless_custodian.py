@@ -168,7 +168,9 @@ class Office:
     def copy(self, chance: random.Random) -> None:
         """Copy a catalogue under a new name, or everything but what is hidden or in custody to another folder."""
         other = self.folder / "copy"
-        if chance.random() < 0.5 and not other.exists():
+        # A copy with other records is other data, as far as a program can tell; the docs say so.
+        is_same = (self.home / "people.csv").read_text().startswith("age\n20\n")
+        if chance.random() < 0.5 and not other.exists() and is_same:
             shutil.copytree(self.home, other, ignore=shutil.ignore_patterns(".*", "*.custody"))
             self.story.append("copy the folder")
         else:
