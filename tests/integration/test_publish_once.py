@@ -19,7 +19,7 @@ from noiseledger.custodian.intent import Intent
 from noiseledger.custodian.publish import find, publish
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
-from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput, NotAllowed
+from noiseledger.errors import ChainMismatch, CustodyDamaged, DataMismatch, InvalidInput, NotAllowed
 
 NOWHERE = "0x000000000000000000000000000000000000dEaD"
 
@@ -76,6 +76,19 @@ def test_a_crash_before_any_file_is_in_its_place_leads_to_one_ledger(
     assert len(crashed) == 9
     assert ledgers(rpc) - before == {contract.address.lower()}
     assert not Custody.of(catalogue).intent_file.exists()
+
+
+@pytest.mark.parametrize("second_promise", [False, True])
+def test_a_lost_ledger_file_does_not_lead_to_a_second_ledger(
+    second_promise: bool, rpc: Rpc, catalogue: Catalogue, data: Pinned
+) -> None:
+    """Not even one that was asked for: two ledgers cannot share a journal. A careless custodian found this."""
+    contract = publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
+    before = ledgers(rpc)
+    Custody.of(catalogue).ledger_file.unlink()
+    with pytest.raises(CustodyDamaged, match=f"ledger.json is missing.*{contract.address}.*restore the file"):
+        publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address, second_promise=second_promise)
+    assert ledgers(rpc) == before
 
 
 def test_what_still_waits_for_a_block_is_not_published_twice(

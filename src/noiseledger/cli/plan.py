@@ -13,6 +13,7 @@ from noiseledger.core.budget import Budget
 from noiseledger.core.display import show_error
 from noiseledger.core.path import Case
 from noiseledger.core.query import Query
+from noiseledger.core.request import Request
 from noiseledger.ledger import Quote
 from noiseledger.ledger.shapes import amount, describe_budget, describe_price
 
@@ -50,6 +51,11 @@ class Plan:
     def affordable(self) -> bool:
         """Whether the budget is large enough."""
         return self.cost <= self.budget.remaining
+
+    @property
+    def requests(self) -> list[Request]:
+        """The requests, resolved."""
+        return [item.quote.request for item in self.items]
 
     @property
     def known(self) -> list[Answer] | None:
@@ -91,7 +97,7 @@ def make_plan(client: Client, asks: Sequence[Ask], *, exact_noise: bool = False)
     from noiseledger.client.reader import unnamed_note  # noqa: PLC0415 - takes a second
 
     ledger = client.ledger
-    quotes = ledger.quote_many([ledger.request(client.find(ask.query), **ask.accuracy) for ask in asks])
+    quotes = ledger.quote_many(client.resolve(asks))
     items = _priced(client, quotes) if ledger.reuses else _priced_without_reuse(client, quotes, exact_noise)
     unnamed = unnamed_note(client.unnamed(dict.fromkeys(quote.query for quote in quotes)))
     return Plan(list(items), quotes[-1].budget, unnamed)

@@ -12,7 +12,7 @@ from typing import Self, Unpack, overload
 from noiseledger.client.reader import Named, Offer, Reader
 from noiseledger.core.answer import Answer
 from noiseledger.core.query import Query
-from noiseledger.core.request import Accuracy
+from noiseledger.core.request import Accuracy, Request
 from noiseledger.errors import InvalidInput
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Ledger
@@ -92,12 +92,16 @@ class Client(Reader):
             AnswerOverdue: so was an earlier purchase, for so long that you should ask the custodian; nothing more is bought.
         """
         if isinstance(query, Query | str):
-            return self._ask([Ask(query, **accuracy)], exact_noise=exact_noise)[0]
+            return self.buy(self.resolve([Ask(query, **accuracy)]), exact_noise=exact_noise)[0]
         if accuracy:
             raise InvalidInput("In a list, each request has its own accuracy: Ask(query, within=500).")
-        return self._ask(list(query), exact_noise=exact_noise)
+        return self.buy(self.resolve(query), exact_noise=exact_noise)
 
-    def _ask(self, asks: Sequence[Ask], *, exact_noise: bool) -> list[Answer]:
-        requests = [self.ledger.request(self.find(ask.query), **ask.accuracy) for ask in asks]
+    def resolve(self, asks: Sequence[Ask]) -> list[Request]:
+        """Find the queries and convert the accuracies, once: from here on, a request travels in this form."""
+        return [self.ledger.request(self.find(ask.query), **ask.accuracy) for ask in asks]
+
+    def buy(self, requests: Sequence[Request], *, exact_noise: bool = False) -> list[Answer]:
+        """Get the answers to resolved requests, as ``ask`` does."""
         with self._waiting():
             return self.ledger.ask_many(requests, analyst=self._analyst, exact_noise=exact_noise)

@@ -115,7 +115,7 @@ def ask(
         answers = None if exact_noise else plan.known
         if answers is None:
             with progress.shown():
-                answers = client.ask(asks, exact_noise=exact_noise)
+                answers = client.buy(plan.requests, exact_noise=exact_noise)
     names = [item.name for item in plan.items]
     if json:
         described = [describe_answer(name, answer) for name, answer in zip(names, answers, strict=True)]
