@@ -92,6 +92,18 @@ def no_ledger(catalogue: Catalogue) -> NoiseledgerError:
     return InvalidInput(f"{catalogue.file} has no ledger yet: run noiseledger publish {catalogue.file}")
 
 
+def check_not_forgotten(catalogue: Catalogue, registers: Registers) -> None:
+    """Refuse to publish with a journal that a published ledger depends on, though its ledger file is gone."""
+    custody = Custody.of(catalogue)
+    identity = custody.kept_identity()
+    for _, promise in registers.find(identity) if identity else ():
+        if promise.address:
+            raise CustodyDamaged(
+                f"{custody.ledger_file} is missing, but a ledger was published from this folder ({promise}): restore the file "
+                "from your backup, or from anyone who has it. Nothing was published."
+            )
+
+
 def check_one_copy(catalogue: Catalogue, identity: str, registers: Registers) -> None:
     """Refuse a journal of which another copy is where the journal was used before: only one of them may go on."""
     here = Custody.of(catalogue).journal_file

@@ -17,7 +17,14 @@ from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian.custody import Custody, commitment
 from noiseledger.custodian.difference import Difference, compare, names_for_analysts
 from noiseledger.custodian.intent import deploy_once
-from noiseledger.custodian.promises import check_one_copy, earlier_promises, note, others_named, refuse
+from noiseledger.custodian.promises import (
+    check_not_forgotten,
+    check_one_copy,
+    earlier_promises,
+    note,
+    others_named,
+    refuse,
+)
 from noiseledger.custodian.register import Registers
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import PUBLISHED
@@ -95,6 +102,7 @@ def propose(
     registers = registers or Registers.of(catalogue.file.parent)
     contract = find(catalogue, data, sender, registers)
     if contract is None:
+        check_not_forgotten(catalogue, registers)
         earlier = earlier_promises(catalogue, data.origin, registers)
         if earlier and not second_promise:
             raise refuse(catalogue, earlier)
