@@ -149,13 +149,13 @@ PARTS = (
     ),
     Part(
         ("custodian/publish.py", "custodian/intent.py"),
-        (*unit("custody"), *integration("publish_once", "careless_custodian", "end_to_end")),
+        (*unit("custody"), *integration("publish_once", "honest_mistakes", "end_to_end")),
     ),
     Part(
         ("custodian/register.py", "custodian/promises.py", "core/composition.py"),
-        (*unit("register"), *integration("careless_custodian")),
+        (*unit("register"), *integration("honest_mistakes")),
     ),
-    Part(("custodian/difference.py", "custodian/mismatch.py"), integration("careless_custodian", "recover")),
+    Part(("custodian/difference.py", "custodian/mismatch.py"), integration("honest_mistakes", "recover")),
     Part(
         ("custodian/worker.py", "custodian/view.py"),
         (
