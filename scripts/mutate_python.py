@@ -102,7 +102,7 @@ PARTS = (
         ),
         unit("commitment", "commitment_form", "merkle", "record_text"),
     ),
-    Part(("data/origin.py",), unit("register")),
+    Part(("data/origin.py",), unit("second_promise")),
     Part(("data/fingerprint.py", "data/pinned.py"), unit("pinned", "bound_ledger", "table")),
     Part(("data/small.py",), unit("extras")),
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
@@ -153,7 +153,7 @@ PARTS = (
     ),
     Part(
         ("custodian/register.py", "custodian/promises.py", "core/composition.py"),
-        (*unit("register"), *integration("honest_mistakes")),
+        (*unit("second_promise"), *integration("honest_mistakes")),
     ),
     Part(("custodian/difference.py", "custodian/mismatch.py"), integration("honest_mistakes", "recover")),
     Part(
