@@ -102,7 +102,7 @@ PARTS = (
         ),
         unit("commitment", "commitment_form", "merkle", "record_text"),
     ),
-    Part(("data/origin.py",), unit("register")),
+    Part(("data/origin.py",), unit("second_promise")),
     Part(("data/fingerprint.py", "data/pinned.py"), unit("pinned", "bound_ledger", "table")),
     Part(("data/small.py",), unit("extras")),
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
@@ -149,13 +149,13 @@ PARTS = (
     ),
     Part(
         ("custodian/publish.py", "custodian/intent.py"),
-        (*unit("custody"), *integration("publish_once", "careless_custodian", "end_to_end")),
+        (*unit("custody"), *integration("publish_once", "honest_mistakes", "end_to_end")),
     ),
     Part(
         ("custodian/register.py", "custodian/promises.py", "core/composition.py"),
-        (*unit("register"), *integration("careless_custodian")),
+        (*unit("second_promise"), *integration("honest_mistakes")),
     ),
-    Part(("custodian/difference.py", "custodian/mismatch.py"), integration("careless_custodian", "recover")),
+    Part(("custodian/difference.py", "custodian/mismatch.py"), integration("honest_mistakes", "recover")),
     Part(
         ("custodian/worker.py", "custodian/view.py"),
         (

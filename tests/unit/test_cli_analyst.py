@@ -169,7 +169,9 @@ def test_requests_of_one_list_are_priced_in_a_row(run: Runner, ledger: Path, tmp
     assert [r["cost"] for r in quoted["requests"]] == [0.5, 0, 1]
     # This is what is paid; with exact noise, each request is paid for.
     for flags, costs in ((("--exact-noise",), [0.5, 0.25, 1]), ((), [0.5, 0, 1])):
-        fresh = make_ledger(tmp_path / f"naive{len(flags)}.ledger", OVER_60, kind=NaiveLedger)
+        # Each in a folder of its own: beside another ledger with the same data it would be refused.
+        (tmp_path / str(len(flags))).mkdir()
+        fresh = make_ledger(tmp_path / str(len(flags)) / "naive.ledger", OVER_60, kind=NaiveLedger)
         request = (name, fresh, "--precision", "0.5", *more[:4], *flags)
         paid = run("ask", *request, "--data", people, "--yes", "--json").json["answers"]
         assert [answer["cost"] for answer in paid] == costs

@@ -49,7 +49,7 @@ def check_siblings(own: Promised, siblings: list[Sibling]) -> None:
         joint = together([own, *(sibling.promised for sibling in siblings)])
         raise PublishedBefore(
             f"{first.file} is bound to the same data, and promises {first.promised}: open that ledger instead. If you want a "
-            f"second promise about the same people, pass second_promise=True: together they would be {joint}."
+            f"second promise about the same people, pass second_promise=True in Python: together they would be {joint}."
         )
 
 
