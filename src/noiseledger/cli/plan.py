@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +88,8 @@ class Plan:
 def make_plan(client: Client, asks: Sequence[Ask], *, exact_noise: bool = False) -> Plan:
     """Price each request in a list as if those before it were already paid for."""
     ledger = client.ledger
-    quotes = ledger.quote_many([ledger.request(client.find(ask.query), **ask.accuracy) for ask in asks])
+    priced = ledger.quote_many([ledger.request(client.find(ask.query), **ask.accuracy) for ask in asks])
+    quotes = [quote if quote.known is None else replace(quote, known=client.labelled(quote.known)) for quote in priced]
     items = _priced(client, quotes) if ledger.reuses else (_alone(client, quote, exact_noise) for quote in quotes)
     return Plan(list(items), quotes[-1].budget)
 

@@ -11,6 +11,7 @@ from typing import Self, Unpack, overload
 
 from noiseledger.client.reader import Named, Offer, Reader
 from noiseledger.core.answer import Answer
+from noiseledger.core.codebook import Codebook
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy
 from noiseledger.errors import InvalidInput
@@ -47,9 +48,10 @@ class Client(Reader):
         names: Mapping[str, Query] | None = None,
         analyst: str = "",
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+        codebook: Codebook | None = None,
     ) -> None:
-        """Use a ledger; ``names`` come from the catalogue, and ``waiting`` is a context manager around slow calls."""
-        super().__init__(ledger, names)
+        """Use a ledger; all names come from the catalogue, and ``waiting`` is a context manager around slow calls."""
+        super().__init__(ledger, names, codebook)
         self.ledger = ledger
         self._analyst = analyst
         self._waiting = waiting
@@ -99,4 +101,5 @@ class Client(Reader):
     def _ask(self, asks: Sequence[Ask], *, exact_noise: bool) -> list[Answer]:
         requests = [self.ledger.request(self.find(ask.query), **ask.accuracy) for ask in asks]
         with self._waiting():
-            return self.ledger.ask_many(requests, analyst=self._analyst, exact_noise=exact_noise)
+            answers = self.ledger.ask_many(requests, analyst=self._analyst, exact_noise=exact_noise)
+        return [self.labelled(answer) for answer in answers]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
 from itertools import islice
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from noiseledger.core import accuracy
 from noiseledger.core.budget import Budget
+from noiseledger.core.codebook import Codebook
 from noiseledger.core.numbers import Number, exact, readable
 from noiseledger.core.path import Case, Point, Price, Reveal, natural_values
 from noiseledger.core.query import Query
@@ -44,6 +45,8 @@ class Answer:
     #: On a chain, the transaction that paid for it; None if it was free and not recorded.
     transaction: str | None = None
     block: int | None = None
+    #: What the groups are called; only words, so answers with other words are equal.
+    codebook: Codebook = field(default_factory=Codebook, compare=False, repr=False)
 
     @classmethod
     def public(cls, query: Query, sensitivity: Fraction, precision: Fraction, point: Point, budget: Budget) -> Answer:
@@ -78,6 +81,11 @@ class Answer:
         return only
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each coordinate: its label in the ledger file or, where there is none, its value."""
+        return self.codebook.labels_of(self.query)
+
+    @property
     def deviation(self) -> float:
         """The standard deviation of the noise in each coordinate."""
         return accuracy.deviation(self.precision, self.sensitivity)
@@ -96,8 +104,11 @@ class Answer:
         width = self.half_width(confidence)
         shared: dict[str, object] = {"deviation": self.deviation, "half_width": width, "case": self.case.value}
         shared |= {"precision": float(self.precision), "cost": float(self.cost), "transaction": self.transaction}
-        pairs = zip(self.query.labels, self.values, strict=True)
-        return [{"query": str(self.query), "group": label, "value": value} | shared for label, value in pairs]
+        coordinates = zip(self.query.labels, self.labels, self.values, strict=True)
+        return [
+            {"query": str(self.query), "group": group, "label": label, "value": value} | shared
+            for group, label, value in coordinates
+        ]
 
     def to_pandas(self, confidence: Number = 0.95) -> DataFrame:
         """Return a data frame with one row per coordinate."""
@@ -140,7 +151,7 @@ class Answer:
 
     def _shown(self) -> list[tuple[str, str]]:
         width = self.half_width()
-        pairs = islice(zip(self.query.labels, self.values, strict=True), SHOWN_COORDINATES)
+        pairs = islice(zip(self.labels, self.values, strict=True), SHOWN_COORDINATES)
         shown = [(f"{label}: " if label else "", f"{readable(value)} ± {readable(width, 3)}") for label, value in pairs]
         hidden = self.query.dimension - len(shown)
         return [*shown, ("", f"... and {hidden:,} more")] if hidden else shown

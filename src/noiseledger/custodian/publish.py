@@ -106,6 +106,7 @@ def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract, fi
         contact=catalogue.contact,
         commitment=PUBLISHED,
         access=catalogue.access.value,
+        codebook=catalogue.codebook,
     )
     ledger.write(Custody.of(catalogue).ledger_file)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from noiseledger.core.access import LONGEST_CONTACT
+from noiseledger.core.codebook import Codebook, shown
 from noiseledger.core.query import Query
 from noiseledger.errors import InvalidInput, LedgerNotFound
 from noiseledger.ledger.durable import write_durably
@@ -35,6 +36,8 @@ class LedgerFile:
     commitment: str = ""
     #: Who may buy, in one word.
     access: str = ""
+    #: What columns and values are called, in the custodian's words.
+    codebook: Codebook = field(default_factory=Codebook)
 
     @classmethod
     def read(cls, file: Path) -> LedgerFile:
@@ -44,8 +47,9 @@ class LedgerFile:
             json.dumps(content, ensure_ascii=False).encode()  # refuses lone surrogates, which cannot be displayed
             queries = {str(name): Query.parse(text) for name, text in content["queries"].items()}
             place = str(content["address"]), int(content["chain_id"]), int(content.get("block", 0))
-            words = str(content.get("catalogue_sha256", "")), _shown(content.get("contact") or "")
-            return cls(*place, queries, *words, str(content.get("commitment", "")), str(content.get("access", "")))
+            words = str(content.get("catalogue_sha256", "")), shown(content.get("contact") or "", LONGEST_CONTACT)
+            terms = str(content.get("commitment", "")), str(content.get("access", ""))
+            return cls(*place, queries, *words, *terms, Codebook.load(content))
         except OSError as error:
             raise LedgerNotFound(f"The ledger file {file} cannot be read: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
@@ -64,6 +68,7 @@ class LedgerFile:
             "catalogue_sha256": self.catalogue_sha256,
             "access": self.access,
             "contact": self.contact,
+            **self.codebook.dump(),
             "queries": {name: query.canonical for name, query in self.queries.items()},
         }
 
@@ -78,14 +83,6 @@ def read_names(file: Path) -> list[str]:
         return [str(name) for name in json.loads(file.read_text(encoding="utf-8"))["queries"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
-
-
-def _shown(contact: object) -> str:
-    """Return the part of a contact that is safe to show: anyone can write such a file and hand it out."""
-    if not isinstance(contact, str):
-        raise TypeError
-    short = contact if len(contact) <= LONGEST_CONTACT else contact[:LONGEST_CONTACT] + "…"
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in short)
 
 
 def find_on_chain(ledger: str) -> LedgerFile:

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.codebook import Codebook
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded
@@ -51,6 +52,7 @@ class AnswerShape(QueryShape):
     """A noisy answer, with its error bar and its price."""
 
     groups: list[str]
+    labels: list[str]
     values: list[float]
     deviation: float
     half_width_95: float
@@ -81,6 +83,7 @@ class RecordShape(QueryShape):
     spent: float
     spent_exact: str
     groups: list[str]
+    labels: list[str]
     values: list[float]
     transaction: str | None
     block: int | None
@@ -169,6 +172,7 @@ def describe_answer(name: str, answer: Answer) -> AnswerShape:
     return {
         **describe_query(name, answer.query),
         "groups": groups(answer.query),
+        "labels": labels(answer.query, answer.codebook),
         "values": list(answer.values),
         "deviation": answer.deviation,
         "half_width_95": answer.half_width(),
@@ -182,8 +186,8 @@ def describe_answer(name: str, answer: Answer) -> AnswerShape:
     }
 
 
-def describe_record(name: str, record: Record) -> RecordShape:
-    """Describe an earlier request."""
+def describe_record(name: str, record: Record, codebook: Codebook | None = None) -> RecordShape:
+    """Describe an earlier request; ``codebook`` has the names of its groups."""
     return {
         "number": record.number,
         "analyst": record.analyst,
@@ -201,6 +205,7 @@ def describe_record(name: str, record: Record) -> RecordShape:
         "spent": float(record.spent),
         "spent_exact": str(record.spent),
         "groups": groups(record.query),
+        "labels": labels(record.query, codebook),
         "values": list(record.values),
         "transaction": record.transaction,
         "block": record.block,
@@ -239,3 +244,8 @@ def describe_error(error: Exception) -> dict[str, Any]:
 def groups(query: Query) -> list[str]:
     """Return the names of the coordinates; none if the answer is a single number."""
     return [] if query.groups is None else list(query.labels)
+
+
+def labels(query: Query, codebook: Codebook | None = None) -> list[str]:
+    """Return what the coordinates are called; a group without a label is called by its value."""
+    return [] if query.groups is None else list((codebook or Codebook()).labels_of(query))

@@ -64,6 +64,7 @@ class OfferShape(QueryShape):
     meaning: str
     definition: str
     groups: list[str]
+    labels: list[str]
     dimension: int
     sensitivity: float
     sensitivity_exact: str

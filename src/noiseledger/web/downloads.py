@@ -79,9 +79,9 @@ def _by_query(look: Look) -> list[dict[str, Any]]:
 
 def _records(look: Look) -> Iterator[dict[str, Any]]:
     for record in look.snapshot.records():
-        shape = describe_record(look.name(record.query), record)
+        shape = describe_record(look.name(record.query), record, look.client.codebook)
         # A list is one cell of JSON, which can be parsed again: the name of a group may contain any character.
-        yield shape | {"groups": json.dumps(shape["groups"]), "values": json.dumps(shape["values"])}
+        yield shape | {name: json.dumps(cell) for name, cell in shape.items() if isinstance(cell, list)}
 
 
 def _csv(rows: Iterable[Mapping[str, Any]], name: str) -> StreamingResponse:

@@ -21,7 +21,7 @@ from noiseledger.web import charts
 from noiseledger.web.form import Form
 from noiseledger.web.progress import Progress
 from noiseledger.web.site import Look, epsilon_of
-from noiseledger.web.words import CASES, meaning
+from noiseledger.web.words import CASES
 
 RECORDS_A_PAGE = 50
 SHOWN_HISTORY = 10
@@ -58,7 +58,7 @@ class AnswerView:
     @property
     def rows(self) -> list[tuple[str, float]]:
         """Each group with its number."""
-        return list(zip(self.answer.query.labels, self.answer.values, strict=True))[:SHOWN_GROUPS]
+        return list(zip(self.answer.labels, self.answer.values, strict=True))[:SHOWN_GROUPS]
 
     @property
     def hidden(self) -> int:
@@ -155,10 +155,10 @@ def _picture(quote: Quote, best: AnswerView | None) -> Markup:
 
 def best_view(look: Look, offer: Offer) -> AnswerView | None:
     """Return the best public answer to a query."""
-    answer = look.snapshot.best(offer.query)
+    answer = look.client.best(offer.query)
     if answer is None:
         return None
-    return AnswerView(offer.name, answer, meaning(offer.query, look.snapshot.population), newest(look, offer))
+    return AnswerView(offer.name, answer, look.meaning(offer.query), newest(look, offer))
 
 
 def newest(look: Look, offer: Offer) -> list[Listed]:

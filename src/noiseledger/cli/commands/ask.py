@@ -38,7 +38,7 @@ from noiseledger.errors import BudgetExceeded, InvalidInput
 from noiseledger.ledger.shapes import describe_answer, describe_budget
 
 if TYPE_CHECKING:
-    from noiseledger.data.source import Source
+    from noiseledger.data.catalogue import Catalogue
 
 WAIT_SECONDS = 120.0
 
@@ -84,7 +84,8 @@ def ask(
     }
     with ExitStack() as stack:
         if data is not None:
-            options["source"] = stack.enter_context(closing(_open_data(data)))
+            catalogue = _read_catalogue(data)
+            options |= {"source": stack.enter_context(closing(catalogue.open())), "codebook": catalogue.codebook}
         client = stack.enter_context(open_client(ledger, rpc, **options))
         plan = make_plan(client, asks, exact_noise=exact_noise)
         if not json:
@@ -123,10 +124,10 @@ def _agree(plan: Plan, *, yes: bool) -> None:
         raise typer.Exit(DECLINED)
 
 
-def _open_data(catalogue: Path) -> Source:
+def _read_catalogue(file: Path) -> Catalogue:
     from noiseledger.data.catalogue import read_catalogue  # noqa: PLC0415 - takes a second
 
-    return read_catalogue(catalogue).open()
+    return read_catalogue(file)
 
 
 def _show(names: Sequence[str], answers: Sequence[Answer]) -> None:
@@ -144,5 +145,5 @@ def _show(names: Sequence[str], answers: Sequence[Answer]) -> None:
 
 def _rows(name: str, answer: Answer) -> Iterator[tuple[str, ...]]:
     width, paid = readable(answer.half_width(), 3), f"{float(answer.cost):.4g}" if answer.cost else "free"
-    for label, value in zip(answer.query.labels, answer.values, strict=True):
+    for label, value in zip(answer.labels, answer.values, strict=True):
         yield name, label, readable(value), width, answer.case.value, paid

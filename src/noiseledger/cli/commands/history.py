@@ -32,7 +32,8 @@ def history(
         names = {offer.query: offer.name for offer in client.queries()}
         records = client.history(query)[-(last or 0) :]
     if json:
-        print_json({"records": [describe_record(names[record.query], record) for record in records]})
+        described = [describe_record(names[record.query], record, client.codebook) for record in records]
+        print_json({"records": described})
     else:
         _show(records, names)
 

@@ -2,39 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
 from noiseledger.cli.standing import OfferStanding, standings
+from noiseledger.core.codebook import Codebook
 from noiseledger.core.numbers import readable
-from noiseledger.ledger.shapes import amount, describe_query, groups
+from noiseledger.core.query import Query
+from noiseledger.ledger.shapes import amount, describe_query, groups, labels
 
 
 def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
     """List the queries, and how accurate a free answer to each is."""
     with open_client(ledger, rpc) as client:
-        found, admission = standings(client), client.admission()
+        found, admission, codebook = standings(client), client.admission(), client.codebook
     if json:
-        print_json({"queries": [_describe(standing) for standing in found]})
+        print_json({"queries": [_describe(standing, codebook) for standing in found]})
         return
     rows = [(s.offer.name, str(s.offer.query), s.offer.query.dimension, _free(s)) for s in found]
     print_table("What may be asked", ("name", "query", ">numbers", ">free now, ± (95%)"), rows)
+    _show(codebook, [standing.offer.query for standing in found])
     if admission is not None:
         console.print(plain(admission))
     console.print("Next: noiseledger quote NAME --within NUMBER")
+
+
+def _show(codebook: Codebook, asked: Iterable[Query]) -> None:
+    """Print what columns mean and what their groups are called, in the custodian's words, once each."""
+    listed = list(asked)
+    for note in dict.fromkeys(note for query in listed for note in codebook.notes(query)):
+        console.print(plain(note))
+    for column, named in codebook.labels.items():
+        used = dict.fromkeys(v for q in listed if q.groups and q.groups.column == column for v in q.labels)
+        words = ", ".join(f"{value} {named[value]}" for value in used if value in named)
+        if words:
+            console.print(plain(f"Groups of {column}: {words}."))
 
 
 def _free(standing: OfferStanding) -> str:
     return "nothing yet" if standing.half_width is None else readable(standing.half_width, 3)
 
 
-def _describe(standing: OfferStanding) -> dict[str, Any]:
+def _describe(standing: OfferStanding, codebook: Codebook) -> dict[str, Any]:
     offer = standing.offer
     return {
         **describe_query(offer.name, offer.query),
         "groups": groups(offer.query),
+        "labels": labels(offer.query, codebook),
+        "notes": list(codebook.notes(offer.query)),
         "dimension": offer.query.dimension,
         **amount("sensitivity", offer.sensitivity),
         **amount("public", standing.public),
