@@ -173,7 +173,10 @@ PARTS = (
 )
 #: They propose, show or fetch; nothing rests on them. All other modules of these folders must be in a part.
 BESIDES = (
-    *(f"data/{name}.py" for name in ("hints", "ipums", "location", "look", "look_kinds", "look_text", "toml_lines")),
+    *(
+        f"data/{name}.py"
+        for name in ("doubts", "hints", "ipums", "location", "look", "look_kinds", "look_text", "toml_lines")
+    ),
     "data/engines/look.py",
     *(f"auditing/{name}.py" for name in ("report", "render")),
 )

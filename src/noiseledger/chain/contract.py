@@ -51,6 +51,7 @@ __all__ = [
     "LOG_BLOCKS",
     "MAX_BATCH",
     "MAX_COORDINATES",
+    "MAX_DEFINITION",
     "PrivacyLedgerContract",
     "block_parameter",
     "checksummed",
@@ -65,6 +66,7 @@ __all__ = [
 LOG_BLOCKS = 2000
 MAX_BATCH = 100
 MAX_COORDINATES = 512
+MAX_DEFINITION = 24_576
 _ATTEMPTS = 5
 
 _REASONS: dict[str, type[NoiseledgerError]] = {

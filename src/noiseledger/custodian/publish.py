@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from noiseledger.chain.contract import MAX_COORDINATES, PrivacyLedgerContract
+from noiseledger.chain.contract import MAX_COORDINATES, MAX_DEFINITION, PrivacyLedgerContract
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
@@ -31,8 +31,8 @@ def publish(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
     """Return the catalogue's ledger on the sender's chain; publish it if it does not exist yet."""
     worker = read_address(worker, "worker")
     for entry in catalogue.entries:
-        if entry.query.dimension > MAX_COORDINATES:
-            raise InvalidInput(f"Query {entry.name}: {too_many_groups(entry.query)}")
+        if reason := too_large(entry.query):
+            raise InvalidInput(f"Query {entry.name}: {reason}")
     custody = Custody.of(catalogue)
     custody.prepare(catalogue, data)
     contract = find(catalogue, data, sender) or _deploy(catalogue, data, sender, worker)
@@ -111,6 +111,12 @@ def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract, fi
     ledger.write(Custody.of(catalogue).ledger_file)
 
 
-def too_many_groups(query: Query) -> str:
-    """Return why a query cannot be published."""
-    return f"A ledger on a chain accepts at most {MAX_COORDINATES} groups, not {query.dimension}: use fewer, or two queries."
+def too_large(query: Query) -> str:
+    """Return why a query cannot be published; an empty text if it can."""
+    if query.dimension > MAX_COORDINATES:
+        number = query.dimension
+        return f"A ledger on a chain accepts at most {MAX_COORDINATES} groups, not {number}: use fewer, or two queries."
+    size = len(query.canonical.encode())
+    if size > MAX_DEFINITION:
+        return f"A ledger on a chain accepts definitions of at most {MAX_DEFINITION:,} bytes, not {size:,}: use two queries."
+    return ""

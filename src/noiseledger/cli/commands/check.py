@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
+from secrets import token_bytes
 from typing import Any
 
 from noiseledger.cli.options import CatalogueArgument, JsonOption
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.core.accuracy import half_width
-from noiseledger.core.filters.sql import identifier
 from noiseledger.core.numbers import readable
 from noiseledger.core.privacy import precision_for
-from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.data.catalogue import Catalogue, CatalogueProblems, Problem, read_catalogue
-from noiseledger.data.source import Source
+from noiseledger.data.doubts import doubts
 from noiseledger.errors import NoiseledgerError
 
 #: The paper's requests have an epsilon from 0.1 to 1.1 and a delta from 1e-5 to 1e-4.
@@ -28,8 +26,8 @@ def check(
 ) -> None:
     """Report every problem in a catalogue, with its line and a hint. If there is none, show what the budget pays for."""
     read = read_catalogue(catalogue)
-    rows_of_data, doubts = _check_data(read)
-    facts = _describe(read, rows_of_data) | {"doubts": doubts}
+    rows_of_data, found = _check_data(read)
+    facts = _describe(read, rows_of_data) | {"doubts": found}
     if json:
         print_json(facts)
         return
@@ -41,19 +39,22 @@ def check(
     console.print(str(read.budget))
     afforded = ", ".join(f"{item['requests']} at epsilon {item['epsilon']:g}" for item in facts["affords"])
     console.print(f"Requests that the budget pays for without reuse (delta 1e-5): {afforded}.")
-    for doubt in doubts:
-        console.print(f"Please check: {doubt} Keep this line private.", markup=False)
+    # For the custodian alone: no other command prints these, and nothing of them is published.
+    for doubt in found:
+        console.print(f"Please check: {doubt}", markup=False)
+    if found:
+        console.print("Keep these lines private, since they tell facts about the data.")
 
 
 def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
-    """Open the data, count its rows, and find columns that are mostly missing; problems name columns, never values."""
-    from noiseledger.chain.contract import MAX_COORDINATES  # noqa: PLC0415 - takes a second
-    from noiseledger.custodian.publish import too_many_groups  # noqa: PLC0415 - likewise
+    """Read the data as publishing does, so that what fails there fails here; problems name columns, never values."""
+    from noiseledger.custodian.publish import too_large  # noqa: PLC0415 - takes a second
+    from noiseledger.data.pinned import Pinned  # noqa: PLC0415 - likewise
 
     problems = [
-        Problem(entry.line, f"Query {entry.name}: {too_many_groups(entry.query)}")
+        Problem(entry.line, f"Query {entry.name}: {reason}")
         for entry in catalogue.entries
-        if entry.query.dimension > MAX_COORDINATES
+        if (reason := too_large(entry.query))
     ]
     try:
         source = catalogue.open()
@@ -62,18 +63,12 @@ def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
     with closing(source):
         if problems:
             raise CatalogueProblems(catalogue.file, problems)
-        return source.rows, list(_doubts(source))
-
-
-def _doubts(source: Source) -> Iterator[str]:
-    """Yield a warning for each column that is mostly missing as declared: for the custodian alone, and not an error."""
-    for name, kind in source.kinds.items() if source.rows else ():
-        missing = source.totals(Query.count(f"{identifier(name)} IS NULL"))[0]
-        if missing > source.rows / 2:
-            yield (
-                f"{name}: {missing:,} of {source.rows:,} values are missing when read as {kind}. If the file does contain "
-                "them, the declared kind, decimal mark or delimiter may be wrong."
-            )
+        try:
+            # With a secret of its own, which is forgotten: only whether it fails counts.
+            Pinned(source, [entry.query for entry in catalogue.entries], token_bytes(32))
+            return source.rows, list(doubts(catalogue, source))
+        except NoiseledgerError as error:
+            raise CatalogueProblems(catalogue.file, [Problem(catalogue.source_line, str(error))]) from None
 
 
 def _describe(catalogue: Catalogue, rows: int) -> dict[str, Any]:

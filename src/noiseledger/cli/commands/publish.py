@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from noiseledger.cli.options import CatalogueArgument, CustodyKeyOption, JsonOpt
 from noiseledger.cli.output import console, print_json
 from noiseledger.core.access import OPEN_RISK, Access
 from noiseledger.data.catalogue import Catalogue, read_catalogue
+from noiseledger.data.doubts import delta_doubt, is_empty_promise
 from noiseledger.errors import InvalidInput
 from noiseledger.extras import require
 
@@ -38,6 +40,7 @@ def publish(
     data = custody.pin(read)
     with connect(rpc, key) as sender:
         if custody.read_ledger_file() is None and not yes:
+            _check_delta(read, data.rows, json=json)
             _agree(read, data.rows, sender.rpc.chain_id, json=json)
         contract = publish_ledger(read, data, sender, worker or sender.address)
         current = contract.worker()
@@ -75,6 +78,18 @@ def _agree(catalogue: Catalogue, rows: int, chain_id: int, *, json: bool) -> Non
         return
     _show(catalogue, rows, chain_id)
     typer.confirm("Publish?", abort=True)
+
+
+def _check_delta(catalogue: Catalogue, rows: int, *, json: bool) -> None:
+    """Ask for confirmation of a delta with which the promise is empty; without a terminal, refuse it."""
+    delta = catalogue.budget.delta
+    if not is_empty_promise(delta, rows):
+        return
+    why = str(delta_doubt(delta, rows))
+    if json or not sys.stdin.isatty():
+        raise InvalidInput(f"{why[0].upper()}{why[1:]} If that is intended, pass --yes. Nothing was published.")
+    console.print(f"{why[0].upper()}{why[1:]}", soft_wrap=True)
+    typer.confirm("Keep this delta?", abort=True)
 
 
 def _show(catalogue: Catalogue, rows: int, chain_id: int) -> None:
