@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from noiseledger.core.filters.condition import Value
@@ -21,6 +22,8 @@ from noiseledger.core.query import Query
 #: The largest number of characters of a label and of a meaning that are shown.
 LONGEST_LABEL = 80
 LONGEST_MEANING = 300
+#: Between the names of a group by several columns.
+_SEPARATOR = " / "
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,11 @@ class Codebook:
         """Return a name for each coordinate of the answer: its label or, where there is none, its value."""
         if query.groups is None or not self.labels:
             return query.labels
-        known = self.labels.get(query.groups.column, {})
-        return tuple(known.get(value) or value for value in query.labels)
+        names = [[self._label(column, value) for value in values] for column, values in grouped_values(query)]
+        return tuple(_SEPARATOR.join(cell) for cell in product(*names))
+
+    def _label(self, column: str, value: str) -> str:
+        return self.labels.get(column, {}).get(value) or value
 
     def notes(self, query: Query) -> Iterator[str]:
         """Yield one sentence for each column of a query about which something is known."""
@@ -70,6 +76,13 @@ class Codebook:
             for column, found in content.get("missing_codes", {}).items()
         }
         return cls(labels, meanings, codes)
+
+
+def grouped_values(query: Query) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each column that a query groups by, with the texts of its groups."""
+    # Groups by several columns have a list of them.
+    for groups in () if query.groups is None else getattr(query.groups, "columns", (query.groups,)):
+        yield groups.column, groups.labels
 
 
 def code_text(code: Value) -> str:

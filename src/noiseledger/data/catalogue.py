@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from noiseledger.core.access import Access
 from noiseledger.core.budget import Budget
-from noiseledger.core.codebook import Codebook, code_text
+from noiseledger.core.codebook import Codebook, code_text, grouped_values
 from noiseledger.core.filters.condition import Kind, Value
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
@@ -198,9 +198,8 @@ class _Reader:
         """Report labels of values that no group has, and groups of values that mean "missing", which stay empty."""
         groups: dict[str, dict[str, str]] = {}
         for entry in entries:
-            if entry.query.groups is not None:
-                found = groups.setdefault(entry.query.groups.column, {})
-                found |= dict.fromkeys(entry.query.labels, entry.name)
+            for column, values in grouped_values(entry.query):
+                groups.setdefault(column, {}).update(dict.fromkeys(values, entry.name))
         for column, labels in codebook.labels.items():
             known = groups.get(column, {})
             for value in labels.keys() - known.keys():

@@ -9,7 +9,7 @@ from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
 from noiseledger.cli.standing import OfferStanding, standings
-from noiseledger.core.codebook import Codebook
+from noiseledger.core.codebook import Codebook, grouped_values
 from noiseledger.core.numbers import readable
 from noiseledger.core.query import Query
 from noiseledger.ledger.shapes import amount, describe_query, groups, labels
@@ -36,7 +36,7 @@ def _show(codebook: Codebook, asked: Iterable[Query]) -> None:
     for note in dict.fromkeys(note for query in listed for note in codebook.notes(query)):
         console.print(plain(note))
     for column, named in codebook.labels.items():
-        used = dict.fromkeys(v for q in listed if q.groups and q.groups.column == column for v in q.labels)
+        used = dict.fromkeys(v for query in listed for by, vs in grouped_values(query) if by == column for v in vs)
         words = ", ".join(f"{value} {named[value]}" for value in used if value in named)
         if words:
             console.print(plain(f"Groups of {column}: {words}."))
