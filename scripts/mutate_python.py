@@ -175,7 +175,17 @@ PARTS = (
 BESIDES = (
     *(
         f"data/{name}.py"
-        for name in ("doubts", "hints", "ipums", "location", "look", "look_kinds", "look_text", "toml_lines")
+        for name in (
+            "doubts",
+            "hints",
+            "ipums",
+            "location",
+            "look",
+            "look_kinds",
+            "look_text",
+            "text_doubts",
+            "toml_lines",
+        )
     ),
     "data/engines/look.py",
     *(f"auditing/{name}.py" for name in ("report", "render")),

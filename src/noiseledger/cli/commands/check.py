@@ -14,6 +14,7 @@ from noiseledger.core.privacy import precision_for
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.data.catalogue import Catalogue, CatalogueProblems, Problem, read_catalogue
 from noiseledger.data.doubts import doubts
+from noiseledger.data.text_doubts import text_doubts
 from noiseledger.errors import NoiseledgerError
 
 #: The paper's requests have an epsilon from 0.1 to 1.1 and a delta from 1e-5 to 1e-4.
@@ -66,7 +67,7 @@ def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
         try:
             # With a secret of its own, which is forgotten: only whether it fails counts.
             Pinned(source, [entry.query for entry in catalogue.entries], token_bytes(32))
-            return source.rows, list(doubts(catalogue, source))
+            return source.rows, [*text_doubts(catalogue), *doubts(catalogue, source)]
         except NoiseledgerError as error:
             raise CatalogueProblems(catalogue.file, [Problem(catalogue.source_line, str(error))]) from None
 
