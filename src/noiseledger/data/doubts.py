@@ -16,6 +16,7 @@ from noiseledger.core.filters.sql import identifier
 from noiseledger.core.numbers import held_everywhere
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.data.catalogue import Catalogue, CatalogueEntry
+from noiseledger.data.look_kinds import has_code_name
 from noiseledger.data.source import Source
 
 #: What surveys write for "refused", "unknown", "not applicable".
@@ -26,12 +27,6 @@ USUAL_CODES = (
 )
 #: Codes that are rarely values even where the bounds allow them.
 _RARE_VALUES = tuple(code for code in USUAL_CODES if abs(code) >= 99 and re.fullmatch("-?9+8?", str(code)))
-#: A column whose name says that its values are codes.
-_CODE_NAME = re.compile(
-    r"(^|[_. ])(sex|gender|race|region|state|county|country|marst|marital|educ|religion|occ|ind|zip|plz|nace|isco|icd|id"
-    r"|code|status|category|type|kind|class|geschlecht|bundesland)([_. ]?(code|id|[0-9]{1,2}))?$",
-    re.IGNORECASE,
-)
 #: A column of so many values with only so many different whole numbers may be a code.
 _MANY, _FEW = 50, 12
 #: The shares from which there is a doubt: of values outside the bounds, of one value, of missing values.
@@ -164,7 +159,7 @@ def _value_doubts(column: Column, look: _Values) -> Iterator[str]:
 def _code_doubt(name: str, look: _Values, small: list[int]) -> str | None:
     present = look.count("IS NOT NULL")
     few = present >= _MANY and len(small) > 2 and sum(small) == present
-    if not (_CODE_NAME.search(name) or few):
+    if not (has_code_name(name) or few):
         return None
     why = f"only {len(small)} different whole numbers" if few else "a name like that of a code"
     return (
