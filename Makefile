@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
 
-test: setup ## pass every test but the deep repetitions
+test: setup ## pass every test but the deep repetitions; make test ORDER=7 shuffles them
 	@$(PYTEST) -n 4
 
 test-deep: setup ## pass every test, with more samples, examples, schedules and configurations; takes an hour

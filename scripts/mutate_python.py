@@ -111,7 +111,10 @@ PARTS = (
     Part(("data/engines/spark.py",), engines("spark")),
     Part(
         ("ledger/local.py", "ledger/bound.py", "ledger/book.py"),
-        (*unit("local_ledger", "bound_ledger", "restore"), _LOCAL, "tests/faults/test_fork.py"),
+        (
+            *unit("local_ledger", "bound_ledger", "restore"),
+            *("tests/attacks/test_restored_journal.py", _LOCAL, "tests/faults/test_fork.py"),
+        ),
     ),
     Part(("custodian/journal.py",), (*unit("restore"), *integration("worker_checks", "worker", "recover"))),
     Part(("ledger/durable.py", "ledger/file.py"), (*unit("custody", "commitment_form"), *integration("publish_once"))),
@@ -147,8 +150,10 @@ PARTS = (
     ),
     Part(("custodian/recover.py",), (*unit("restore"), *integration("recover"))),
     Part(("chain/sender.py",), integration("sender", "contract")),
-    Part(("auditing/replay.py", "auditing/state.py"), audit("honest_ledgers", "dishonest_ledgers")),
-    Part(("auditing/wire.py",), audit("honest_ledgers", "dishonest_ledgers", "hostile_contracts")),
+    Part(
+        tuple(f"auditing/{name}.py" for name in ("replay", "state", "wire")),
+        audit("honest_ledgers", "dishonest_ledgers", "hostile_contracts"),
+    ),
     Part(
         ("auditing/chain.py", "auditing/auditor.py"),
         (

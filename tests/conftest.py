@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Generator
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import settings
 import depth  # noqa: F401 - the profiles
 
 IN_CI = os.environ.get("CI") == "true"
+#: The seed of a random order (``make test ORDER=7``); without one, the order of collection.
+ORDER = os.environ.get("ORDER")
 #: What takes longest begins first, so that no process is left with it in the end; for the rest the order does not matter.
 LONGEST = (
     "tests/engines/test_spark.py",
@@ -41,11 +44,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def place(item: pytest.Item) -> int:
         return next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), len(LONGEST))
 
-    items.sort(key=place)
+    if ORDER:
+        shuffle(items, random.Random(ORDER))
+    else:
+        items.sort(key=place)
     for item in items:
         for start, seconds in PATIENCE.items():
             if item.nodeid.startswith(start) and not item.get_closest_marker("timeout"):
                 item.add_marker(pytest.mark.timeout(seconds))
+
+
+def shuffle(items: list[pytest.Item], chance: random.Random) -> None:
+    """Shuffle the files, and the tests of each; the examples of a document build on each other and keep their order."""
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.nodeid.split("::")[0], []).append(item)
+    names = list(files)
+    chance.shuffle(names)
+    for name in names:
+        if name.startswith("tests/"):
+            chance.shuffle(files[name])
+    items[:] = [item for name in names for item in files[name]]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -410,6 +410,24 @@ def test_a_duplicate_is_remembered_after_its_numbers_are_dropped() -> None:
     assert duplicates.p_value() < FALSE_ALARM
 
 
+@pytest.mark.parametrize(
+    ("second", "blurs", "gap"),
+    [
+        # Twice the distance, and as much as rounding may have moved both.
+        (1007, (2, 4), 2 * 7 + 2 + 4),
+        (1007, (4, 2), 2 * 7 + 2 + 4),
+        (1000 + 2**64, (2, 2), 4),
+        (1000 + 2**63, (2, 2), 2**64 + 4),
+    ],
+)
+def test_how_close_a_pair_is(second: int, blurs: tuple[float, float], gap: int) -> None:
+    duplicates = DuplicateTest(cell=2**34)
+    for value, blur in zip((1000, second), blurs, strict=True):
+        duplicates.add(value, blur, 2**-80)
+    # One pair, and one of two tests.
+    assert duplicates.p_value() == pytest.approx(2 * gap * 2**-80)
+
+
 @pytest.mark.parametrize("increment", [2**255 - 1, -(2**255), 0])
 def test_any_number_can_be_published(increment: int) -> None:
     noise = NoiseTestSuite()

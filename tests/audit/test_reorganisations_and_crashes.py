@@ -19,7 +19,7 @@ from faults.worker.schedule import Player, Schedule
 from noiseledger.auditing import Report, audit
 from noiseledger.auditing import chain as audited_chain
 from noiseledger.chain import Rpc
-from noiseledger.errors import ChainUnreachable
+from noiseledger.errors import ChainUnreachable, RpcFailed
 
 SEEDS = (0, 3, 4)
 MORE_SEEDS = (1, 2, 5)
@@ -99,11 +99,15 @@ class ReorganisingRpc(Rpc):
     moments: Sequence[int] = ()
     exchanges = 0
     reorganise: Callable[[], None]
+    #: Whether the node then refuses to answer about blocks that it has dropped, as many do.
+    refuses = False
 
     def batch(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
-        if ReorganisingRpc.exchanges in ReorganisingRpc.moments:
-            ReorganisingRpc.reorganise()
         ReorganisingRpc.exchanges += 1
+        if ReorganisingRpc.exchanges - 1 in ReorganisingRpc.moments:
+            ReorganisingRpc.reorganise()
+            if ReorganisingRpc.refuses:
+                raise RpcFailed(calls[0][0], "header not found", None)
         return super().batch(calls)
 
 
@@ -161,3 +165,17 @@ def test_a_chain_that_is_always_reorganised_gets_no_verdict(
         used_ledger.rpc.call("anvil_mine", "0x1")
     with pytest.raises(ChainUnreachable, match="reorganised during 3 attempts to audit it"):
         disturbed(used_ledger, monkeypatch, drop_and_replace, range(3, 1000))
+
+
+def test_a_node_that_refuses_dropped_blocks_is_asked_about_those_that_replaced_them(
+    used_ledger: LedgerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchanges = exchanges_of_an_audit(used_ledger, monkeypatch)
+    monkeypatch.setattr(ReorganisingRpc, "refuses", True)
+    # After the block to audit is known, and before only that block is asked for again.
+    for moment in (3, exchanges - 2):
+        used_ledger.ask((OVER_60, "1/2"))
+        used_ledger.ask((OVER_60, "5/8"))
+        assert disturbed(used_ledger, monkeypatch, drop_and_replace, [moment]).passed, moment
+    with pytest.raises(RpcFailed, match="header not found"):
+        disturbed(used_ledger, monkeypatch, lambda _: None, [3])

@@ -47,6 +47,8 @@ def test_with_the_data_the_verdict_says_how_much_noise_was_tested() -> None:
     assert "too rare or too slight to show in this many numbers (requires more answers)" in report(INSIDE).verdict
     assert "the noise of 1 published number, with 14 tests" in report(FEW).verdict
     assert "all but the grossest cheating with the noise, because so few numbers are published" in report(FEW).verdict
+    enough = Scope(Opening.DONE, increments=100, tests=14, enough=100)
+    assert "all but the grossest" not in report(enough).verdict
     assert "whether the noise is genuine (requires published answers" in report(Scope(Opening.DONE)).verdict
     assert "correlations of all queries and groups at every shift" in report(PARTLY).verdict
 

@@ -354,3 +354,10 @@ def test_values_in_an_engines_errors_are_not_disclosed(honest: Custodian, monkey
     assert set(report.broken) == {Rule.NOISE}
     assert "the data cannot answer it" in report.verdict
     assert str(AMOUNT) not in everything(report)
+
+
+def test_a_query_that_the_data_cannot_answer_is_not_compared_with_a_number() -> None:
+    """Without the check a table would count no records, which looks like an answer."""
+    data = Dataset(Table([{"town": "Ulm"}, {"town": "60"}], {"town": "text"}), bytes(32), bytes(32))
+    with pytest.raises(DataMismatch, match="town is declared as text"):
+        data.totals(Query.count("town > 60"))

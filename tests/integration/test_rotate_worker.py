@@ -35,7 +35,7 @@ def catalogue(tmp_path: Path) -> Catalogue:
 
 @contextmanager
 def worker(catalogue: Catalogue, url: str, key: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a real worker beside the data, for the length of a block."""
+    """Run a real worker beside the data, as a context manager."""
     command = [str(COMMAND), "work", str(catalogue.file), "--rpc", url, "--head", "latest", "--seconds", "0.1"]
     environment = os.environ | {"NOISELEDGER_KEY": key}
     log = catalogue.file.with_name(f"{key[2:8]}.log")

@@ -33,7 +33,7 @@ def binary() -> Path:
 
 @contextmanager
 def running(folder: Path, block_seconds: int) -> Iterator[Network]:
-    """Run three validators for the length of a block."""
+    """Run three validators, as a context manager."""
     options = NetworkOptions(validators=3, block_seconds=block_seconds, port=0)
     try:
         yield Network.up(folder, options)
@@ -43,7 +43,7 @@ def running(folder: Path, block_seconds: int) -> Iterator[Network]:
 
 @contextmanager
 def namespaces(count: int) -> Iterator[Namespaces]:
-    """Give each of so many validators a network of its own, for the length of a block."""
+    """Give each of so many validators its own network, as a context manager."""
     apt_install("iproute2")
     if not available():
         pytest.skip("this machine has no network namespaces for us")

@@ -52,14 +52,14 @@ def settings_of(system: DemoSystem, **others: Any) -> Settings:
 
 @contextmanager
 def visiting(app: FastAPI) -> Iterator[TestClient]:
-    """Run an application for the length of a block; what it does not foresee is answered, not raised."""
+    """Run an application as a context manager; unexpected errors are answered, not raised."""
     with TestClient(app, base_url=HERE, raise_server_exceptions=False) as visitor:
         yield visitor
 
 
 @contextmanager
 def visiting_site(settings: Settings) -> Iterator[TestClient]:
-    """Run the application of some settings for the length of a block."""
+    """Run the application of some settings, as a context manager."""
     with visiting(create_app(Site(settings))) as visitor:
         yield visitor
 

@@ -110,7 +110,7 @@ def by_hand(contract: PrivacyLedgerContract, data: str) -> dict[str, Any]:
 
 @contextmanager
 def no_blocks(rpc: Rpc) -> Iterator[None]:
-    """Let transactions wait for the length of a block of code."""
+    """Let transactions wait, as a context manager."""
     rpc.call("evm_setAutomine", False)
     try:
         yield

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 
 from noiseledger.chain.block import BlockRef
@@ -26,7 +27,8 @@ from noiseledger.progress import Listener, Mined, Revealed
 ANSWER_SECONDS = 120.0
 # A local chain answers at once, a real one after several blocks: poll soon, then less and less often.
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.02, 0.5
-_ATTEMPTS = 5
+#: How long to wait for a chain that was reorganised to contain the purchases again, before each new attempt to read them.
+_AGAIN_SECONDS = (0.02, 0.04, 0.08, 0.16)
 
 
 class Buyer:
@@ -71,17 +73,12 @@ class Buyer:
 
     def _read_purchases(self, receipts: list[Receipt], parts: Sequence[Sequence[Request]]) -> list[Purchase]:
         """Return the purchases; after a reorganisation, wait until the transactions are on the chain again."""
-        pause = _FIRST_POLL_SECONDS
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
+        for pause in _AGAIN_SECONDS:
+            with suppress(RpcFailed, Behind):
                 return self._purchases_in(receipts, parts)
-            except (RpcFailed, Behind):
-                if attempt == _ATTEMPTS:
-                    raise
             time.sleep(pause)
-            pause *= 2
             receipts = self._contract.wait_again(receipts)
-        raise AssertionError("unreachable")
+        return self._purchases_in(receipts, parts)
 
     def _purchases_in(self, receipts: Sequence[Receipt], parts: Sequence[Sequence[Request]]) -> list[Purchase]:
         last = max(
