@@ -71,6 +71,7 @@ PARTS = (
     Part(("core/sensitivity.py",), unit("sensitivity", "query")),
     Part(("core/query.py", "core/groups.py"), (*unit("query", "table", "catalogue", "sensitivity"), _LOCAL)),
     Part(("core/access.py",), unit("catalogue")),
+    Part(("core/codebook.py",), unit("codebook")),
     Part(
         (
             "core/filters/condition.py",
@@ -82,8 +83,8 @@ PARTS = (
         (*unit("filter", "table"), "tests/property/test_filter_dates.py", "tests/property/test_filter_canonical.py"),
     ),
     Part(
-        ("data/catalogue.py", "data/declared.py", "data/public_parts.py"),
-        (*unit("catalogue", "public_parts"), _REFUSED),
+        ("data/catalogue.py", "data/declared.py", "data/declared_codebook.py", "data/public_parts.py"),
+        (*unit("catalogue", "codebook", "public_parts"), _REFUSED),
     ),
     Part(
         (
@@ -100,7 +101,7 @@ PARTS = (
     Part(("data/small.py",), unit("extras")),
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
     Part(("data/small.py",), unit("location", "extras")),
-    Part(("data/reading.py",), (*unit("reading", "table", "record_text"), *engines("files"))),
+    Part(("data/reading.py",), (*unit("reading", "codebook", "table", "record_text"), *engines("files"))),
     Part(("data/delimited.py", "data/formats.py"), (_REFUSED, *engines("files"))),
     Part(
         tuple(f"data/engines/{name}.py" for name in ("files", "relation", "kinds", "line_count", "digest")),
@@ -136,7 +137,7 @@ PARTS = (
     ),
     Part(("ledger/mirror.py",), integration("mirror")),
     Part(("ledger/governance.py",), integration("governance")),
-    Part(("custodian/custody.py",), (*unit("custody"), *integration("publish_once", "worker_checks"))),
+    Part(("custodian/custody.py",), (*unit("custody", "codebook"), *integration("publish_once", "worker_checks"))),
     Part(
         ("custodian/publish.py", "custodian/intent.py"), (*unit("custody"), *integration("publish_once", "end_to_end"))
     ),

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from noiseledger.cli.commands.check import _check_data
+from noiseledger.cli.commands.publish import _check_delta
 from noiseledger.core.query import Query
 from noiseledger.custodian.publish import too_large
 from noiseledger.data import Table
 from noiseledger.data.catalogue import CatalogueProblems, read_catalogue
 from noiseledger.data.doubts import delta_doubt, doubts, is_empty_promise
-from noiseledger.errors import DataMismatch
+from noiseledger.errors import DataMismatch, InvalidInput
 
 HEAD = '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 1\ndelta = "1e-6"\nneighbours = "replace"\n'
 HOURS = '[columns.hours]\nkind = "number"\nlower = 0\nupper = 80\nmissing = 0\n'
@@ -134,6 +135,14 @@ def test_a_small_delta_raises_none() -> None:
     assert delta_doubt(Fraction("1e-4"), 1000) is None
     assert delta_doubt(Fraction("0.5"), 0) is None
     assert not is_empty_promise(Fraction("0.5"), 0)
+
+
+def test_an_empty_promise_is_not_published_without_being_asked_for(found: Doubts, tmp_path: Path) -> None:
+    found(WORK, HOURS + MEAN)
+    catalogue = read_catalogue(tmp_path / "people.toml")
+    _check_delta(catalogue, 90, json=True)
+    with pytest.raises(InvalidInput, match=r"^Delta is 1e-06, .* pass --yes. Nothing was published."):
+        _check_delta(catalogue, 1_000_000, json=True)
 
 
 def test_what_fails_when_the_data_is_published_fails_in_check(

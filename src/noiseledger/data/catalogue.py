@@ -19,12 +19,13 @@ from typing import Any, TypeVar
 
 from noiseledger.core.access import Access
 from noiseledger.core.budget import Budget
-from noiseledger.core.codebook import Codebook, code_text, grouped_values
+from noiseledger.core.codebook import Codebook, code_text
 from noiseledger.core.filters.condition import Kind, Value
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
 from noiseledger.data import declared
 from noiseledger.data.declared import KEYS
+from noiseledger.data.declared_codebook import group_problems, labels, meaning, missing_codes
 from noiseledger.data.hints import did_you_mean
 from noiseledger.data.location import Location
 from noiseledger.data.reading import KINDS, Reading
@@ -138,7 +139,9 @@ class _Reader:
         entries = [entry for entry in tried if entry is not None]
         codebook = self._codebook(tables, _known(kinds), codes)
         if len(entries) == len(tried):
-            self._check_groups(entries, codebook)
+            queries = {entry.name: entry.query for entry in entries}
+            for where, message in group_problems(queries, codebook):
+                self._report(where, message)
         self._check_declared(entries, kinds)
         if not tried:
             self._report(("queries",), "There are no queries: add a table such as [queries.rows_over_60].")
@@ -172,7 +175,7 @@ class _Reader:
         for name, fields in tables:
             if name in kinds and "missing_codes" in fields:
                 where = (f"columns.{name}", "missing_codes")
-                found[name] = self._attempt(where, partial(declared.missing_codes, name, kinds[name], fields))
+                found[name] = self._attempt(where, partial(missing_codes, name, kinds[name], fields))
         return {name: codes for name, codes in found.items() if codes}
 
     def _codebook(
@@ -182,40 +185,17 @@ class _Reader:
         codes: Mapping[str, frozenset[Value]],
     ) -> Codebook:
         """Return what the columns and their values are called."""
-        labels, meanings = {}, {}
+        called, meanings = {}, {}
         for name, fields in tables:
             if name in kinds:
                 where = f"columns.{name}"
-                labels[name] = self._attempt((where, "labels"), partial(declared.labels, name, kinds[name], fields))
-                meanings[name] = self._attempt((where, "meaning"), partial(declared.meaning, name, fields))
+                called[name] = self._attempt((where, "labels"), partial(labels, name, kinds[name], fields))
+                meanings[name] = self._attempt((where, "meaning"), partial(meaning, name, fields))
         return Codebook(
-            {name: found for name, found in labels.items() if found},
+            {name: found for name, found in called.items() if found},
             {name: found for name, found in meanings.items() if found},
             {name: tuple(map(code_text, sorted(found))) for name, found in codes.items()},
         )
-
-    def _check_groups(self, entries: Iterable[CatalogueEntry], codebook: Codebook) -> None:
-        """Report labels of values that no group has, and groups of values that mean "missing", which stay empty."""
-        groups: dict[str, dict[str, str]] = {}
-        for entry in entries:
-            for column, values in grouped_values(entry.query):
-                groups.setdefault(column, {}).update(dict.fromkeys(values, entry.name))
-        for column, labels in codebook.labels.items():
-            known = groups.get(column, {})
-            for value in labels.keys() - known.keys():
-                self._report(
-                    (f"columns.{column}", "labels"),
-                    f"labels of {column}: no query has a group {value!r}{did_you_mean(value, known)}. Remove the label, or "
-                    "add the group to a query.",
-                )
-        for column, codes in codebook.missing_codes.items():
-            for code in groups.get(column, {}).keys() & set(codes):
-                name = groups[column][code]
-                self._report(
-                    (f"queries.{name}",),
-                    f"Query {name} has a group {code!r} of {column}, which would stay empty: missing_codes says that it means "
-                    "missing. Remove one of them.",
-                )
 
     def _column(self, name: str, fields: Mapping[str, Any]) -> Column | None:
         """Return a column that can be summed; None for the others."""

@@ -7,17 +7,15 @@ is guessed, and only the grid has a default.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 from fractions import Fraction
 from typing import Any
 
 from noiseledger.core.access import LONGEST_CONTACT, Access
 from noiseledger.core.budget import Budget
-from noiseledger.core.codebook import LONGEST_LABEL, LONGEST_MEANING
 from noiseledger.core.filters.condition import Kind, Value
 from noiseledger.core.filters.filter import parse_filter
 from noiseledger.core.groups import Bins, Groups, Keys
-from noiseledger.core.numbers import exact, positive
+from noiseledger.core.numbers import positive
 from noiseledger.core.privacy import whole_units
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.core.sensitivity import Neighbours
@@ -35,8 +33,6 @@ KEYS = {
     "columns": ("kind", *_BOUNDS, "missing_codes", "labels", "meaning"),
     "queries": ("measure", "column", "where", "by", "groups", "edges", "ceiling"),
 }
-#: How codes are written in TOML, for each kind that can have them.
-_CODES = {"number": "[99, 9999998]", "text": '["99", "refused"]', "date": "[1900-01-01]"}
 _WHY_MISSING = (
     "the value to use for missing ones, within the bounds; anything that cannot be read as a number is missing, so it is "
     "needed even if you know of none"
@@ -52,29 +48,6 @@ def reading(
     if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
         raise InvalidInput('missing must be a list of texts that mean "missing", such as ["NA", "NULL"].')
     return Reading(kinds, source.get("decimal", "."), frozenset(missing), codes or {})
-
-
-def missing_codes(name: str, kind: Kind, fields: Mapping[str, Any]) -> frozenset[Value]:
-    """Return the values of a column that mean "missing"."""
-    given = fields.get("missing_codes", [])
-    expected = _CODES.get(kind)
-    if expected is None:
-        raise InvalidInput(
-            f"{name} is a flag, which has no codes: remove missing_codes. Other values are missing anyway."
-        )
-    if not isinstance(given, list) or not all(_is_code(code, kind) for code in given):
-        raise InvalidInput(f"missing_codes of {name}, which is a {kind}, must be a list such as {expected}.")
-    codes = [exact(code, f"code of {name}") if kind == "number" else code for code in given]
-    if len(set(codes)) < len(codes):
-        raise InvalidInput(f"missing_codes of {name} contains a code twice: list each once.")
-    return Reading({name: kind}, missing_codes={name: frozenset(codes)}).missing_codes[name]
-
-
-def _is_code(code: object, kind: Kind) -> bool:
-    if kind == "text":
-        return _is_words(code, LONGEST_LABEL)  # it is public, so it is shown
-    # In Python a flag is a whole number, and a time is a date.
-    return type(code) in {"number": (int, float), "date": (date,)}[kind]
 
 
 def neighbours(privacy: Mapping[str, Any]) -> Neighbours:
@@ -139,40 +112,6 @@ def column(name: str, fields: Mapping[str, Any]) -> Column:
     lower, upper = (_needed(fields, key, f"column {name}", _WHY_BOUNDS) for key in ("lower", "upper"))
     missing = _needed(fields, "missing", f"column {name}", _WHY_MISSING)
     return Column.of(name, lower, upper, fields.get("grid", 1), missing)
-
-
-def labels(name: str, kind: Kind, fields: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the values of a column are called, by the text of each value in a group."""
-    given = fields.get("labels", {})
-    if not isinstance(given, Mapping) or not all(_is_words(label, LONGEST_LABEL) for label in given.values()):
-        raise InvalidInput(
-            f"labels of {name} must be a table of values and what they are called, in up to {LONGEST_LABEL} printable "
-            'characters each, such as { 1 = "men", 2 = "women" }.'
-        )
-    if len(set(given.values())) < len(given):
-        raise InvalidInput(f"labels of {name} call two values the same: give each its own label.")
-    mixed = [label for value, label in given.items() if label in given and label != value]
-    if mixed:
-        raise InvalidInput(
-            f"labels of {name} call one value by the text of another, {mixed[0]!r}: choose other labels."
-        )
-    # A flag is written as in TOML, and a group of it is named as in Python.
-    return {value.capitalize() if kind == "flag" else value: label for value, label in given.items()}
-
-
-def meaning(name: str, fields: Mapping[str, Any]) -> str:
-    """Return what a column means, in the custodian's words."""
-    given = fields.get("meaning", "")
-    if given and not _is_words(given, LONGEST_MEANING):
-        raise InvalidInput(
-            f"meaning of {name} must be one line of up to {LONGEST_MEANING} printable characters, such as "
-            '"usual working hours per week".'
-        )
-    return str(given)
-
-
-def _is_words(given: object, longest: int) -> bool:
-    return isinstance(given, str) and bool(given.strip()) and len(given) <= longest and given.isprintable()
 
 
 def query(fields: Mapping[str, Any], summed: Column | None) -> Query:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from noiseledger.core.codebook import code_text
+from noiseledger.core.codebook import code_text, grouped_values
 from noiseledger.core.filters.sql import identifier
 from noiseledger.core.numbers import held_everywhere
 from noiseledger.core.query import Column, Measure, Query
@@ -101,7 +101,7 @@ def _is_filtered_share(query: Query) -> bool:
 
 def _share_doubt(entry: CatalogueEntry) -> str:
     query = entry.query
-    groups = "" if query.groups is None else query.groups.column
+    groups = " and ".join(column for column, _ in grouped_values(query))
     where = "" if query.where is None else query.where.canonical
     return (
         f"Query {entry.name}: a share is always of all rows, so its numbers add up to the share of rows with {where}, not to "
