@@ -181,6 +181,9 @@ def test_bytes_of_another_encoding_are_doubted_with_their_line(tmp_path: Path) -
     assert "iconv -f WINDOWS-1252 -t UTF-8" in doubt
     catalogue.write_text(catalogue.read_text().replace('people.csv"', 'people.csv"\nencoding = "windows-1252"'))
     assert json.loads(run("check", str(catalogue), "--json").stdout)["doubts"] == []
+    (tmp_path / "people.csv").write_text("town\nUlm\nKöln\n", encoding="utf-8")
+    (doubt,) = json.loads(run("check", str(catalogue), "--json").stdout)["doubts"]
+    assert 'write encoding = "utf-8" in [source]' in doubt
 
 
 @pytest.mark.parametrize(

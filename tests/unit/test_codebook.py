@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from noiseledger.cli.commands.queries import _show
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.codebook import LONGEST_LABEL, Codebook
@@ -23,6 +24,7 @@ from noiseledger.errors import DataMismatch, InvalidInput
 from noiseledger.ledger.file import LedgerFile
 from noiseledger.ledger.local import LocalLedger
 from noiseledger.ledger.shapes import describe_answer
+from unit.test_cli import run
 
 TEXT = """
 [source]
@@ -181,3 +183,23 @@ def test_words_from_a_strangers_file_are_short_and_printable(tmp_path: Path) -> 
         file.write_text(json.dumps(content | wrong))
         with pytest.raises(InvalidInput, match="not a ledger file"):
             LedgerFile.read(file)
+
+
+def test_the_command_line_shows_labels_and_meanings(
+    written: Callable[[str], Catalogue], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    catalogue, file = written(TEXT), tmp_path / "local.ledger"
+    queries = [entry.query for entry in catalogue.entries]
+    options = {"epsilon": 8, "delta": 1e-3, "population": catalogue.population(4), "queries": queries}
+    LocalLedger.create(file, source=catalogue.open(), **options).close()  # type: ignore[arg-type]
+    asked = run("ask", SEXES.identifier, str(file), "--sigma", "9", "--data", str(catalogue.file), "--yes", "--json")
+    (answer,) = json.loads(asked.stdout)["answers"]
+    assert (answer["groups"], answer["labels"]) == (["1", "2", "9"], ["men", "women", "9"])
+    table = run("ask", SEXES.identifier, str(file), "--sigma", "9", "--data", str(catalogue.file))
+    assert "│ women │" in table.stdout
+    _show(catalogue.codebook, queries)
+    assert capsys.readouterr().out.splitlines() == [
+        "hours: usual working hours per week; 98, 99 counts as missing.",
+        "Groups of sex: 1 men, 2 women.",
+        "Groups of member: False others, True members.",
+    ]

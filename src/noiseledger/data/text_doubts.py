@@ -6,6 +6,7 @@ lines and columns, never values.
 
 from __future__ import annotations
 
+import codecs
 import re
 import shlex
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from noiseledger.data.reading import NUMBER
 #: Lines that are inspected: a wrong declaration shows early.
 _LINES = 100_000
 _LOST = "\ufffd"
+_BYTES = 2**24
 
 
 def text_doubts(catalogue: Catalogue) -> Iterator[str]:
@@ -35,6 +37,11 @@ def text_doubts(catalogue: Catalogue) -> Iterator[str]:
             f"{file}, line {lost[0]}{_and_more(len(lost))}: there are bytes that are not UTF-8, so characters are lost. If the "
             'file is from Windows, write encoding = "windows-1252" in [source], or convert it: iconv -f WINDOWS-1252 -t UTF-8 '
             f"{shlex.quote(str(file))} > {shlex.quote(str(new))}"
+        )
+    if dialect.encoding not in ("utf-8", "utf-16") and _is_utf_8(file):
+        yield (
+            f"{file} is declared as {dialect.encoding}, but it is valid UTF-8 with letters beyond ASCII, which would be read as "
+            'others: write encoding = "utf-8" in [source].'
         )
     yield from _decimal_doubts(catalogue, file, [(n, fields) for n, line in lines if (fields := dialect.split(line))])
 
@@ -60,6 +67,17 @@ def _decimal_doubts(catalogue: Catalogue, file: Path, lines: list[tuple[int, lis
                 f"{reading.decimal!r} is declared, so it is missing. If all numbers of the file are written like that, write "
                 f'decimal = "{other}" in [source].'
             )
+
+
+def _is_utf_8(file: Path) -> bool:
+    """Return whether a file begins with UTF-8 that is not ASCII; text in another encoding hardly ever does."""
+    with file.open("rb") as stream:
+        head = stream.read(_BYTES)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut off
+    except UnicodeDecodeError:
+        return False
+    return not head.isascii()
 
 
 def _and_more(number: int) -> str:
