@@ -40,7 +40,7 @@ def text_doubts(catalogue: Catalogue) -> Iterator[str]:
         )
     if dialect.encoding not in ("utf-8", "utf-16") and _is_utf_8(file):
         yield (
-            f"{file} is declared as {dialect.encoding}, but it is valid UTF-8 with letters beyond ASCII, which would be read as "
+            f"{file} is declared as {dialect.encoding}, but it is valid UTF-8 with letters beyond ASCII, which are read as "
             'others: write encoding = "utf-8" in [source].'
         )
     yield from _decimal_doubts(catalogue, file, [(n, fields) for n, line in lines if (fields := dialect.split(line))])
