@@ -41,8 +41,12 @@ class Codebook:
         """Return a name for each coordinate of the answer: its label or, where there is none, its value."""
         if query.groups is None or not self.labels:
             return query.labels
+        return tuple(_SEPARATOR.join(cell) for cell in self.cells_of(query))
+
+    def cells_of(self, query: Query) -> tuple[tuple[str, ...], ...]:
+        """Return, for each coordinate, the label of its group in each column that the query groups by."""
         names = [[self._label(column, value) for value in values] for column, values in grouped_values(query)]
-        return tuple(_SEPARATOR.join(cell) for cell in product(*names))
+        return tuple(product(*names))
 
     def _label(self, column: str, value: str) -> str:
         return self.labels.get(column, {}).get(value) or value
