@@ -20,7 +20,7 @@ from noiseledger.cli.app import main as run
 from noiseledger.cli.exits import Interrupted
 from noiseledger.cli.options import JsonOption
 from noiseledger.cli.output import console, notes, print_json, print_table
-from noiseledger.cli.payer import HeadOption, PayerOption, RpcOption, open_payer
+from noiseledger.cli.payer import HeadOption, OwnChainRpcOption, PayerOption, open_payer
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput
 
@@ -46,7 +46,7 @@ def evaluation(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for figures, data and the report.", metavar="DIR")] = None,
     ledger: Annotated[str, typer.Option(help="Which ledgers to measure: chain or local.")] = "chain",
-    rpc: RpcOption = None,
+    rpc: OwnChainRpcOption = None,
     key: PayerOption = None,
     head: HeadOption = "latest",
     requests: Annotated[int | None, typer.Option(help="Number of requests; default: as in the paper.", min=1)] = None,

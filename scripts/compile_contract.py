@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 
 import vyper
+from vyper.ast import VariableDecl
+from vyper.compiler.phases import CompilerData
 
 ROOT = Path(__file__).parents[1]
 #: The contract that the package ships, and the model of the paper's contract, which only an experiment uses.
@@ -26,9 +28,16 @@ def compile_artifact(source_file: Path) -> str:
         "contract": source_file.stem,
         "compiler": f"vyper {vyper.__version__}",
         "source_sha256": hashlib.sha256(source.encode()).hexdigest(),
+        "constants": find_constants(source),
         **{name: compiled[name] for name in formats},
     }
     return json.dumps(artifact, indent=1) + "\n"
+
+
+def find_constants(source: str) -> dict[str, int]:
+    """Return the constants of a contract, so that Python reads its limits instead of repeating them."""
+    declared = CompilerData(source).annotated_vyper_module.get_children(VariableDecl)
+    return {each.target.id: each.value.reduced().value for each in declared if each.is_constant}
 
 
 if __name__ == "__main__":

@@ -151,6 +151,7 @@ PARTS = (
     ),
     Part(("custodian/recover.py",), (*unit("restore"), *integration("recover"))),
     Part(("chain/sender.py",), integration("sender", "contract")),
+    Part(("chain/node_errors.py",), unit("node_errors")),
     Part(
         tuple(f"auditing/{name}.py" for name in ("replay", "state", "wire")),
         audit("honest_ledgers", "dishonest_ledgers", "hostile_contracts"),

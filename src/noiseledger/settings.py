@@ -63,6 +63,10 @@ KEY = Setting("key", "The private key itself, 64 hexadecimal digits.", variable=
 PASSWORD = Setting("password", "The password of the keystore file.", variable="NOISELEDGER_PASSWORD")
 DEBUG = Setting("debug", "Set to 1 to get the traceback of an unexpected error.", variable="NOISELEDGER_DEBUG")
 
+#: Defaults of the library that options of commands repeat: how long to wait for the worker, and the maximum fee per gas.
+ANSWER_SECONDS = 120.0
+MAX_FEE_GWEI = 200.0
+
 SETTINGS = (LEDGER, RPC, KEY_FILE, KEY, PASSWORD, DEBUG)
 #: The settings that no other process may learn.
 SECRETS = (KEY, PASSWORD)

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from noiseledger.chain import Rpc, abi
-from noiseledger.chain.contract import event, typed
+from noiseledger.chain.contract import event
+from noiseledger.chain.refusals import typed
 from noiseledger.errors import NoiseledgerError, RpcFailed
 
 REASON = "0x08c379a0"

@@ -53,6 +53,12 @@ class Desk:
         """Wait until no price is on its way: a reply that has arrived is on the page only a moment later."""
         expect(self.page.locator("#ask-form")).not_to_have_class(re.compile("htmx-request"))
 
+    def want_new(self, query: str) -> str:
+        """Choose a query with the error that the page suggests, which is never free; return that error."""
+        self.choose(query)
+        assert self.price > 0
+        return self.page.get_by_label("Largest acceptable error", exact=True).input_value()
+
     def choose(self, query: str) -> None:
         """Choose a query, and wait until the rest of the form fits it."""
         field = self.page.get_by_label("Query", exact=True)

@@ -80,7 +80,7 @@ def test_whoever_declines_in_the_wallet_has_lost_nothing(ada: Desk, system: Demo
     ada.expect_message("You declined in your wallet.")
     ada.connect()
     before = _budget(system)
-    ada.want("ages", 40)
+    ada.want_new("ages")
     ada.wallet.reject_next()
     ada.ask()
     ada.expect_message("You declined in your wallet. Nothing was sent or spent")
@@ -102,7 +102,7 @@ def test_a_wallet_on_the_wrong_chain_is_offered_to_switch(ada: Desk) -> None:
     ada.wallet.chain_id = 1
     ada.connect()
     ada.expect_message("is on another chain. This ledger is on chain 31337")
-    ada.want("ages", 39)
+    ada.want_new("ages")
     ada.clear_message()
     ada.ask()
     ada.expect_message("is on another chain")
@@ -151,7 +151,7 @@ def test_fields_that_come_late_come_all_the_same_and_nothing_typed_is_lost(ada: 
 
 def test_loading_the_page_again_in_the_middle_loses_nothing(ada: Desk, rpc: Rpc, paused_chain: None) -> None:
     ada.connect()
-    ada.want("ages", 30)
+    ada.want_new("ages")
     ada.ask()
     ada.expect_step("sent")
     ada.page.reload()
@@ -166,7 +166,7 @@ def test_loading_the_page_again_in_the_middle_loses_nothing(ada: Desk, rpc: Rpc,
 def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Desk, system: DemoSystem) -> None:
     assert ada.wallet is not None
     ada.connect()
-    ada.want("ages", 28)
+    within = ada.want_new("ages")
     ada.wallet.hold()
     ada.ask()
     ada.wallet.wait_until_asked("eth_sendTransaction", ada.page)
@@ -174,7 +174,7 @@ def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Desk, 
     ada.page.reload()
     # The user confirms in the wallet, and the page that asked is gone: the request is on the chain all the same.
     with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(node.PLAY_ANALYSTS[0])) as client:
-        answer = client.ask("ages", within=28)
+        answer = client.ask("ages", within=within)
     ada.page.reload()
     mine = ada.page.locator("#mine")
     assert answer.transaction is not None
@@ -185,7 +185,7 @@ def test_a_worker_that_is_stopped_and_started(ada: Desk, system: DemoSystem) -> 
     ada.connect()
     system.stop_worker()
     try:
-        ada.want("ages", 26)
+        ada.want_new("ages")
         ada.ask()
         ada.expect_step("mined")
         progress = ada.page.locator("#progress")
@@ -201,7 +201,7 @@ def test_a_transaction_that_never_arrived(ada: Desk, system: DemoSystem) -> None
     assert ada.wallet is not None
     ada.connect()
     before = _budget(system)
-    ada.want("ages", 24)
+    ada.want_new("ages")
     ada.wallet.swallow_next()
     ada.ask()
     progress = ada.page.locator("#progress")
@@ -216,13 +216,13 @@ def test_a_transaction_that_never_arrived(ada: Desk, system: DemoSystem) -> None
 def test_a_transaction_that_was_dropped_or_displaced(ada: Desk, rpc: Rpc, paused_chain: None) -> None:
     assert ada.wallet is not None
     ada.connect()
-    ada.want("ages", 24)
+    ada.want_new("ages")
     ada.ask()
     ada.expect_step("sent")
     rpc.call("anvil_dropTransaction", ada.wallet.sent[-1])
     expect(ada.page.locator("#progress")).to_contain_text("The transaction was not found on the chain.")
     ada.open()
-    ada.want("ages", 24)
+    ada.want_new("ages")
     ada.ask()
     ada.expect_step("sent")
     # The user cancels in the wallet: an empty transaction of the same number, for a higher fee.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contract.ledger import AGE, ANN, HEIGHT, UNKNOWN, Ledger, publish, refused
-from contract.reference import MAX_PRECISION
+from contract.reference import MAX_BATCH, MAX_PRECISION
 
 
 @pytest.fixture
@@ -65,16 +65,16 @@ def test_the_budget_is_held_against_the_sum(ledger: Ledger) -> None:
     assert ledger.spent() == 1000
 
 
-def test_a_batch_has_up_to_100_requests(ledger: Ledger) -> None:
-    requests = [(AGE, step) for step in range(1, 102)]
+def test_a_batch_has_a_largest_size(ledger: Ledger) -> None:
+    requests = [(AGE, step) for step in range(1, MAX_BATCH + 2)]
     with refused(ledger, ""):
         ledger.ask(*requests)
-    assert cases_and_costs(ledger, *requests[:100]) == [(1, 1)] + [(3, 1)] * 99
-    assert ledger.spent() == 100
+    assert cases_and_costs(ledger, *requests[:MAX_BATCH]) == [(1, 1)] + [(3, 1)] * (MAX_BATCH - 1)
+    assert ledger.spent() == MAX_BATCH
 
 
 def test_a_full_batch_of_extremes_does_not_overflow() -> None:
     ledger = publish(budget=MAX_PRECISION)
-    queries = [(fields["query"]) for n in range(100) for _, fields in ledger.register(str(n))]
-    with refused(ledger, f"BudgetExceeded({100 * MAX_PRECISION}, {MAX_PRECISION})"):
+    queries = [(fields["query"]) for n in range(MAX_BATCH) for _, fields in ledger.register(str(n))]
+    with refused(ledger, f"BudgetExceeded({MAX_BATCH * MAX_PRECISION}, {MAX_PRECISION})"):
         ledger.ask(*((query, MAX_PRECISION) for query in queries))

@@ -28,6 +28,9 @@ from noiseledger.data.engines.mongodb import _plain, _projection, open_mongodb
 from noiseledger.data.reading import KINDS, Reading
 from noiseledger.errors import DataUnavailable
 
+#: For names, in the whole module: pytest makes the fixtures of a class anew when it comes back to the class.
+NUMBERS = count()
+
 
 def _stored(cell: Cell) -> Any:
     if type(cell) is date:
@@ -37,10 +40,8 @@ def _stored(cell: Cell) -> Any:
 
 @pytest.fixture(scope="module")
 def load(ferretdb: str) -> Load:
-    numbers = count()
-
     def load(data: Dataset) -> Source:
-        name = f"people{next(numbers)}"
+        name = f"people{next(NUMBERS)}"
         # Every other missing value is not there at all.
         documents = [
             {name: _stored(cell) for name, cell in record.items() if cell is not None or number % 2}
@@ -70,13 +71,11 @@ class TestLaw(Law):
     @pytest.fixture(scope="class")
     @classmethod
     def store(cls, ferretdb: str) -> Store:
-        numbers = count()
-
         def store(records: Sequence[RawRecord]) -> Source:
             # What is missing is not there at all.
             documents = [{k: _stored(v) for k, v in record.items() if v is not None} for record in records]
             with MongoClient[dict[str, Any]](ferretdb) as client:
-                collection = client["study"].create_collection(name := f"law{next(numbers)}")
+                collection = client["study"].create_collection(name := f"law{next(NUMBERS)}")
                 if documents:
                     collection.insert_many(documents)
             return open_mongodb(f"{ferretdb}/study", name, READING)

@@ -24,6 +24,8 @@ from noiseledger.data.location import Location
 from noiseledger.data.reading import KINDS, Reading
 from noiseledger.errors import DataUnavailable
 
+#: For names, in the whole module: pytest makes the fixtures of a class anew when it comes back to the class.
+NUMBERS = count()
 _TYPES = {
     "whole": "bigint",
     "double": "double precision",
@@ -44,10 +46,8 @@ class TestPostgres(EngineConformance):
     @pytest.fixture(scope="class")
     @classmethod
     def load(cls, postgres: str, owner: Connection) -> Load:
-        numbers = count()
-
         def load(data: Dataset) -> Source:
-            name = sql.Identifier(f"people{next(numbers)}")
+            name = sql.Identifier(f"people{next(NUMBERS)}")
             columns = [
                 sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(_TYPES[kind]))
                 for column, kind in data.types.items()
@@ -67,10 +67,8 @@ class TestLaw(Law):
     @pytest.fixture(scope="class")
     @classmethod
     def store(cls, postgres: str, owner: Connection) -> Store:
-        numbers = count()
-
         def store(records: Sequence[RawRecord]) -> Source:
-            name = f"law{next(numbers)}"
+            name = f"law{next(NUMBERS)}"
             owner.execute(
                 sql.SQL("CREATE TABLE {} (n text, x text, t text, b text, d text)").format(sql.Identifier(name))
             )

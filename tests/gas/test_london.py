@@ -41,7 +41,7 @@ def test_refusals_are_told_apart() -> None:
         with pytest.raises(NotAllowed):
             shop.contract.pause(True)
         (query,) = shop.register(1, 1)
-        with pytest.raises(LedgerRefused, match="not bought"):
+        with pytest.raises(LedgerRefused, match="Only what was bought"):
             shop.reveal([query])
 
 

@@ -98,7 +98,7 @@ def test_a_nonce_that_another_took_is_not_taken_for_success(rpc: Rpc, monkeypatc
     ours.wait(ours.send(NOWHERE, "0x"))
     monkeypatch.setattr(ours, "counts", lambda *_: (0, 0))
     with pytest.raises(RpcFailed, match="nonce too low"):
-        ours.send(NOWHERE, "0x")
+        ours.send(NOWHERE, "0x01")  # other bytes than those of the first, in any case
 
 
 def test_what_is_in_flight_keeps_its_nonce_though_the_node_does_not_count_it(

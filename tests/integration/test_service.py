@@ -238,7 +238,7 @@ def test_every_event_of_the_log_is_one_line_of_json() -> None:
 
 def test_a_log_on_a_full_disk_costs_lines_only() -> None:
     stream = Path("/dev/full").open("w")  # noqa: SIM115 - it cannot even be closed without an error
-    Log(stream).on_event(Stopped("told to"))
+    Log(stream).on_event(Stopped("stopped by a signal"))
     with suppress(OSError):
         stream.close()
 

@@ -29,7 +29,7 @@ def sealers_since(asked: Validator, block: int) -> set[str]:
 
 def test_it_goes_on_without_one_which_catches_up(network: Network) -> None:
     kill(network, 0)
-    assert [each.running for each in network.standing()] == [False, True, True]
+    assert [each.running for each in network.status()] == [False, True, True]
     missed = pay(network, through=1)
     wait_for_blocks(network, 4)
     up_again(network)
@@ -60,7 +60,7 @@ def test_when_all_are_killed_nothing_is_lost(network: Network) -> None:
     for validator in network.validators:
         validator.signer.signal(signal.SIGKILL)
     kill(network, 0, 1, 2)
-    assert not any(each.running or each.signer_pid for each in network.standing())
+    assert not any(each.running or each.signer_pid for each in network.status())
     up_again(network)
     assert find_receipts(network, transactions) == before
     assert min(heights(network)) >= reached
@@ -106,6 +106,6 @@ def test_after_a_clean_stop_it_goes_on(network: Network) -> None:
     wait_for_blocks(network, 2)
     before = find_receipts(network, [transaction])
     network.down()
-    assert not any(each.pid or each.signer_pid for each in network.standing())
+    assert not any(each.pid or each.signer_pid for each in network.status())
     up_again(network)
     assert find_receipts(network, [transaction]) == before

@@ -30,17 +30,17 @@ def sealers(network: Network, blocks: int) -> list[str]:
 
 
 def processes(network: Network) -> list[psutil.Process]:
-    pids = [pid for each in network.standing() for pid in (each.pid, each.signer_pid)]
+    pids = [pid for each in network.status() for pid in (each.pid, each.signer_pid)]
     return [psutil.Process(pid) for pid in pids]
 
 
 def test_all_are_connected_and_take_turns(network: Network) -> None:
     wait_for_blocks(network, 9)
-    assert [(each.running, each.peers) for each in network.standing()] == [(True, 2)] * 3
+    assert [(each.running, each.peers) for each in network.status()] == [(True, 2)] * 3
     sealed = sealers(network, 9)
     assert set(sealed) == {member.address.lower() for member in network.layout.members}
     assert all(one != next_one for one, next_one in pairwise(sealed))
-    assert sum(each.sealed or 0 for each in network.standing()) == pytest.approx(1, abs=0.1)
+    assert sum(each.sealed or 0 for each in network.status()) == pytest.approx(1, abs=0.1)
 
 
 def test_none_seals_before_all_are_ready(binary: Path, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_nothing_of_ours_is_in_the_environment_of_a_node(network: Network) -> No
 def test_a_second_up_changes_nothing(network: Network) -> None:
     def seen() -> Any:
         files = [(file, file.read_bytes()) for file in sorted(network.layout.folder.glob("*")) if file.is_file()]
-        return [(each.pid, each.signer_pid) for each in network.standing()], files
+        return [(each.pid, each.signer_pid) for each in network.status()], files
 
     before = seen()
     up_again(network)
@@ -164,9 +164,9 @@ def test_two_commands_at_once_make_and_start_one_network(binary: Path, tmp_path:
 def test_without_a_pace_there_are_blocks_only_for_transactions(binary: Path, tmp_path: Path) -> None:
     with running(tmp_path / "net", 0) as network:
         network.measure(3)
-        assert {each.block for each in network.standing()} == {0}
+        assert {each.block for each in network.status()} == {0}
         for turn in range(6):
             pay(network, through=turn % 3)
         wait_for_blocks(network, 0)
-        assert {each.block for each in network.standing()} == {6}
+        assert {each.block for each in network.status()} == {6}
         assert len(set(sealers(network, 6))) > 1

@@ -50,7 +50,7 @@ def test_an_experiment_runs_on_it(
     bare_environment(monkeypatch, tmp_path)
     run: Run = Runner(monkeypatch, capsys, evaluation)
     monkeypatch.setenv("NOISELEDGER_KEY", network.layout.account_key.read_text())
-    pids = [pid for each in network.standing() for pid in (each.pid, each.signer_pid)]
+    pids = [pid for each in network.status() for pid in (each.pid, each.signer_pid)]
     nodes = [word for pid in pids for word in ("--process", pid)]
     done = run("cpu", "--out", tmp_path / "out", "--quick", "--requests", 2, "--rpc", network.layout.urls, *nodes)
     assert done.code == 0, done.out + done.err

@@ -19,7 +19,7 @@ from noiseledger.core.query import Column, Query
 from noiseledger.data import small
 from noiseledger.data.commitment import Commitment
 from noiseledger.data.delimited import Dialect
-from noiseledger.data.location import Location
+from noiseledger.data.location import ENGINES, Location
 from noiseledger.data.look import look
 from noiseledger.data.reading import Reading
 from noiseledger.data.source import Source
@@ -72,6 +72,17 @@ def test_the_table_of_extras_is_that_of_the_project() -> None:
         wanted = {_normal(re.split(r"[\[<>=]", line)[0]) for line in extras[extra]}
         for module in modules:
             assert wanted & set(map(_normal, distributions[module])), (extra, module)
+
+
+def test_every_engine_has_an_extra_and_is_in_the_documentation() -> None:
+    root = Path(__file__).parents[2]
+    readme, guide = (root / "README.md").read_text(), (root / "docs" / "how-to" / "choose-an-engine.md").read_text()
+    assert {"duckdb", "postgres", "spark", "mongodb"} <= ENGINES.keys()
+    for engine in ENGINES.values():
+        assert engine.extra in PROJECT["optional-dependencies"]
+        assert f"`noiseledger[{engine.extra}]`" in guide
+        assert engine.extra in readme
+        assert not engine.schemes or f"{engine.schemes[0]}://" in guide
 
 
 def _normal(name: str) -> str:

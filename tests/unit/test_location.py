@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from noiseledger.data.location import Location
 from noiseledger.data.reading import Reading
-from noiseledger.errors import MissingExtra
+from noiseledger.errors import InvalidInput, MissingExtra
 
 
 @pytest.mark.parametrize(
@@ -26,3 +27,31 @@ def test_a_library_that_is_not_installed_is_named(
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=rf"pip install 'noiseledger\[{location.engine}\]'"):
         location.open(Reading())
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ({"url": "mysql://host/study"}, r"must start with postgresql:// or mongodb://, not mysql://\.$"),
+        ({"url": "hunter2@host/study"}, r"must start with postgresql:// or mongodb://\.$"),
+        ({"url": "reader:hunter2://host"}, r"must start with postgresql:// or mongodb://\.$"),
+        ({"url": "postgres"}, r"must start with postgresql:// or mongodb://\.$"),
+        ({"url": "mongodb://host/study", "engine": "postgres"}, r'^engine = "postgres" does not fit .* mongodb://: '),
+        ({"url": "postgres://host/study", "engine": "duckdb"}, r'^engine = "duckdb" does not fit .* postgres://: '),
+        (
+            {"url": "postgres://host/study", "engine": "mysql"},
+            "must be one of duckdb, postgres, spark, mongodb, not 'mysql'",
+        ),
+        ({"file": "people.csv", "engine": "mongodb"}, "Files can be read by duckdb or spark, not by mongodb"),
+    ],
+)
+def test_an_engine_and_a_location_that_do_not_fit_are_refused(source: dict[str, str], words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        Location.of(source | {"table": "people"}, Path())
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
+def test_a_url_chooses_its_engine(scheme: str) -> None:
+    for engine in ({}, {"engine": "postgres"}):
+        assert Location.of({"url": f"{scheme}://host/study", "table": "people", **engine}, Path()).engine == "postgres"
+    assert Location.of({"url": "mongodb+srv://host/study", "table": "people"}, Path()).engine == "mongodb"

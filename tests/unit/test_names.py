@@ -14,6 +14,7 @@ RETIRED = {
     "Desk": "ExperimentContext",
     "Entry": "a name of its own: CatalogueEntry, StoredQuery, RecordLine",
     "LASTING": "PERMANENT",
+    "NetworkStatus": "ValidatorStatus",
     "Notebook": "ResultCache",
     "PASSING": "TRANSIENT",
     "Path": "QueryPath, since pathlib has one",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from depth import examples
 from noiseledger.core.privacy import (
-    MAX_PRECISION,
+    MAX_CONVERTED,
     UNITS,
     classic_is_proved,
     classic_precision_for,
@@ -129,7 +129,7 @@ def test_nonsensical_deltas_are_refused(delta: float | str) -> None:
             convert()
 
 
-@pytest.mark.parametrize("precision", [-1, float("nan"), float("inf"), MAX_PRECISION + 1])
+@pytest.mark.parametrize("precision", [-1, float("nan"), float("inf"), MAX_CONVERTED + 1])
 def test_nonsensical_precisions_are_refused(precision: float | Fraction) -> None:
     with pytest.raises(InvalidInput, match="precision"):
         epsilon_for(precision, 1e-5)
@@ -149,11 +149,11 @@ def test_the_strictest_promise_still_affords_something() -> None:
 
 def test_the_limits_themselves_are_accepted() -> None:
     assert precision_for(1000, "0.999999999999") > 0
-    assert delta_for(MAX_PRECISION, 1000) <= 1
+    assert delta_for(MAX_CONVERTED, 1000) <= 1
     assert delta_for(0, 1) == 0
     assert delta_for(1, 0) < 1
     assert epsilon_for(0, "0.5") == 0
-    assert epsilon_for(MAX_PRECISION, "0.5") > 0
+    assert epsilon_for(MAX_CONVERTED, "0.5") > 0
 
 
 def test_units_make_the_paper_s_example_whole() -> None:

@@ -11,8 +11,7 @@ import pytest
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES
 from noiseledger.chain.values import ContractReveal
 from noiseledger.custodian import worker
-from noiseledger.custodian.worker import Worker, _concerns_the_call, batches
-from noiseledger.errors import RpcFailed
+from noiseledger.custodian.worker import Worker, batches
 
 
 @pytest.mark.parametrize(
@@ -33,23 +32,6 @@ def test_a_transaction_is_filled_up_to_what_the_contract_takes(dimensions: list[
     cut = list(batches(reveals))
     assert [len(batch) for batch in cut] == sizes
     assert [reveal for batch in cut for reveal in batch] == reveals
-
-
-@pytest.mark.parametrize(
-    ("reason", "concerns"),
-    [
-        ("execution reverted: ledger: not bought", True),
-        ("Gas required exceeds allowance (30000000)", True),
-        ("exceeds block gas limit", True),
-        ("out of gas", True),
-        ("intrinsic gas too high", True),
-        ("insufficient funds for transfer", False),
-        ("nonce too low", False),
-        ("internal error", False),
-    ],
-)
-def test_a_batch_is_tried_singly_only_if_its_content_was_refused(reason: str, concerns: bool) -> None:
-    assert _concerns_the_call(RpcFailed("eth_estimateGas", reason, None)) is concerns
 
 
 def test_patience_begins_when_something_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,8 @@ def audit(
         ledger: The custodian's ledger file, or the contract's address.
         rpc: The URL of the chain's endpoint, or several URLs separated by commas.
         from_genesis: Read from the first block of the chain instead of the block that the ledger file names.
-        block: Audit the ledger as of this block: "latest", "safe", "finalized", or a distance such as "latest-3".
+        block: Audit the ledger as of this block: "finalized", "safe", "latest", or a number of blocks behind the newest,
+            such as "latest-3".
         on_progress: Called with the number of blocks read so far and the total number of blocks.
     """
     return audit_with_observer(None, ledger, rpc=rpc, from_genesis=from_genesis, block=block, on_progress=on_progress)

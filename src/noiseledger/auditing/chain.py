@@ -11,7 +11,7 @@ from typing import Any
 
 from noiseledger.auditing import wire
 from noiseledger.chain.heads import find_heads, none_there, read_head
-from noiseledger.chain.rpc import MAX_BATCH, Call, Rpc
+from noiseledger.chain.rpc import MAX_CALLS, Call, Rpc
 from noiseledger.errors import ChainMismatch, ChainUnreachable, InvalidInput, LedgerNotFound, RpcFailed
 
 #: How many logs one reply should have: enough to be fast, few enough to fit in memory.
@@ -141,8 +141,8 @@ class Reader:
         """
         head_call: Call = ("eth_getBlockByNumber", [hex(head.number), False])
         replies: list[Any] = []
-        for start in range(0, len(calls), MAX_BATCH - 2):
-            before, *found, after = self._rpc.batch([head_call, *calls[start : start + MAX_BATCH - 2], head_call])
+        for start in range(0, len(calls), MAX_CALLS - 2):
+            before, *found, after = self._rpc.batch([head_call, *calls[start : start + MAX_CALLS - 2], head_call])
             if not _is(head, before) or not _is(head, after):
                 raise ChainReorganised
             replies += found

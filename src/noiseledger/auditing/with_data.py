@@ -53,7 +53,8 @@ def audit_with_data(
         secret: The file with the commitment's secret; by default, the one in the catalogue's custody folder. The journal's
             identity must be in the same folder as the secret, or in the custody folder.
         data: A file to read instead of the catalogue's source.
-        block: Audit the ledger as of this block: "latest", "safe", "finalized", or a distance such as "latest-3".
+        block: Audit the ledger as of this block: "finalized", "safe", "latest", or a number of blocks behind the newest,
+            such as "latest-3".
         from_genesis: Read from the first block of the chain instead of the block that the ledger file names.
         on_progress: Called with the number of blocks read so far and the total number of blocks.
     """

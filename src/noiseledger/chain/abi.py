@@ -79,7 +79,8 @@ def decode_event(log: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def decode_revert(data: str | None) -> tuple[str, tuple[int, ...]]:
     """Return the reason of a revert, ("ledger: ..." or a name in ``ERRORS``), and its amounts."""
     try:
-        raw = bytes.fromhex(data[2:]) if data else b""
+        # OpenEthereum wrote "Reverted 0x...".
+        raw = bytes.fromhex(data.removeprefix("Reverted ")[2:]) if data else b""
         if raw[:4] == _REASON_SELECTOR:
             return str(decode(["string"], raw[4:])[0]), ()
         for name, types in ERRORS.items():

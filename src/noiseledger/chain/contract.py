@@ -16,6 +16,8 @@ from typing import Any
 from noiseledger.chain import abi
 from noiseledger.chain.address import checksummed
 from noiseledger.chain.block import BlockId, BlockRef
+from noiseledger.chain.node_errors import lacks_funds
+from noiseledger.chain.refusals import typed
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
 from noiseledger.chain.values import (
@@ -29,22 +31,18 @@ from noiseledger.chain.values import (
     from_units,
     to_units,
 )
+from noiseledger.contracts import constant
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.errors import (
-    AllowanceExceeded,
-    BudgetExceeded,
     ChainMismatch,
     ChainUnreachable,
-    InvalidInput,
-    LedgerPaused,
     LedgerRefused,
     NoFunds,
     NoiseledgerError,
     NotAllowed,
     RpcFailed,
-    UnknownQuery,
 )
 
 __all__ = [
@@ -59,22 +57,15 @@ __all__ = [
     "encode_reveals",
     "event",
     "fewer_blocks",
-    "typed",
 ]
 
 #: The number of blocks whose logs are requested at once; public endpoints refuse much more.
 LOG_BLOCKS = 2000
-MAX_BATCH = 100
-MAX_COORDINATES = 512
-MAX_DEFINITION = 24_576
+#: The contract's own limits: requests, or queries revealed, and numbers revealed in one transaction; bytes of a definition.
+MAX_BATCH = constant("MAX_BATCH")
+MAX_COORDINATES = constant("MAX_COORDINATES")
+MAX_DEFINITION = constant("MAX_DEFINITION")
 _ATTEMPTS = 5
-
-_REASONS: dict[str, type[NoiseledgerError]] = {
-    "ledger: paused": LedgerPaused,
-    "ledger: not for you": NotAllowed,
-    "ledger: unknown query": UnknownQuery,
-    "ledger: precision out of range": InvalidInput,
-}
 
 
 class PrivacyLedgerContract:
@@ -335,9 +326,10 @@ class PrivacyLedgerContract:
         try:
             yield
         except RpcFailed as error:
-            if self._sender is not None and "insufficient funds" in error.reason.lower():
+            if self._sender is not None and lacks_funds(error):
                 raise NoFunds(
-                    f"The account {self._sender.address} cannot pay for the transaction: send it some of the chain's coin."
+                    f"The account {self._sender.address} cannot pay for the transaction: fund it with the chain's native "
+                    "currency."
                 ) from None
             raise typed(error) from None
 
@@ -427,15 +419,3 @@ def block_parameter(block: BlockId) -> Any:
     if isinstance(block, int):
         return hex(block)
     return {"blockHash": block, "requireCanonical": True} if block.startswith("0x") else block
-
-
-def typed(error: RpcFailed) -> NoiseledgerError:
-    """Return the typed error for a revert, or the error itself if it is not a revert of our contract."""
-    reason, amounts = abi.decode_revert(error.data)
-    if reason in ("BudgetExceeded", "AllowanceExceeded"):
-        requested, remaining = (from_units(amount) for amount in amounts)
-        return (BudgetExceeded if reason == "BudgetExceeded" else AllowanceExceeded)(requested, remaining)
-    if not reason.startswith("ledger: "):
-        return error
-    kind = _REASONS.get(reason, LedgerRefused)
-    return kind(f"The contract refused: {reason.removeprefix('ledger: ')}. Nothing was changed.")

@@ -17,8 +17,8 @@ from noiseledger.progress import Listener, warn
 
 Call: TypeAlias = tuple[str, Sequence[Any]]
 
-#: The largest batch, in calls and in bytes; larger batches are split.
-MAX_BATCH = 100
+#: The largest exchange with a node, in calls and in bytes; larger batches of calls are split.
+MAX_CALLS = 100
 MAX_BATCH_BYTES = 1_000_000
 TIMEOUT_SECONDS = 20.0
 ATTEMPTS = 4
@@ -78,7 +78,7 @@ class Rpc:
     def batch(self, calls: Sequence[Call]) -> list[Any]:
         """Return the results of many calls in order; a call that failed has its ``RpcFailed`` as result.
 
-        Up to ``MAX_BATCH`` short calls go to the same endpoint in one exchange; the next exchange may go to another one.
+        Up to ``MAX_CALLS`` short calls go to the same endpoint in one exchange; the next exchange may go to another one.
         """
         results: list[Any] = []
         for part in _parts([self._body(method, params) for method, params in calls]):
@@ -104,7 +104,7 @@ def _parts(bodies: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     for body in bodies:
         # Almost all of the size is the data of transactions, which is plain text.
         length = sum(len(param) for param in body["params"] if isinstance(param, str))
-        if part and (len(part) == MAX_BATCH or size + length > MAX_BATCH_BYTES):
+        if part and (len(part) == MAX_CALLS or size + length > MAX_BATCH_BYTES):
             yield part
             part, size = [], 0
         part.append(body)

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from noiseledger.chain.address import create_address
 from noiseledger.chain.fees import GWEI, QUESTIONS, Fees, Market
+from noiseledger.chain.node_errors import has_used_nonce, is_bad_replacement, is_known, is_underpriced
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.errors import FeeTooHigh, InvalidInput, RpcFailed, TransactionDisplaced, TransactionPending
 from noiseledger.progress import Listener, TransactionReplaced, TransactionSent, ignore
+from noiseledger.settings import MAX_FEE_GWEI
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
 
-__all__ = ["MAX_FEE_GWEI", "RECEIPT_SECONDS", "Flight", "Receipt", "Sender", "create_address"]
+__all__ = ["RECEIPT_SECONDS", "Flight", "Receipt", "Sender", "create_address"]
 
-MAX_FEE_GWEI = 200
 RECEIPT_SECONDS = 120.0
 # A local chain has a receipt at once, a real one after seconds: poll soon, then less and less often.
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.002, 0.25
@@ -38,9 +39,6 @@ _GAS_MARGIN = 1.2
 _TRANSFER_GAS = 21_000
 #: The number of confirmed transactions that are remembered, to be sent again if a reorganisation drops them.
 _REMEMBERED = 64
-#: The messages of nodes about a transaction that they already have, and about a fee that is too low.
-_KNOWN = ("already known", "already imported", "known transaction")
-_TOO_LOW = ("underpriced", "replac", "less than block base fee")
 
 
 @dataclass(frozen=True)
@@ -242,7 +240,7 @@ class Sender:
         replies = self.rpc.batch([("eth_sendRawTransaction", [flight.raw]) for flight in flights])
         for flight, reply in zip(flights, replies, strict=True):
             # Not in the pool, and the fee is too low to enter it: the next round raises the fee.
-            if isinstance(reply, RpcFailed) and _means(reply, _TOO_LOW) and not _means(reply, ("replac",)):
+            if isinstance(reply, RpcFailed) and is_underpriced(reply) and not is_bad_replacement(reply):
                 self._raise_fee(flight)
 
     def _check_overtaken(self, flights: Sequence[Flight], latest: int) -> None:
@@ -281,7 +279,7 @@ class Sender:
             self.listener(TransactionSent(flight.hashes[-1], flight.nonce))
         if accepted == len(flights):
             return True
-        if outbid and _means(results[accepted], _TOO_LOW):
+        if outbid and is_underpriced(results[accepted]):
             return False
         raise results[accepted]
 
@@ -308,10 +306,10 @@ class Sender:
 
     def _is_known(self, error: RpcFailed, transaction: str) -> bool:
         """Return whether a node refused a transaction only because it already has it, as after a lost reply."""
-        if _means(error, _KNOWN):
+        if is_known(error):
             return True
         # Either this transaction is in a block, or another one took its nonce.
-        return _means(error, ("nonce too low",)) and self.rpc.call("eth_getTransactionByHash", transaction) is not None
+        return has_used_nonce(error) and self.rpc.call("eth_getTransactionByHash", transaction) is not None
 
     def _sign(self, flight: Flight) -> Flight:
         transaction: dict[str, Any] = {
@@ -342,10 +340,6 @@ def _successes(replies: Sequence[Any]) -> Sequence[Any]:
         if isinstance(reply, RpcFailed):
             raise reply
     return replies
-
-
-def _means(error: RpcFailed, phrases: Sequence[str]) -> bool:
-    return any(phrase in error.reason.lower() for phrase in phrases)
 
 
 def _receipt(reply: dict[str, Any]) -> Receipt:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias, cast
 import typer
 
 from noiseledger.cli.config import find_ledger
+from noiseledger.core.privacy import DELTA_HELP
 from noiseledger.core.request import Accuracy
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput, NoiseledgerError
@@ -55,9 +56,7 @@ EpsilonOption: TypeAlias = Annotated[
 ]
 DeltaOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--delta", help="The probability that the bound epsilon fails.", metavar="NUMBER", rich_help_panel=_PANEL
-    ),
+    typer.Option("--delta", help=DELTA_HELP, metavar="NUMBER", rich_help_panel=_PANEL),
 ]
 WithinOption: TypeAlias = Annotated[
     str | None,

@@ -61,11 +61,12 @@ def open_client(ledger: str | None, rpc: str | None, key: Key | None = None, **o
 def no_ledger_there(place: str) -> Iterator[None]:
     """Say in one sentence that a contract is not a ledger, as a context manager."""
     from noiseledger.chain.abi import DecodingError  # noqa: PLC0415 - takes a second
+    from noiseledger.chain.node_errors import is_revert  # noqa: PLC0415 - takes a second
 
     try:
         yield
     except (RpcFailed, DecodingError) as error:
-        if isinstance(error, RpcFailed) and "revert" not in error.reason:
+        if isinstance(error, RpcFailed) and not is_revert(error):
             raise
         raise ChainMismatch(f"The contract at {place} is not a ledger: check the address and the endpoint.") from None
 

@@ -9,10 +9,13 @@ import typer
 
 from noiseledger.settings import KEY, KEY_FILE, LEDGER, RPC, Setting
 
+#: How options name a block.
+BLOCKS = "finalized, safe, latest, or a number of blocks behind the newest, such as latest-3"
 
-def _flag(setting: Setting) -> str:
-    if setting.flag is None:
-        raise ValueError(f"{setting.name} has no flag.")
+
+def flag_of(setting: Setting) -> str:
+    """Return the flag of a setting that has one."""
+    assert setting.flag is not None, setting.name  # noqa: S101 - the table of settings is ours
     return setting.flag
 
 
@@ -34,24 +37,24 @@ CatalogueArgument: TypeAlias = Annotated[Path, typer.Argument(help="The catalogu
 
 RpcOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(_flag(RPC), help=f"{RPC.help} Default: {RPC.default}.", envvar=RPC.variable, metavar="URL"),
+    typer.Option(flag_of(RPC), help=f"{RPC.help} Default: {RPC.default}.", envvar=RPC.variable, metavar="URL"),
 ]
 _KEY_DEFAULT = f"Default: the file in {KEY_FILE.variable}, the key in {KEY.variable}, or the configuration file."
 #: Of the key that pays for an answer.
 KeyOption: TypeAlias = Annotated[
-    Path | None, typer.Option(_flag(KEY_FILE), help=f"{KEY_FILE.help} {_KEY_DEFAULT}", metavar="KEYSTORE")
+    Path | None, typer.Option(flag_of(KEY_FILE), help=f"{KEY_FILE.help} {_KEY_DEFAULT}", metavar="KEYSTORE")
 ]
 #: Of the key that governs a ledger.
 CustodianKeyOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        _flag(KEY_FILE), help=f"Encrypted keystore file of the custodian's key. {_KEY_DEFAULT}", metavar="KEYSTORE"
+        flag_of(KEY_FILE), help=f"Encrypted keystore file of the custodian's key. {_KEY_DEFAULT}", metavar="KEYSTORE"
     ),
 ]
 #: Of commands that run beside the data: they read neither the configuration file nor the variable for a keystore.
 CustodyKeyOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option(_flag(KEY_FILE), help=f"{KEY_FILE.help} Default: the key in {KEY.variable}.", metavar="KEYSTORE"),
+    typer.Option(flag_of(KEY_FILE), help=f"{KEY_FILE.help} Default: the key in {KEY.variable}.", metavar="KEYSTORE"),
 ]
 YesOption: TypeAlias = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]

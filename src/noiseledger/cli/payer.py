@@ -8,27 +8,28 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from noiseledger.cli.connect import find_payer, open_key
+from noiseledger.cli.options import BLOCKS, flag_of
 from noiseledger.errors import InvalidInput
-from noiseledger.settings import KEY, RPC
+from noiseledger.settings import KEY, KEY_FILE, RPC
 
 if TYPE_CHECKING:
     from noiseledger.chain import Key
 
-RpcOption: TypeAlias = Annotated[
+OwnChainRpcOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--rpc", help=f"{RPC.help} Default: start a development node.", metavar="URL"),
+    typer.Option(flag_of(RPC), help=f"{RPC.help} Default: start a development node.", metavar="URL"),
 ]
 PayerOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "--key",
+        flag_of(KEY_FILE),
         help=f"With --rpc: keystore file of the key that pays. Default: the key in {KEY.variable}.",
         metavar="KEYSTORE",
     ),
 ]
 HeadOption: TypeAlias = Annotated[
     str,
-    typer.Option(help="With --rpc: the block that the worker treats as final: finalized, safe, latest, or latest-3."),
+    typer.Option(help=f"With --rpc: the block that the worker treats as final: {BLOCKS}."),
 ]
 
 

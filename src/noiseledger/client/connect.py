@@ -14,11 +14,11 @@ from noiseledger.client.client import Client
 from noiseledger.client.waiting import status_line
 from noiseledger.core.codebook import Codebook
 from noiseledger.data.source import Source
-from noiseledger.ledger.chain import ANSWER_SECONDS, ChainLedger
+from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.file import find_on_chain, is_local
 from noiseledger.ledger.local import open_ledger
 from noiseledger.progress import Listener, ignore, warn
-from noiseledger.settings import KEY, RPC
+from noiseledger.settings import ANSWER_SECONDS, KEY, RPC
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key

@@ -10,7 +10,16 @@ from typing import Any
 
 @cache
 def artifact() -> dict[str, Any]:
-    """Return the compiled contract: ``abi``, ``bytecode``, ``bytecode_runtime``, ``compiler``, ``source_sha256``."""
+    """Return the compiled contract: ``abi``, ``bytecode``, ``bytecode_runtime``, ``constants`` and more."""
     text = (resources.files("noiseledger.contracts") / "PrivacyLedger.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
+
+
+def constant(name: str) -> int:
+    """Return a constant of the contract, such as a limit.
+
+    >>> constant("MAX_BATCH")
+    100
+    """
+    return int(artifact()["constants"][name])

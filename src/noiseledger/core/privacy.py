@@ -28,8 +28,16 @@ from noiseledger.errors import InvalidInput
 #: Ledgers, local or on a chain, count precision in whole units of 1/UNITS. Decimals with up to 24 places are whole numbers of
 #: units, and so are 1/4, 1/9, 1/16, 1/25 and 1/36 of them, hence every precision in the paper's worked example.
 UNITS = 3600 * 10**24
-#: A precision must fit an unsigned 128-bit number of units.
-MAX_PRECISION = Fraction(2**128 - 1, UNITS)
+#: The largest precision that the contract can record (MAX_PRECISION in PrivacyLedger.vy, in units); local ledgers have the
+#: same limit.
+MAX_PRECISION = Fraction(2**112 - 1, UNITS)
+#: Conversions accept more, because the budgets of several ledgers are added: an unsigned 128-bit number of units.
+MAX_CONVERTED = Fraction(2**128 - 1, UNITS)
+
+#: What people read about delta, wherever they enter one.
+DELTA_MEANING = "the additive term of (epsilon, delta)-differential privacy"
+DELTA_ADVICE = "such as 1e-6; choose it far below 1 / number of people"
+DELTA_HELP = f"{DELTA_MEANING[0].upper()}{DELTA_MEANING[1:]}, {DELTA_ADVICE}."
 
 # The worst cancellation in the accepted range loses about 15 of these 60 digits. Searches stop at a relative step of
 # 1e-35; results are moved by the margin towards more privacy, and then checked.
@@ -196,15 +204,15 @@ def _delta(value: Number) -> Fraction:
     if not _LEAST_DELTA <= delta <= _MOST_DELTA:
         raise InvalidInput(
             f"The delta must be at least {float(_LEAST_DELTA)} and clearly below 1, not {value}: "
-            "it is the probability that epsilon fails, such as 1e-6."
+            f"it is {DELTA_MEANING}, {DELTA_ADVICE}."
         )
     return delta
 
 
 def _precision(value: Number) -> Fraction:
     precision = exact(value, "precision")
-    if not 0 <= precision <= MAX_PRECISION:
-        raise InvalidInput(f"The precision must be from 0 to {float(MAX_PRECISION):.3g}, not {value}.")
+    if not 0 <= precision <= MAX_CONVERTED:
+        raise InvalidInput(f"The precision must be from 0 to {float(MAX_CONVERTED):.3g}, not {value}.")
     return precision
 
 

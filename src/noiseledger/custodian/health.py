@@ -90,7 +90,7 @@ class Health:
         budget = "?" if self.budget_left is None else f"{float(self.budget_left):.4g}"
         balance = "?" if self.balance is None else f"{self.balance / _ETHER:.4f}"
         parts = [
-            f"block {_shown(self.newest)} (final: {_shown(self.lag)} behind)",
+            f"block {_shown(self.newest)}, head {_shown(self.lag)} behind",
             f"waiting {self.waiting}",
             f"answered {self.answered}",
             f"refused {len(self.refused)}",

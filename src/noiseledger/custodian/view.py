@@ -15,6 +15,7 @@ from noiseledger.chain.abi import DecodingError
 from noiseledger.chain.block import BlockId, BlockRef
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.heads import find_heads
+from noiseledger.chain.node_errors import is_revert
 from noiseledger.chain.values import Meter, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
@@ -86,7 +87,7 @@ def _meters(
         matches = False
     except RpcFailed as error:
         # Other contracts revert if a called function does not exist.
-        if "revert" not in error.reason.lower():
+        if not is_revert(error):
             raise
         matches = False
     if not matches:

@@ -17,6 +17,7 @@ from fractions import Fraction
 from noiseledger.chain.block import BlockId
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, PrivacyLedgerContract
 from noiseledger.chain.heads import none_there
+from noiseledger.chain.node_errors import concerns_the_call
 from noiseledger.chain.sender import Receipt
 from noiseledger.chain.values import ContractReveal, Terms
 from noiseledger.core.path import Point
@@ -238,7 +239,7 @@ class Worker:
         try:
             step.receipts.append(self._reveal(batch, nonce))
         except (*_REVERTED, RpcFailed) as error:
-            if isinstance(error, RpcFailed) and not _concerns_the_call(error):
+            if isinstance(error, RpcFailed) and not concerns_the_call(error):
                 raise
             if len(batch) > 1:
                 for reveal in batch:
@@ -285,12 +286,6 @@ def _with_stretches(event: ProgressEvent, stretches: tuple[RevealedStretch, ...]
     if isinstance(event, TransactionSent | TransactionReplaced):
         return replace(event, stretches=stretches)
     return event
-
-
-def _concerns_the_call(error: RpcFailed) -> bool:
-    """Return whether a node refused because of what a transaction does, not because of its sender or the node's state."""
-    reason = error.reason.lower()
-    return any(word in reason for word in ("revert", "gas required exceeds", "gas limit", "out of gas", "gas too high"))
 
 
 def batches(reveals: Sequence[ContractReveal]) -> Iterator[list[ContractReveal]]:

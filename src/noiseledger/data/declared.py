@@ -105,7 +105,10 @@ def column(name: str, fields: Mapping[str, Any]) -> Column:
     """Return a column that can be summed."""
     if fields.get("kind", "number") != "number":
         first = next(key for key in _BOUNDS if key in fields)
-        raise InvalidInput(f"{first} is only for numbers, but {name} is declared as {fields['kind']}: remove it.")
+        raise InvalidInput(
+            f"{first} is only for numbers, but {name} is declared as {fields['kind']}: remove {first}, or declare {name} as a "
+            "number."
+        )
     unknown = [key for key in KEYS["columns"] if fields.get(key) == "?"]
     if unknown:
         raise InvalidInput(f"Column {name}: fill in {', '.join(unknown)}, without looking at the data.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,7 @@ KEYS = ("file", "url", "table", "engine", "format", "delimiter", "quote", "encod
 _TEXTS = ("file", "url", "table", "engine", "format", "delimiter", "quote", "encoding", "decimal")
 #: Keys for text files only.
 _OF_TEXT_FILES = tuple(key.name for key in fields(Dialect))
-ENGINES = ("duckdb", "postgres", "spark", "mongodb")
-_SCHEMES = {"postgresql": "postgres", "postgres": "postgres", "mongodb": "mongodb", "mongodb+srv": "mongodb"}
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,9 @@ class Location:
         if engine is not None and engine not in ENGINES:
             raise InvalidInput(f"The engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
         if file is not None:
-            if engine not in (None, "duckdb", "spark"):
-                raise InvalidInput(f"Files can be read by duckdb or spark, not by {engine}: remove the engine.")
+            of_files = [name for name, known in ENGINES.items() if not known.schemes]
+            if engine not in (None, *of_files):
+                raise InvalidInput(f"Files can be read by {' or '.join(of_files)}, not by {engine}: remove the engine.")
             if engine == "spark" and table is not None:
                 raise InvalidInput(f"A file read by spark is a single table: remove table = {table!r}.")
             return cls(engine or "duckdb", str(folder / file), table, *_written(given, folder / file, engine))
@@ -67,41 +67,29 @@ class Location:
 
     @classmethod
     def _server(cls, url: str, table: str | None, engine: str | None) -> Location:
-        scheme = url.partition("://")[0]
-        found = _SCHEMES.get(scheme)
-        if found is None or engine not in (None, found):
-            raise InvalidInput(f"The url must start with postgresql:// or mongodb://, not {scheme}.")
+        scheme, separator, _ = url.partition("://")
+        found = next((name for name, known in ENGINES.items() if scheme in known.schemes), None)
+        if found is None or not separator:
+            # What is not a scheme is not shown: in a url without one, the beginning may be a password.
+            instead = f", not {scheme}://" if separator and _SCHEME.fullmatch(scheme) else ""
+            expected = " or ".join(f"{known.schemes[0]}://" for known in ENGINES.values() if known.schemes)
+            raise InvalidInput(f"The url must start with {expected}{instead}.")
+        if engine not in (None, found):
+            raise InvalidInput(
+                f'engine = "{engine}" does not fit the url, which starts with {scheme}://: remove the engine, or correct the '
+                "url."
+            )
         if table is None:
             raise InvalidInput('Name the table, or collection: table = "people".')
         return cls(found, url, table)
 
     def open(self, reading: Reading) -> Source:
         """Open the data, to be read as declared; the engine's library is loaded only now."""
+        engine = ENGINES[self.engine]
         try:
-            return self._open(reading)
+            return engine.open(self, reading)
         except ModuleNotFoundError as error:
-            extra = "custodian" if self.engine == "duckdb" else self.engine
-            raise MissingExtra(f"To read from {self.engine},", extra, [str(error.name)]) from None
-
-    def _open(self, reading: Reading) -> Source:
-        # Imported late: each takes a second, and most people have only one of them.
-        if self.engine == "postgres":
-            from noiseledger.data.engines.postgres import open_postgres  # noqa: PLC0415
-
-            return open_postgres(_filled_in(self.place), str(self.table), reading)
-        if self.engine == "mongodb":
-            from noiseledger.data.engines.mongodb import open_mongodb  # noqa: PLC0415
-
-            return open_mongodb(_filled_in(self.place), str(self.table), reading)
-        if self.engine == "spark":
-            from noiseledger.data.engines.spark import open_spark  # noqa: PLC0415
-
-            return open_spark(Path(self.place), self.format, reading, self.dialect)
-        if missing("custodian"):
-            return open_small(Path(self.place), self.format, reading, self.table, self.dialect)
-        from noiseledger.data.engines.files import open_file  # noqa: PLC0415
-
-        return open_file(Path(self.place), self.format, reading, self.table, self.dialect)
+            raise MissingExtra(f"To read from {self.engine},", engine.extra, [str(error.name)]) from None
 
     def __str__(self) -> str:
         """Return the location without a password."""
@@ -120,7 +108,7 @@ def _written(given: Mapping[str, Any], file: Path, engine: str | None) -> tuple[
     form = said or ("parquet" if engine == "spark" and not file.suffix else format_by_name(file))
     found = [key for key in _OF_TEXT_FILES if key in given]
     if found and form != "csv":
-        raise InvalidInput(f"{found[0]} is only for text files, but this file is {form}: remove it.")
+        raise InvalidInput(f"{found[0]} is only for text files, but this file is {form}: remove {found[0]}.")
     by_name = {"delimiter": "\t"} if file.suffix.lower() in (".tsv", ".tab") else {}
     return form, Dialect.of(by_name | dict(given))
 
@@ -137,3 +125,52 @@ def _filled_in(url: str) -> str:
         return quote(os.environ[name], safe="")
 
     return re.sub(r"\$(?:(\w+)|\{(\w+)\})", value, url)
+
+
+# The engines' modules are imported late: each takes a second, and most people have only one of them.
+
+
+def _open_file(location: Location, reading: Reading) -> Source:
+    file = Path(location.place)
+    if missing("custodian"):
+        return open_small(file, location.format, reading, location.table, location.dialect)
+    from noiseledger.data.engines.files import open_file  # noqa: PLC0415
+
+    return open_file(file, location.format, reading, location.table, location.dialect)
+
+
+def _open_postgres(location: Location, reading: Reading) -> Source:
+    from noiseledger.data.engines.postgres import open_postgres  # noqa: PLC0415
+
+    return open_postgres(_filled_in(location.place), str(location.table), reading)
+
+
+def _open_spark(location: Location, reading: Reading) -> Source:
+    from noiseledger.data.engines.spark import open_spark  # noqa: PLC0415
+
+    return open_spark(Path(location.place), location.format, reading, location.dialect)
+
+
+def _open_mongodb(location: Location, reading: Reading) -> Source:
+    from noiseledger.data.engines.mongodb import open_mongodb  # noqa: PLC0415
+
+    return open_mongodb(_filled_in(location.place), str(location.table), reading)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A program that computes totals where the data is: its extra in pyproject.toml, and how to open data with it."""
+
+    extra: str
+    open: Callable[[Location, Reading], Source]
+    #: The schemes of its urls, the usual one first; an engine without any reads files.
+    schemes: tuple[str, ...] = ()
+
+
+#: Every engine, by its name in a catalogue. To add one, add it here, and its extra to pyproject.toml and extras.py.
+ENGINES: Mapping[str, Engine] = {
+    "duckdb": Engine("custodian", _open_file),
+    "postgres": Engine("postgres", _open_postgres, ("postgresql", "postgres")),
+    "spark": Engine("spark", _open_spark),
+    "mongodb": Engine("mongodb", _open_mongodb, ("mongodb", "mongodb+srv")),
+}

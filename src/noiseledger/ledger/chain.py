@@ -22,15 +22,16 @@ from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Ledger, Quote, Record, Standing, if_enough
 from noiseledger.ledger.mirror import Mirror
-from noiseledger.ledger.purchase import ANSWER_SECONDS, Buyer
+from noiseledger.ledger.purchase import Buyer
 from noiseledger.ledger.reading import ChainReader
 from noiseledger.ledger.state import LedgerState, readable
 from noiseledger.progress import Listener, ignore
+from noiseledger.settings import ANSWER_SECONDS
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
 
-__all__ = ["ANSWER_SECONDS", "ChainLedger"]
+__all__ = ["ChainLedger"]
 
 
 class ChainLedger(Ledger):
@@ -111,7 +112,7 @@ class ChainLedger(Ledger):
         ]
 
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
-        """Answer requests; paid requests are sent a hundred per transaction, and each transaction is all or nothing.
+        """Answer requests; up to ``MAX_BATCH`` paid requests go into one transaction, which is all or nothing.
 
         On a chain the analyst is identified by the key that signs; the name given here is not recorded.
         """

@@ -203,7 +203,7 @@ class Ledger(LedgerView):
 
     def sign_with(self, key: Key) -> None:
         """Pay with this key from now on, if the ledger is on a chain."""
-        raise NotAllowed("This ledger is not on a chain: it is used without a key.")
+        raise NotAllowed("This is a local ledger, which needs no key.")
 
 
 def if_enough(best: Answer | None, request: Request) -> Answer | None:

@@ -215,7 +215,9 @@ class LocalLedger(Ledger):
     def _truth(self, entry: book.StoredQuery) -> list[Fraction]:
         """Return the true answer in units of the query's sensitivity."""
         if self._data is None:
-            raise DataUnavailable("This answer must be bought, and the ledger was opened without its data.")
+            raise DataUnavailable(
+                "This answer is not free, and the ledger was opened without its data: pass source= (or --data CATALOGUE)."
+            )
         totals = self._data.totals(entry.query)
         return [value / entry.sensitivity for value in entry.query.value(totals, self._population.rows)]
 

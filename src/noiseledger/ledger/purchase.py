@@ -24,7 +24,6 @@ from noiseledger.ledger.query_state import Behind, Purchase
 from noiseledger.ledger.reading import ChainReader, ChainReading
 from noiseledger.progress import Listener, Mined, Revealed
 
-ANSWER_SECONDS = 120.0
 # A local chain answers at once, a real one after several blocks: poll soon, then less and less often.
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.02, 0.5
 #: How long to wait for a chain that was reorganised to contain the purchases again, before each new attempt to read them.

@@ -22,20 +22,15 @@ from coincurve import PublicKey
 
 from noiseledger.chain import Key, node
 from noiseledger.errors import ChainError, InvalidInput
+from noiseledger.network import defaults
 from noiseledger.network.genesis import CHAIN_ID, genesis
 
 LOOPBACK = "127.0.0.1"
-#: The first port of a network by default.
-FIRST_PORT = 8645
-DEFAULT_VALIDATORS = 3
-DEFAULT_SECONDS = 2
 
 _FILE = "network.json"
 _SHAPE = 1
 #: A socket's path may have about 100 characters, and our file names need the rest.
 _LONGEST_FOLDER = 75
-#: Ports for each validator: one for requests, one for its peers, one that go-ethereum opens for itself.
-_PORTS_EACH = 3
 #: Below the range for outgoing connections, so that no other program gets them while the network is down;
 #: each of these ranges has room for ten validators.
 _CHOICE_OF_PORTS = range(20_000, 32_000, 30)
@@ -209,8 +204,8 @@ def _check_folder(folder: Path) -> None:
 
 
 def _fill(folder: Path, options: NetworkOptions) -> None:
-    count = options.validators or DEFAULT_VALIDATORS
-    ports = _ports(count, FIRST_PORT if options.port is None else options.port)
+    count = options.validators or defaults.VALIDATORS
+    ports = _ports(count, defaults.FIRST_PORT if options.port is None else options.port)
     spots = options.spots or (Spot(),) * count
     members = [
         _make_member(folder / f"validator-{number + 1}", ports[number::count], spot)
@@ -219,7 +214,7 @@ def _fill(folder: Path, options: NetworkOptions) -> None:
     account = Key.from_hex(_new_key(folder / "account.key")).address
     funded = [account, *options.fund]
     chain_id = CHAIN_ID if options.chain_id is None else options.chain_id
-    seconds = DEFAULT_SECONDS if options.block_seconds is None else options.block_seconds
+    seconds = defaults.BLOCK_SECONDS if options.block_seconds is None else options.block_seconds
     first = genesis(chain_id, seconds, [member.address for member in members], funded)
     _write(folder / "genesis.json", first)
     _write(
@@ -256,7 +251,7 @@ def _ports(count: int, first: int) -> list[int]:
     ranges, which depend on the process id, and no process tries the same range twice.
     """
     if first:
-        return [node.free_port(first + i) for i in range(_PORTS_EACH * count)]
+        return [node.free_port(first + i) for i in range(defaults.PORTS_EACH * count)]
     places = len(_CHOICE_OF_PORTS)
     for turn in itertools.islice(_turns, places):
         try:
@@ -264,5 +259,5 @@ def _ports(count: int, first: int) -> list[int]:
         except ChainError:
             continue
     raise ChainError(
-        f"This machine has no {_PORTS_EACH * count} consecutive free ports: choose the first one with --port."
+        f"This machine has no {defaults.PORTS_EACH * count} consecutive free ports: choose the first one with --port."
     )

@@ -24,7 +24,7 @@ _LOOK_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
-class NetworkStatus:
+class ValidatorStatus:
     """The state of a validator; values that only a running node knows are None if it does not run."""
 
     name: str
@@ -100,7 +100,7 @@ class Network:
         """Delete chain and keys of a stopped network."""
         shutil.rmtree(self.layout.folder)
 
-    def standing(self) -> list[NetworkStatus]:
+    def status(self) -> list[ValidatorStatus]:
         """Return the state of every validator."""
         return [_look(validator) for validator in self.validators]
 
@@ -165,14 +165,14 @@ class Network:
             os.close(folder)
 
 
-def _look(validator: Validator) -> NetworkStatus:
+def _look(validator: Validator) -> ValidatorStatus:
     member = validator.member
     block = peers = sealed = None
     # It may stop in the meantime.
     with suppress(ChainUnreachable):
         block, peers = int(validator.ask("eth_blockNumber"), 16), validator.peers
         sealed = _share(validator)
-    return NetworkStatus(
+    return ValidatorStatus(
         name=member.name,
         address=member.address,
         rpc=member.url,

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictBool, W
 from typing_extensions import TypedDict
 
 from noiseledger.core.numbers import MAX_DIGITS, Number, exact, positive
+from noiseledger.core.privacy import DELTA_HELP
 from noiseledger.core.request import Accuracy
 from noiseledger.errors import InvalidInput
 from noiseledger.ledger.shapes import AnalystShape, AnswerShape, BudgetShape, PriceShape, QueryShape, RecordShape
@@ -184,7 +185,7 @@ class AccuracyBody(BaseModel):
 
     query: Annotated[str, Field(min_length=1, max_length=2000, description="Name, text or identifier of a query.")]
     epsilon: Annotated[_Positive | None, Field(description="With delta: the promise of this answer by itself.")] = None
-    delta: Annotated[_Positive | None, Field(description="The probability that epsilon fails.")] = None
+    delta: Annotated[_Positive | None, Field(description=DELTA_HELP)] = None
     within: Annotated[_Positive | None, Field(description="Largest acceptable error, in the query's units.")] = None
     confidence: Annotated[_Positive | None, Field(description="Confidence of within; 0.95 by default.")] = None
     sigma: Annotated[_Positive | None, Field(description="Standard deviation of the noise.")] = None
@@ -234,7 +235,7 @@ class AllowBody(BaseModel):
     epsilon: Annotated[
         _Positive | None, Field(description="With delta: the promise of all these purchases together.")
     ] = None
-    delta: Annotated[_Positive | None, Field(description="The probability that epsilon fails.")] = None
+    delta: Annotated[_Positive | None, Field(description=DELTA_HELP)] = None
     precision: Annotated[_Amount | None, Field(description="The precision that may be bought.")] = None
     custodian: _Signer = None
 

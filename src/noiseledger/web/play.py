@@ -15,8 +15,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from noiseledger.chain import abi
-from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, typed
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.endpoint import addresses
+from noiseledger.chain.refusals import typed
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.values import to_units
 from noiseledger.core.privacy import whole_units

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from noiseledger.chain import abi
-from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, encode_ask, typed
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, encode_ask
+from noiseledger.chain.node_errors import lacks_funds
+from noiseledger.chain.refusals import typed
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded, LedgerPaused, NoFunds, RpcFailed
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.interface import Quote
@@ -65,7 +67,7 @@ def _gas(contract: PrivacyLedgerContract, data: str, sender: str) -> int:
     call: dict[str, Any] = {"from": sender, "to": contract.address, "data": data}
     gas, balance = contract.rpc.batch([("eth_estimateGas", [call]), ("eth_getBalance", [sender, "latest"])])
     if isinstance(gas, RpcFailed):
-        if not gas.data and ("funds" in gas.reason or "balance" in gas.reason):
+        if lacks_funds(gas):
             raise _no_funds(sender)
         raise typed(gas)
     if not isinstance(balance, RpcFailed) and int(balance, 16) == 0:
@@ -74,4 +76,6 @@ def _gas(contract: PrivacyLedgerContract, data: str, sender: str) -> int:
 
 
 def _no_funds(sender: str) -> NoFunds:
-    return NoFunds(f"The account {sender} has no funds to pay the chain's fee: send it some of the chain's coin.")
+    return NoFunds(
+        f"The account {sender} has no funds to pay the chain's fee: fund it with the chain's native currency."
+    )

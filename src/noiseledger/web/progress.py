@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, typed
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
+from noiseledger.chain.refusals import typed
 from noiseledger.errors import InvalidInput, NoiseledgerError, RpcFailed
 from noiseledger.ledger.query_state import Purchase
 from noiseledger.ledger.snapshot import LedgerSnapshot

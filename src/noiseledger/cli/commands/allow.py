@@ -8,6 +8,7 @@ import typer
 
 from noiseledger.cli.governing import govern
 from noiseledger.cli.options import ChainLedgerArgument, CustodianKeyOption, JsonOption, RpcOption, YesOption
+from noiseledger.core.privacy import DELTA_HELP
 
 _PANEL = "Allowance (in one of two ways)"
 
@@ -25,7 +26,7 @@ def allow(
     ] = None,
     delta: Annotated[
         str | None,
-        typer.Option(help="The probability that the bound epsilon fails.", metavar="NUMBER", rich_help_panel=_PANEL),
+        typer.Option(help=DELTA_HELP, metavar="NUMBER", rich_help_panel=_PANEL),
     ] = None,
     precision: Annotated[
         str | None,

@@ -35,12 +35,12 @@ from noiseledger.core.answer import Answer
 from noiseledger.core.numbers import readable
 from noiseledger.core.request import Accuracy
 from noiseledger.errors import BudgetExceeded, InvalidInput
+from noiseledger.ledger.local import MAX_ANALYST_LENGTH
 from noiseledger.ledger.shapes import describe_answer, describe_budget
+from noiseledger.settings import ANSWER_SECONDS
 
 if TYPE_CHECKING:
     from noiseledger.data.catalogue import Catalogue
-
-WAIT_SECONDS = 120.0
 
 
 def ask(
@@ -62,7 +62,7 @@ def ask(
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking for confirmation.")] = False,
     wait: Annotated[
         float, typer.Option(help="How many seconds to wait for the custodian's worker.", min=0.0, callback=finite)
-    ] = WAIT_SECONDS,
+    ] = ANSWER_SECONDS,
     data: Annotated[
         Path | None,
         typer.Option(help="With a local ledger: the catalogue, which says where the data is and how to read it."),
@@ -80,7 +80,7 @@ def ask(
     options: dict[str, Any] = {
         "listener": progress.on_event,
         "answer_seconds": wait,
-        "analyst": os.environ.get("USER", "")[:100],
+        "analyst": os.environ.get("USER", "")[:MAX_ANALYST_LENGTH],
     }
     with ExitStack() as stack:
         if data is not None:

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from noiseledger.cli.config import find_ledger, find_rpc
 from noiseledger.cli.exits import DECLINED
-from noiseledger.cli.options import JsonOption, RpcOption
+from noiseledger.cli.options import BLOCKS, JsonOption, RpcOption
 from noiseledger.cli.output import console, notes, plain, print_json, print_table
 from noiseledger.errors import InvalidInput
 from noiseledger.extras import require
@@ -38,9 +38,7 @@ def audit(
     ] = False,
     block: Annotated[
         str,
-        typer.Option(
-            help="Audit the ledger as of this block: latest, safe, finalized, or a distance such as latest-3."
-        ),
+        typer.Option(help=f"Audit the ledger as of this block: {BLOCKS}."),
     ] = "latest",
     catalogue: Annotated[
         Path | None,

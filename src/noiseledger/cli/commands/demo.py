@@ -13,7 +13,7 @@ import typer
 
 from noiseledger.cli.options import JsonOption
 from noiseledger.cli.output import console, print_json, print_table
-from noiseledger.cli.payer import HeadOption, PayerOption, RpcOption, open_payer
+from noiseledger.cli.payer import HeadOption, OwnChainRpcOption, PayerOption, open_payer
 from noiseledger.core.numbers import readable
 from noiseledger.core.request import Accuracy
 from noiseledger.extras import require
@@ -29,7 +29,7 @@ def demo(
     leave: Annotated[bool, typer.Option("--exit", help="Stop at the end, even on a terminal.")] = False,
     port: Annotated[int, typer.Option(help="Port of the local chain; 0 chooses a free one.")] = 0,
     web_port: Annotated[int, typer.Option(help="Port of the web pages; 0 chooses a free one.", min=0, max=65535)] = 0,
-    rpc: RpcOption = None,
+    rpc: OwnChainRpcOption = None,
     key: PayerOption = None,
     head: HeadOption = "latest",
     json: JsonOption = False,

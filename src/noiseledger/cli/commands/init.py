@@ -14,6 +14,7 @@ import typer
 from noiseledger.cli.options import JsonOption
 from noiseledger.cli.output import console, print_json
 from noiseledger.core.numbers import exact
+from noiseledger.core.privacy import DELTA_MEANING
 from noiseledger.data.look import Guess, Look, look
 from noiseledger.errors import InvalidInput
 
@@ -27,7 +28,7 @@ _HEAD = """\
 
 [privacy]
 epsilon = 1         # the bound on the privacy loss: smaller is stricter
-delta = "1e-6"      # the probability that the bound fails; choose it far below 1 / number of people
+delta = "1e-6"      # {delta}; choose it far below 1 / number of people
 neighbours = "replace"  # one record replaced (the number of rows is public); or "add-remove" (it is private)
 access = "invitation"  # only analysts whom you allow; or "open": anyone on the chain can spend the whole budget at once
 # contact = "..."   # public: how analysts reach you to ask for an allowance
@@ -103,7 +104,8 @@ def init(
     found = look(data, table, header=header)
     name = data.name if catalogue.parent == data.parent else str(data.resolve())
     source = _source(name, table, found)
-    draft = _HEAD.format(name=_in_comment(name), catalogue=_in_comment(str(catalogue)), source=_lines(source))
+    names = {"name": _in_comment(name), "catalogue": _in_comment(str(catalogue))}
+    draft = _HEAD.format(**names, source=_lines(source), delta=DELTA_MEANING)
     draft += "".join(_columns(found.columns, ask=not json and sys.stdin.isatty()))
     catalogue.write_text(draft, encoding="utf-8")
     if json:

@@ -13,9 +13,11 @@ from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.options import JsonOption
 from noiseledger.cli.output import console, finite, notes, print_json, print_table
 from noiseledger.errors import InvalidInput
+from noiseledger.network import defaults
+from noiseledger.network.genesis import CHAIN_ID
 
 if TYPE_CHECKING:
-    from noiseledger.network.network import Network, NetworkStatus
+    from noiseledger.network.network import Network, ValidatorStatus
 
 network = typer.Typer(
     help="Run a Proof-of-Authority network of go-ethereum nodes on 127.0.0.1. Nothing listens beyond this machine.",
@@ -28,7 +30,7 @@ DirOption: TypeAlias = Annotated[
 DEFAULT_DIR = Path("noiseledger-network")
 #: With more validators on one machine, their own messages would take up the shortest block times.
 _MOST_VALIDATORS = 25
-_LAST_FIRST_PORT = 2**16 - 1 - 3 * _MOST_VALIDATORS
+_LAST_FIRST_PORT = 2**16 - 1 - defaults.PORTS_EACH * _MOST_VALIDATORS
 
 
 @network.command()
@@ -36,24 +38,30 @@ def up(
     validators: Annotated[
         int | None,
         typer.Option(
-            min=1, max=_MOST_VALIDATORS, help="Number of validators. Default: 3, which keep working if one fails."
+            min=1,
+            max=_MOST_VALIDATORS,
+            help=f"Number of validators. Default: {defaults.VALIDATORS}, which keep working if one fails.",
         ),
     ] = None,
     directory: DirOption = DEFAULT_DIR,
     block_seconds: Annotated[
         int | None,
-        typer.Option(min=0, help="Seconds between blocks. Default: 2. With 0, blocks are made only for transactions."),
+        typer.Option(
+            min=0,
+            help=f"Seconds between blocks. Default: {defaults.BLOCK_SECONDS}. With 0, blocks are made only for transactions.",
+        ),
     ] = None,
     chain_id: Annotated[
         int | None,
-        typer.Option(min=1, max=2**52, help="The chain's id. Default: 1907251309, which no known public chain uses."),
+        typer.Option(min=1, max=2**52, help=f"The chain's id. Default: {CHAIN_ID}, which no known public chain uses."),
     ] = None,
     port: Annotated[
         int | None,
         typer.Option(
             min=0,
             max=_LAST_FIRST_PORT,
-            help="The first port; each validator takes three. Default: 8645. 0 chooses free ports.",
+            help=f"The first port; each validator takes {defaults.PORTS_EACH}. Default: {defaults.FIRST_PORT}. "
+            "0 chooses free ports.",
         ),
     ] = None,
     fund: Annotated[
@@ -73,8 +81,8 @@ def up(
     running = Network.up(directory, options, notes.print)
     layout = running.layout
     if json:
-        standing = [asdict(each) for each in running.standing()]
-        print_json(_facts(running) | {"account_key_file": str(layout.account_key), "validators": standing})
+        validators_now = [asdict(each) for each in running.status()]
+        print_json(_facts(running) | {"account_key_file": str(layout.account_key), "validators": validators_now})
         return
     pace = f"a block every {layout.block_seconds} s" if layout.block_seconds else "blocks when there are transactions"
     console.print(f"{len(layout.members)} validators are up (chain {layout.chain_id}, {pace}). Use any or all of:")
@@ -109,13 +117,13 @@ def down(
 def status(directory: DirOption = DEFAULT_DIR, json: JsonOption = False) -> None:
     """Show for each validator whether it runs, its block and peers, its share of the last blocks, and its processor time."""
     found = _open(directory)
-    standing = found.standing()
+    validators = found.status()
     if json:
-        print_json(_facts(found) | {"validators": [asdict(each) for each in standing]})
+        print_json(_facts(found) | {"validators": [asdict(each) for each in validators]})
         return
     columns = ["validator", "runs", ">process", ">block", ">peers", ">sealed", ">CPU seconds"]
-    print_table(f"Chain {found.layout.chain_id}", columns, map(_row, standing))
-    for each in standing:
+    print_table(f"Chain {found.layout.chain_id}", columns, map(_row, validators))
+    for each in validators:
         console.print(f"{each.name} {each.address} {each.rpc}", soft_wrap=True)
 
 
@@ -155,7 +163,7 @@ def _facts(network: Network) -> dict[str, Any]:
     }
 
 
-def _row(of: NetworkStatus) -> tuple[object, ...]:
+def _row(of: ValidatorStatus) -> tuple[object, ...]:
     runs = "yes" if of.running else "no" if of.pid is None else "no signer"
     sealed = "-" if of.sealed is None else f"{of.sealed:.0%}"
     known = ["-" if number is None else number for number in (of.pid, of.block, of.peers)]

@@ -12,6 +12,8 @@ from noiseledger.cli.options import JsonOption
 from noiseledger.cli.output import print_json, print_table
 from noiseledger.core.numbers import exact
 from noiseledger.core.privacy import (
+    DELTA_HELP,
+    DELTA_MEANING,
     classic_is_proved,
     classic_precision_for,
     delta_for,
@@ -24,7 +26,7 @@ from noiseledger.errors import InvalidInput
 # Numbers are read as text, so that 1e-4 is exactly one in ten thousand.
 def privacy(
     epsilon: Annotated[str | None, typer.Option(help="The bound on the privacy loss.", metavar="NUMBER")] = None,
-    delta: Annotated[str | None, typer.Option(help="The probability that the bound fails.", metavar="NUMBER")] = None,
+    delta: Annotated[str | None, typer.Option(help=DELTA_HELP, metavar="NUMBER")] = None,
     precision: Annotated[
         str | None, typer.Option(help="Squared sensitivity divided by the variance of the noise.", metavar="NUMBER")
     ] = None,
@@ -69,7 +71,7 @@ def describe(epsilon: str, delta: str, precision: Fraction) -> dict[str, Any]:
 
 _MEANING = {
     "epsilon": "bound on the privacy loss",
-    "delta": "probability that the bound fails",
+    "delta": DELTA_MEANING,
     "precision": "the largest sum of the precisions of all answers (rounded down)",
     "mu": "square root of precision, of Gaussian differential privacy",
     "rho": "half the precision, of zero-concentrated differential privacy",

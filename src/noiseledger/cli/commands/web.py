@@ -8,7 +8,7 @@ import typer
 
 from noiseledger.cli.config import find_ledger, find_rpc
 from noiseledger.cli.connect import no_ledger_there
-from noiseledger.cli.options import ChainLedgerArgument, RpcOption
+from noiseledger.cli.options import BLOCKS, ChainLedgerArgument, RpcOption
 from noiseledger.cli.output import finite
 from noiseledger.errors import InvalidInput
 
@@ -31,9 +31,7 @@ def web(
     ] = None,
     head: Annotated[
         str,
-        typer.Option(
-            help="Show blocks up to this one as final: finalized, safe, latest, or a distance such as latest-3."
-        ),
+        typer.Option(help=f"Show blocks up to this one as final: {BLOCKS}."),
     ] = "finalized",
     worker: Annotated[
         str | None,

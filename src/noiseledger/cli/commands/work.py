@@ -14,7 +14,7 @@ import typer
 from rich.live import Live
 
 from noiseledger.cli.connect import connect
-from noiseledger.cli.options import CatalogueArgument, CustodyKeyOption, JsonOption, RpcOption
+from noiseledger.cli.options import BLOCKS, CatalogueArgument, CustodyKeyOption, JsonOption, RpcOption
 from noiseledger.cli.output import console, print_json
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.errors import InvalidInput
@@ -32,6 +32,7 @@ from noiseledger.progress import (
     Waiting,
     ignore,
 )
+from noiseledger.settings import MAX_FEE_GWEI
 
 if TYPE_CHECKING:
     from noiseledger.custodian.health import Health
@@ -45,7 +46,7 @@ def work(
     head: Annotated[
         str,
         typer.Option(
-            help="Answer purchases up to this block: finalized, safe, latest, or a distance such as latest-3.",
+            help=f"Answer purchases up to this block: {BLOCKS}.",
             metavar="BLOCK",
         ),
     ] = "finalized",
@@ -53,7 +54,7 @@ def work(
     patience: Annotated[
         float, typer.Option(help="Seconds until a transaction left over from a crash is replaced.", min=0)
     ] = 30.0,
-    max_fee: Annotated[float, typer.Option(help="Maximum fee per gas, in gwei.", min=0)] = 200.0,
+    max_fee: Annotated[float, typer.Option(help="Maximum fee per gas, in gwei.", min=0)] = MAX_FEE_GWEI,
     metrics: Annotated[
         int | None,
         typer.Option(help="Serve /metrics and /health on this port of 127.0.0.1.", metavar="PORT", min=0, max=65535),
@@ -102,7 +103,7 @@ def work(
             shown.after(service.step(worker))
         else:
             service.run(worker, stop, seconds, shown.after)
-        service.notify(Stopped("done" if once else "told to"))
+        service.notify(Stopped("done" if once else "stopped by a signal"))
 
 
 class _Plain:

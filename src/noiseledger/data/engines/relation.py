@@ -1,4 +1,4 @@
-"""A query as one Ibis expression, run by whichever SQL engine holds the data: DuckDB, SQLite, PostgreSQL, Spark.
+"""A query as one Ibis expression, run by the SQL engine that holds the data.
 
 Why the promise holds: each record's contribution is clamped and rounded to its grid inside the engine, by the same
 arithmetic as :meth:`noiseledger.core.query.Column.on_grid`, before anything is summed; values are read one by one

@@ -87,6 +87,6 @@ export function sentence(error) {
   if (error.code === 4100) return "Your wallet has not allowed this page to use the account: connect it again.";
   if (error.code === 4900 || error.code === 4901) return "Your wallet has no connection to the chain: check its network and try again.";
   if (error.code === UNKNOWN_CHAIN) return "Your wallet does not know this chain: add it there manually, with the endpoint that the custodian gives you.";
-  if (/insufficient funds/i.test(error.message ?? "")) return "The account cannot pay the chain's fee: send it some of the chain's coin.";
+  if (/insufficient funds/i.test(error.message ?? "")) return "The account cannot pay the chain's fee: fund it with the chain's native currency.";
   return `The wallet failed (${String(error.message ?? error).slice(0, 200)}). Nothing was spent.`;
 }

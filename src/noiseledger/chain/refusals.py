@@ -1,0 +1,69 @@
+"""Why the contract refuses: a typed error and a sentence for each of its reverts."""
+
+from __future__ import annotations
+
+from noiseledger.chain import abi
+from noiseledger.chain.values import from_units
+from noiseledger.contracts import constant
+from noiseledger.core.privacy import MAX_PRECISION
+from noiseledger.errors import (
+    AllowanceExceeded,
+    BudgetExceeded,
+    InvalidInput,
+    LedgerPaused,
+    LedgerRefused,
+    NoiseledgerError,
+    NotAllowed,
+    RpcFailed,
+    UnknownQuery,
+)
+
+_RANGE = f"greater than 0 and at most {float(MAX_PRECISION):.3g}"
+
+#: By the contract's own words, which are short because each character costs gas. A test compares them with its source.
+REFUSALS: dict[str, tuple[type[NoiseledgerError], str]] = {
+    # Asking
+    "paused": (LedgerPaused, "The custodian has paused sales; public answers are still free."),
+    "unknown query": (UnknownQuery, "The ledger has no such query: its custodian can add it."),
+    "precision out of range": (InvalidInput, f"The precision must be {_RANGE}."),
+    "above the ceiling": (
+        LedgerRefused,
+        "The request exceeds the largest precision that may be bought on this query: ask for less accuracy.",
+    ),
+    # Governing
+    "not for you": (
+        NotAllowed,
+        "This account may not do this: use the custodian's key; to reveal answers, the worker's key; to accept custody, the "
+        "key that it was offered to.",
+    ),
+    "budget out of range": (LedgerRefused, f"The budget, as a precision, must be {_RANGE}."),
+    "no worker": (LedgerRefused, "The worker's address must not be the zero address."),
+    "query exists": (LedgerRefused, "The ledger already has this query; a registered query cannot be changed."),
+    "dimension out of range": (
+        LedgerRefused,
+        f"A query must have from 1 to {constant('MAX_COORDINATES')} coordinates.",
+    ),
+    "no sensitivity": (LedgerRefused, "The sensitivity of a query must be greater than 0."),
+    # Revealing
+    "lists differ in length": (LedgerRefused, "A reveal needs one start and one end for each query."),
+    "not where the path ends": (
+        LedgerRefused,
+        "The increment does not start where the query's revealed path ends: another transaction may have revealed it.",
+    ),
+    "not bought": (LedgerRefused, "Only what was bought can be revealed, and this increment ends beyond it."),
+    "too few increments": (LedgerRefused, "A reveal has fewer increments than its queries have coordinates."),
+    "too many increments": (LedgerRefused, "A reveal has more increments than its queries have coordinates."),
+}
+
+
+def typed(error: RpcFailed) -> NoiseledgerError:
+    """Return the typed error for a revert, or the error itself if it is not a revert of our contract."""
+    reason, amounts = abi.decode_revert(error.data)
+    if reason in ("BudgetExceeded", "AllowanceExceeded"):
+        requested, remaining = (from_units(amount) for amount in amounts)
+        return (BudgetExceeded if reason == "BudgetExceeded" else AllowanceExceeded)(requested, remaining)
+    if not reason.startswith("ledger: "):
+        return error
+    words = reason.removeprefix("ledger: ")
+    kind, sentence = REFUSALS.get(words, (LedgerRefused, f"The contract refused: {words}."))
+    return kind(f"{sentence} Nothing was changed.")
