@@ -123,6 +123,7 @@ def test_other_codes_are_refused_once_a_ledger_is_published(written: Callable[[s
     """Even if no record has such a code, so that the commitment would be the same."""
     catalogue = written(TEXT)
     custody = Custody.of(catalogue)
+    custody.prepare(catalogue, custody.pin(catalogue))
     roots = {custody.pin(catalogue).root, custody.pin(written(TEXT.replace("[99, 98]", "[99]"))).root}
     assert len(roots) == 2
     LedgerFile("0x" + "1" * 40, 1, codebook=catalogue.codebook).write(custody.ledger_file)
