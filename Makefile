@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # chain, a worker or a browser. Files are handed out in the order of collection: tests/conftest.py puts the longest first.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-deep test-times test-network network weight check bench mutants mutants-contract mutants-python faults membership audit-power evaluation screenshots map setup lock format clean
+.PHONY: demo test test-deep test-times test-network network weight check bench mutants mutants-contract mutants-python faults membership audit-power evaluation screenshots map contract setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
@@ -60,11 +60,14 @@ network: setup ## measure three validators next to a development node: waiting, 
 evaluation: setup ## run all experiments, and write their results into docs/explanation/evaluation.md
 	@$(BIN)/python -m evaluation.page
 
-screenshots: setup ## take a picture of every web page, light and dark, phone and desk, into build/screenshots
+screenshots: setup ## take a picture of every web page, light and dark, mobile and desktop, into build/screenshots
 	@$(BIN)/python scripts/screenshots.py
 
-map: setup ## write the map of the package into CONTRIBUTING.md
+map: setup ## write the map of the package, the scripts and the layers into CONTRIBUTING.md
 	@$(BIN)/python scripts/module_map.py
+
+contract: setup ## compile the contracts into the artifacts beside them, after a change of a .vy file
+	@$(BIN)/python scripts/compile_contract.py
 
 setup: $(READY) ## only prepare the environment, in .venv
 
@@ -85,7 +88,7 @@ lock: setup ## resolve the development dependencies anew
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile pyproject.toml --all-extras --group dev requirements/build.in --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" --upgrade --quiet --output-file requirements/dev.lock
 
-format: setup ## let ruff rewrite
+format: setup ## format the code with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

@@ -1,6 +1,6 @@
-"""Made-up people as in the paper, many of them, and the paper's catalogue: what the benchmarks of the data share.
+"""Many synthetic people as in the paper, and the paper's catalogue: shared by the benchmarks of the data.
 
-Apart from the workspace, which others need who are measured by their memory: what this imports is large.
+They are not in workspace.py, because processes whose memory is measured import that, and these imports are large.
 """
 
 from __future__ import annotations

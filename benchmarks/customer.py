@@ -41,7 +41,7 @@ class Customer:
         self._queries = shop.register(1, MAX_BATCH)
         shop.ask(requests(self._queries, "first"))
         shop.reveal(self._queries)
-        self._wishes = _wishes(self._queries)
+        self._endless_requests = _endless_requests(self._queries)
         self._asked = MAX_BATCH
 
     def tasks(self) -> dict[Name, Callable[[], Task]]:
@@ -104,7 +104,7 @@ class Customer:
 
     def _next(self, number: int) -> list[ContractRequest]:
         self._asked += number
-        return list(islice(self._wishes, number))
+        return list(islice(self._endless_requests, number))
 
     def _read_alone(self) -> None:
         for query in self._queries:
@@ -116,8 +116,8 @@ class Customer:
         self._contract.meters(queries)
 
 
-def _wishes(queries: Sequence[str]) -> Iterator[ContractRequest]:
+def _endless_requests(queries: Sequence[str]) -> Iterator[ContractRequest]:
     """Yield requests without end, query after query, and each time around for a little more."""
-    wishes = requests(queries, "repeat")
+    wanted = requests(queries, "repeat")
     for level in count():
-        yield from (replace(wish, precision=wish.precision + level * STEP) for wish in wishes)
+        yield from (replace(request, precision=request.precision + level * STEP) for request in wanted)

@@ -150,7 +150,7 @@ def _row(purchase: str, batch: int, asked: int, revealed: Sequence[int]) -> Row:
 
 
 def _judged(row: Row) -> Row:
-    """Mark the rows that there is a wish for."""
+    """Mark the rows that have a target."""
     limits = {("first", 1, 1): FIRST_LIMIT, ("repeat", 1, 100): REPEAT_LIMIT}
     limit = limits.get((row["purchase"], row["dimension"], row["batch"]))
     return row if limit is None else row | _limit(row["per_query"], limit)

@@ -104,7 +104,7 @@ def _ratio(times: Sequence[float], others: Sequence[float]) -> float:
 
 
 def target(value: float, *, at_least: float | None = None, at_most: float | None = None) -> Row:
-    """Return the wish and whether it is met, as fields of a row."""
+    """Return the target and whether it is met, as fields of a row."""
     if at_least is not None:
         return {"target": f">= {at_least:g}x", "met": value >= at_least}
     return {"target": f"<= {at_most:g}x", "met": at_most is not None and value <= at_most}
@@ -121,7 +121,7 @@ def number(key: str, form: str) -> Callable[[Row], str]:
 
 
 def show_target(row: Row) -> str:
-    """Show the wish with its mark."""
+    """Show the target with its mark."""
     if "met" not in row:
         return ""
     return f"{row['target']}: {'met' if row['met'] else 'NOT MET'}"

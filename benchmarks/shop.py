@@ -34,7 +34,7 @@ PROMISES = {
 
 @contextmanager
 def chain(hardfork: str | None = None) -> Iterator[Rpc]:
-    """Run anvil as users get it, or with the rules of another hard fork, for the length of a block."""
+    """Run anvil as users get it, or with the rules of another hard fork, as a context manager."""
     with node.running(options=["--hardfork", hardfork] if hardfork else []) as local, Rpc(local.url) as rpc:
         yield rpc
 

@@ -64,7 +64,7 @@ class Probes:
 
 @contextmanager
 def _crowd(url: str, system: DemoSystem, watchers: int, askers: int) -> Iterator[dict[str, Any]]:
-    """Let people come for the length of a block; afterwards, the dictionary says what came of it."""
+    """Let people use the pages, as a context manager; afterwards, the dictionary holds the results."""
     command = [sys.executable, "-m", "benchmarks.web_child", url, system.url, str(watchers), str(askers)]
     tally: dict[str, Any] = {}
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

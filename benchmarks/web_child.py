@@ -166,8 +166,8 @@ class Asker:
         """Fill in the form, with a little more than anybody has asked for."""
         unit = Fraction(offer["sensitivity_exact"])
         within = half_width(self._site.next_precision(), unit, Fraction(_CONFIDENCE))
-        wish = {"query": offer["name"], "way": "accuracy", "within": f"{within:.12g}", "confidence": _CONFIDENCE}
-        self._quote = f"/quote?{httpx2.QueryParams(wish)}"
+        fields = {"query": offer["name"], "way": "accuracy", "within": f"{within:.12g}", "confidence": _CONFIDENCE}
+        self._quote = f"/quote?{httpx2.QueryParams(fields)}"
 
     async def _look_at_the_price(self) -> dict[str, Any] | None:
         """Return what the button would send, if there is one."""

@@ -20,8 +20,8 @@ from evaluation.workload import PaperRequest, paper_requests
 
 LABELS = {
     "naive": "naive: fresh noise each time",
-    "ours": "ours, noise as asked for",
-    "ours, best public": "ours, best public answer (the default)",
+    "ours": "noiseledger, requested noise",
+    "ours, best public": "noiseledger, best public answer (the default)",
 }
 
 
@@ -36,9 +36,9 @@ def run(context: ExperimentContext) -> Outcome:
     numbers = _numbers(runs)
     return Outcome(
         name="error",
-        title="How wrong the answers are",
-        method=f"The relative error of each answer, added up over {requests:,} requests drawn as in the paper, {repetitions} "
-        f"times; ours on the real ledger ({wanted.ledger}).",
+        title="Error of the answers",
+        method=f"The relative errors of the answers, summed over {requests:,} requests drawn as in the paper, in {repetitions} "
+        f"repetitions. noiseledger is the real ledger ({wanted.ledger}).",
         sentences=_sentences(numbers),
         numbers=numbers,
         figures=[_figure(runs)],
@@ -86,11 +86,12 @@ def _sentences(numbers: Mapping[str, Any]) -> list[str]:
     spread = Spread(**numbers["over_naive"]["ours"])
     verdict = "is lower" if numbers["best_public_is_lower"] else "is not lower"
     return [
-        f"With noise as asked for, the error after {numbers['requests']:,} requests is {ratio:.2f} times that of naive (mean "
-        f"of {numbers['repetitions']} repetitions): comparable, as the paper found, for a fraction of the cost.",
-        f"With the best public answer, which is the default, it {verdict}: {best:.2f} times that of naive.",
-        "Where answers build on each other their errors do, too, so that one repetition differs more from the next: nine in "
-        f"ten lie between {spread.p5:.2f} and {spread.p95:.2f} times naive.",
+        f"If answers have the requested noise, their total error after {numbers['requests']:,} requests is {ratio:.2f} times "
+        f"that of naive (mean of {numbers['repetitions']} repetitions): comparable, as the paper found, at a fraction of the "
+        "cost.",
+        f"With the best public answer, which is the default, the total error {verdict}: {best:.2f} times that of naive.",
+        "Answers that build on each other share their errors, so the total error varies more between repetitions: nine in ten "
+        f"are between {spread.p5:.2f} and {spread.p95:.2f} times that of naive.",
     ]
 
 
@@ -100,7 +101,7 @@ def _figure(runs: Sequence[Mapping[str, Any]]) -> Figure:
     curves = [Curve(name, LABELS[name], x, band.median, band.low, band.high) for name, band in bands.items()]
     return Figure(
         "error",
-        f"The relative errors of all answers so far, added up. Medians of {len(runs)} repetitions; nine in ten lie in the "
-        "shaded bands.",
-        [Chart("Error of the answers", "requests", "relative error, added up (1 = 100% of one answer)", curves)],
+        f"Sum of the relative errors of all answers so far. Lines are medians of {len(runs)} repetitions; shaded bands contain "
+        "nine in ten of them.",
+        [Chart("Error of the answers", "requests", "sum of relative errors (1 = 100% of one answer)", curves)],
     )

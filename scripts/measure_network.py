@@ -1,4 +1,4 @@
-"""Measure a network of three go-ethereum validators next to a development node: waiting, throughput, processor time.
+"""Measure three go-ethereum validators and a development node: waiting, throughput, processor time (``make network``).
 
 Run it with ``make network``. Both have a block every second; they are measured in turns, in one run, on this machine.
 """
@@ -48,7 +48,7 @@ class Ledger:
         self.ask(len(QUERIES))
 
     def ask(self, size: int) -> float:
-        """Pay for so many requests at once; return the seconds until all are answered."""
+        """Pay for this many requests at once; return the seconds until all are answered."""
         asks = [Ask(QUERIES[i % len(QUERIES)], precision=next(self._steps) * STEP) for i in range(size)]
         start = time.perf_counter()
         self._client.ask(asks)
@@ -57,7 +57,7 @@ class Ledger:
 
 @contextmanager
 def ledger_on(accounts: ChainAccounts) -> Iterator[Ledger]:
-    """Publish the paper's queries on a chain, for the length of a block."""
+    """Publish the paper's queries on a chain, as a context manager."""
     with (
         people() as catalogue,
         demo_system_on(catalogue, accounts) as system,

@@ -1,4 +1,4 @@
-"""Measure what the tests cost: processor and clock seconds of each folder of them, as a table.
+"""Measure the processor and clock seconds of each folder of tests (``make test-times``).
 
 Run it with ``make test-times``, on an idle machine; ``.venv/bin/python scripts/measure_tests.py unit web`` measures two.
 Processor seconds are those of pytest and of all that it started and waited for: chains, workers, browsers, databases.

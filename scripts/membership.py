@@ -1,4 +1,4 @@
-"""Attack the whole system, and weakened copies of it, and print what the attacker proves next to what was promised.
+"""Attack the whole system and weakened copies of it, and compare the proved epsilon with the promised one.
 
 Run it with ``make membership``. Noise is drawn as always, from the operating system's secure generator, so no two runs are
 alike. The exit code is 1 if the system breaks its promise, or if a weakened copy seems to keep it.

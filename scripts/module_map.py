@@ -1,6 +1,6 @@
-"""Write the map of the package into CONTRIBUTING.md: one line per module, which is the first line of its docstring.
+"""Write the map into CONTRIBUTING.md: the first line of every module and script, and the layers (``make map``).
 
-Run it with ``make map``. ``--check`` only compares: the exit code is 1 if the map is not what the modules say.
+Run it with ``make map``. ``--check`` only compares: the exit code is 1 if the map is not what the files say.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -15,17 +16,17 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "noiseledger"
 PAGE = ROOT / "CONTRIBUTING.md"
-_MAP = re.compile(r"(<!-- map -->\n).*?(<!-- end of map -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- (map|scripts|layers) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
 _REFERENCE = re.compile(r":\w+:`(?:noiseledger\.)?([^`]+)`")
 
 
 def fresh_page() -> str:
-    """Return the page with the map that the modules give."""
-    text = "\n".join(_lines())
-    return _MAP.sub(lambda found: f"{found[1]}{text}\n{found[2]}", PAGE.read_text(encoding="utf-8"))
+    """Return the page with what the files say."""
+    blocks = {"map": "\n".join(_modules()), "scripts": "\n".join(_scripts()), "layers": "\n".join(_layers())}
+    return _BLOCK.sub(lambda found: f"{found[1]}{blocks[found[2]]}\n{found[3]}", PAGE.read_text(encoding="utf-8"))
 
 
-def _lines() -> Iterator[str]:
+def _modules() -> Iterator[str]:
     modules = sorted(PACKAGE.rglob("*.py"), key=lambda file: (file.parent, file.name != "__init__.py", file.name))
     for folder, files in groupby(modules, key=lambda file: file.parent):
         name = folder.relative_to(PACKAGE.parent).as_posix()
@@ -35,6 +36,23 @@ def _lines() -> Iterator[str]:
                 yield f"\n**`{name}/`** {first_line}\n"
             elif first_line:
                 yield f"- `{file.name}` {first_line}"
+
+
+def _scripts() -> Iterator[str]:
+    yield "\n**`scripts/`**\n"
+    for file in sorted((ROOT / "scripts").glob("*.py")):
+        yield f"- `{file.name}` {_summary(file)}"
+    yield ""
+
+
+def _layers() -> Iterator[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    yield ""
+    for layer in layers:
+        yield f"- `{layer.replace('noiseledger.', '').replace(' | ', '`, `')}`"
+    yield ""
 
 
 def _summary(file: Path) -> str:
@@ -49,7 +67,7 @@ def main(arguments: list[str]) -> int:
     if arguments != ["--check"]:
         PAGE.write_text(page, encoding="utf-8")
     elif page != PAGE.read_text(encoding="utf-8"):
-        print("The map in CONTRIBUTING.md is not what the modules say: run make map.", file=sys.stderr)
+        print("The map in CONTRIBUTING.md is not what the files say: run make map.", file=sys.stderr)
         return 1
     return 0
 

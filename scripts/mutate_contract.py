@@ -1,4 +1,4 @@
-"""Break PrivacyLedger.vy in every small way there is a rule for, one line at a time, and see that tests/contract notices.
+"""Change PrivacyLedger.vy in small ways, one line at a time, and check that tests/contract notices each change.
 
 Run it with ``.venv/bin/python scripts/mutate_contract.py``; ``--sample 40 --seed 7`` takes some of the mutants. It fails if
 a mutant survives: then a test is missing.

@@ -1,4 +1,4 @@
-"""Break the Python modules that carry the promise, one small thing at a time, and see that the tests of their package notice.
+"""Change the Python modules that carry the promise in small ways, one at a time, and check that their tests notice.
 
 ``make mutants`` draws 150; ``.venv/bin/python scripts/mutate_python.py --sample 40 --seed 7 core/budget.py custodian``
 draws 40 others, from some modules or packages only; ``--all`` takes every one. A mutant runs against the test files that are
@@ -149,6 +149,7 @@ PARTS = (
             *("tests/faults/worker/test_worker_memory.py", "tests/faults/worker/test_worker_faults.py"),
         ),
     ),
+    Part(("custodian/intake.py",), integration("sold_means_answered")),
     Part(("custodian/recover.py",), (*unit("restore"), *integration("recover"))),
     Part(("chain/sender.py",), integration("sender", "contract")),
     Part(("chain/node_errors.py",), unit("node_errors")),

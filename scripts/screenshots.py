@@ -1,4 +1,4 @@
-"""Take a picture of every page, light and dark, on a phone and on a desk, and two for the README (docs/images).
+"""Take a picture of every web page, light and dark, desktop and mobile, and two for the README (docs/images).
 
 Run it with ``make screenshots``. Everything is real: a chain, a worker, the web process, Debian's Chromium, a wallet.
 """
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from browser.chromium import chromium  # noqa: E402 - from the tests' tools
-from browser.desk import Desk  # noqa: E402
+from browser.visitor import Visitor  # noqa: E402
 from browser.wallet import Wallet  # noqa: E402
 from noiseledger.chain import Key, node  # noqa: E402
 from noiseledger.client import connect  # noqa: E402
@@ -26,7 +26,7 @@ from noiseledger.demo.system import DemoSystem, census_system, web_pages  # noqa
 OUT = ROOT / "build" / "screenshots"
 #: The pictures in the README: name, page, and the height to which it is cut.
 IN_README = (("ask", "/?query=over_60", 790), ("budget", "/budget", 990))
-SIZES: dict[str, ViewportSize] = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+SIZES: dict[str, ViewportSize] = {"desktop": {"width": 1280, "height": 900}, "mobile": {"width": 390, "height": 844}}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 ADA = Key.from_hex(node.PLAY_ANALYSTS[0])
 
@@ -38,8 +38,8 @@ def main() -> None:
         transaction = _live(system)
         for (size, viewport), scheme in product(SIZES.items(), SCHEMES):
             context = browser.new_context(viewport=viewport, color_scheme=scheme)
-            desk = Desk(context, site, Wallet(ADA, system.url).install(context))
-            _visit(desk, transaction, f"{size}-{scheme}")
+            visitor = Visitor(context, site, Wallet(ADA, system.url).install(context))
+            _visit(visitor, transaction, f"{size}-{scheme}")
             context.close()
         _take_for_readme(browser, system, site)
         _trouble(browser, system, site)
@@ -57,7 +57,7 @@ def _live(system: DemoSystem) -> str:
     return transaction
 
 
-def _visit(desk: Desk, transaction: str, kind: str) -> None:
+def _visit(visitor: Visitor, transaction: str, kind: str) -> None:
     pages = {
         "ask-to-pay": "/?query=over_60",
         "ask-free": "/?query=mean_income&way=accuracy&within=5000",
@@ -72,18 +72,18 @@ def _visit(desk: Desk, transaction: str, kind: str) -> None:
         "nothing-there": "/nowhere",
     }
     for name, path in pages.items():
-        _shoot(desk.open(path), name, kind)
-    desk.open("/?query=over_60")
-    desk.page.get_by_role("button", name="Connect a wallet").click()
-    _shoot(desk.page, "wallets", kind)
+        _shoot(visitor.open(path), name, kind)
+    visitor.open("/?query=over_60")
+    visitor.page.get_by_role("button", name="Connect a wallet").click()
+    _shoot(visitor.page, "wallets", kind)
 
 
 def _take_for_readme(browser: Browser, system: DemoSystem, site: str) -> None:
     """Take the README's pictures: the top of two pages without their margins."""
-    context = browser.new_context(viewport=SIZES["desk"], color_scheme="light")
-    desk = Desk(context, site, Wallet(ADA, system.url).install(context))
+    context = browser.new_context(viewport=SIZES["desktop"], color_scheme="light")
+    visitor = Visitor(context, site, Wallet(ADA, system.url).install(context))
     for name, path, height in IN_README:
-        page = desk.open(path)
+        page = visitor.open(path)
         page.wait_for_load_state("networkidle")
         clip: FloatRect = {"x": 40, "y": 0, "width": 1200, "height": height}
         page.screenshot(path=ROOT / "docs" / "images" / f"{name}.png", full_page=True, clip=clip)
@@ -92,15 +92,15 @@ def _take_for_readme(browser: Browser, system: DemoSystem, site: str) -> None:
 
 def _trouble(browser: Browser, system: DemoSystem, site: str) -> None:
     """Take pictures of what is shown while the worker is stopped."""
-    context = browser.new_context(viewport=SIZES["desk"])
-    desk = Desk(context, site, Wallet(ADA, system.url).install(context))
-    desk.open("/?query=citizens")
-    desk.connect()
+    context = browser.new_context(viewport=SIZES["desktop"])
+    visitor = Visitor(context, site, Wallet(ADA, system.url).install(context))
+    visitor.open("/?query=citizens")
+    visitor.connect()
     system.stop_worker()
-    desk.ask()
-    expect(desk.page.locator("#progress")).to_contain_text("The worker does not respond")
-    _shoot(desk.page, "worker-stopped", "desk-light")
-    _shoot(desk.open("/custodian"), "custodian-worker-stopped", "desk-light")
+    visitor.ask()
+    expect(visitor.page.locator("#progress")).to_contain_text("The worker does not respond")
+    _shoot(visitor.page, "worker-stopped", "desktop-light")
+    _shoot(visitor.open("/custodian"), "custodian-worker-stopped", "desktop-light")
     system.start_worker()
     context.close()
 

@@ -1,4 +1,4 @@
-"""How much an installation weighs, and how much processor time a command takes: ``make weight``.
+"""Measure the size of an installation and the processor time of commands (``make weight``).
 
 The wheel is built and installed as a user would have it, by itself in a new environment. Free commands are then run against a
 local ledger and against a development chain.

@@ -30,7 +30,7 @@ _TURNS = ("batch", "single", "batch")
 def run(context: ExperimentContext) -> Part:
     """Measure gas, transactions and time of both. Local ledgers have no transactions, so they are left out."""
     if context.settings.ledger is LedgerKind.LOCAL:
-        return Part("batching", ["Batching was left out: it is about transactions on a chain."], {})
+        return Part("batching", ["Batching was left out: a local ledger has no transactions."], {})
     requests = context.settings.requests or (20 if context.settings.quick else 200)
     key = {"requests": requests, "rpc": context.settings.rpc, "seed": context.settings.seed}
     (found,) = context.compute("ablation-batching", [key], lambda key: _measure(context, key))
@@ -93,19 +93,19 @@ def _summarise(turns: Sequence[Mapping[str, Any]], requests: int) -> dict[str, f
 def _sentences(requests: int, sums: Mapping[str, Mapping[str, float]], ratio: float) -> list[str]:
     single, batch = sums["single"], sums["batch"]
     return [
-        f"Batching pays: {requests:,} requests in one call take {batch['gas_per_request']:,.0f} gas each instead of "
-        f"{single['gas_per_request']:,.0f}, that is {1 - batch['gas_per_request'] / single['gas_per_request']:.0%} less, "
-        f"and {batch['transactions']:.0f} transactions instead of {single['transactions']:.0f}. On this chain and machine they "
-        f"were answered {ratio:.0f} times as fast ({batch['seconds']:.1f} s instead of {single['seconds']:.1f} s; measured "
-        "once, between two batches).",
-        "Both sides save: requests share a transaction, and the worker reveals each query once per batch, as far as the "
-        "furthest request, while the lesser answers are filled in on the way there. Privacy costs the same both ways.",
+        f"Batching pays off: {requests:,} requests in one call take {batch['gas_per_request']:,.0f} gas each instead of "
+        f"{single['gas_per_request']:,.0f} ({1 - batch['gas_per_request'] / single['gas_per_request']:.0%} less), and "
+        f"{batch['transactions']:.0f} transactions instead of {single['transactions']:.0f}. On this chain and machine, they "
+        f"were answered {ratio:.0f} times as fast ({batch['seconds']:.1f} s instead of {single['seconds']:.1f} s; the single "
+        "requests were measured once, between two batches).",
+        "Both sides save: requests share a transaction, and the worker reveals each query once per batch, up to the highest "
+        "requested precision, from which the less accurate answers are computed. The privacy cost is the same.",
     ]
 
 
 def _table(requests: int, sums: Mapping[str, Mapping[str, float]]) -> Table:
-    columns = ("sent", ">transactions", ">gas of asks per request", ">gas of reveals per request", ">seconds")
-    names = {"single": "one at a time", "batch": "all at once"}
+    columns = ("sent", ">transactions", ">gas per request, to ask", ">gas per request, to reveal", ">seconds")
+    names = {"single": "one at a time", "batch": "in one batch"}
     rows = [
         [
             names[way],

@@ -102,21 +102,21 @@ def _sentences(requests: int, found: Sequence[Any]) -> list[str]:
     naive = {name: _until_refused(found, name, "naive", requests).median for name in CONVERSIONS}
     noise = {name: _deviation(found, name) / _deviation(found, "exact") - 1 for name in CONVERSIONS}
     kept = delta_for(CONVERSIONS["classic"](EPSILON, DELTA), EPSILON)
-    lasts = (
-        "lasts with every conversion" if min(answered.values()) == requests else "does not last with every conversion"
-    )
+    lasts = "is sufficient" if min(answered.values()) == requests else "is not sufficient"
     first = (
-        f"With reuse, the paper's budget {lasts}: of {requests:,} requests {_each(answered, ',.0f')} are answered, and "
-        f"{_each(spent, '.0%')} of the budget is spent."
+        f"With reuse, the paper's budget {lasts} with every conversion: of {requests:,} requests, {_each(answered, ',.0f')} "
+        f"are answered, for {_each(spent, '.0%')} of the budget."
     )
     less = 1 - _budgets()["zCDP"] / _budgets()["exact"]
     second = (
         f"Without reuse, {_each(naive, ',.0f')} of them are answered before the first refusal (medians of {len(found)} lists). "
-        f"More answers are no gain here: those of classic and zCDP carry {noise['classic']:.0%} and {noise['zCDP']:.0%} more "
-        f"noise. For answers of the same accuracy, the budget affords {less:.0%} less by zCDP than by the exact conversion."
+        f"More answers are not an advantage here: those of classic and zCDP have {noise['classic']:.0%} and "
+        f"{noise['zCDP']:.0%} more noise. For answers of equal accuracy, the budget buys {less:.0%} less by zCDP than by the "
+        "exact conversion."
     )
     third = (
-        f"Only exact and zCDP keep the promise: what classic sells as ({EPSILON}, {DELTA}) has a delta of {kept:.5g}."
+        f"Only exact and zCDP provide the stated privacy: what classic states as ({EPSILON}, {DELTA}) has a delta of "
+        f"{kept:.5g}."
     )
     return [first, second, third]
 
@@ -142,10 +142,10 @@ def _table(requests: int, found: Sequence[Any]) -> Table:
         "conversion",
         ">budget as precision",
         ">answered without reuse",
-        ">before the first refusal",
+        ">of these, before the first refusal",
         ">answered with reuse",
         ">budget spent with reuse",
-        ">median deviation of an answer, in sensitivities",
+        ">median standard deviation of an answer, in sensitivities",
     )
     rows = [
         [
@@ -159,19 +159,19 @@ def _table(requests: int, found: Sequence[Any]) -> Table:
         ]
         for name in CONVERSIONS
     ]
-    return Table(f"{requests:,} requests as in the paper under ({EPSILON}, {DELTA})", columns, rows)
+    return Table(f"{requests:,} requests as in the paper, with the budget ({EPSILON}, {DELTA})", columns, rows)
 
 
 def _figure(requests: int, found: Sequence[Any]) -> Figure:
     naive, reuse = (_curves(requests, found, *what) for what in (("naive", "answered", 1), ("reuse", "spent", 100)))
     axis = "requests made"
     charts = [
-        Chart("Without reuse: what is answered", axis, "requests answered", naive),
-        Chart("With reuse: what it costs", axis, "budget spent, in percent", reuse),
+        Chart("Without reuse: answers", axis, "requests answered", naive),
+        Chart("With reuse: cost", axis, "budget spent, in percent", reuse),
     ]
     caption = (
-        "Without reuse the budget ends soon, by each of the conversions; with reuse it lasts. Classic and zCDP spend less "
-        "because their answers carry more noise. Bands hold nine of ten repetitions."
+        "Without reuse, the budget is soon exhausted with every conversion; with reuse, it is sufficient. Classic and zCDP "
+        "spend less because their answers have more noise. Bands contain nine in ten repetitions."
     )
     return Figure("ablation-conversions", caption, charts)
 

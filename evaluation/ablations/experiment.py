@@ -8,10 +8,10 @@ from evaluation.outcome import Outcome
 
 _PARTS = (conversions, real_ledgers, ratio, reuse, batching)
 _METHOD = (
-    "Conversions: the paper's requests under the paper's budget, by the exact, the classic and the zCDP conversion, with "
-    "reuse and without. Reuse: the same requests with and without it, for 1 to 10,000 query types and for Zipf exponents 0 "
-    "to 2. Both add up what ledgers charge; one list of requests is put to real ledgers as well, which must agree to the last "
-    "digit. Batching: requests that must all be paid, on a real chain with a real worker, at once and one at a time."
+    "Conversions: the paper's requests with the paper's budget, by the exact, the classic and the zCDP conversion, with and "
+    "without reuse. Reuse: the same requests with and without reuse, for 1 to 10,000 query types and for Zipf exponents 0 to "
+    "2. Both compute what ledgers charge; one list of requests is also sent to real ledgers, which must agree exactly. "
+    "Batching: requests that must all be paid for, on a real chain with a real worker, in one batch and one at a time."
 )
 
 
@@ -20,7 +20,7 @@ def run(context: ExperimentContext) -> Outcome:
     parts = [part.run(context) for part in _PARTS]
     return Outcome(
         "ablations",
-        "What each part is worth",
+        "Effect of each part of the system",
         _METHOD,
         [sentence for part in parts for sentence in part.sentences],
         {part.name: dict(part.numbers) for part in parts},

@@ -33,21 +33,24 @@ def _ratios() -> dict[str, list[float]]:
 
 def _sentence(ratios: Mapping[str, Sequence[float]]) -> str:
     ends = {name: [values[0], values[len(values) // 2], values[-1]] for name, values in ratios.items()}
-    classic, zcdp = (" and ".join(f"{value:.0%}" for value in ends[name]) for name in ("classic", "zCDP"))
+    classic, zcdp = ("{:.0%}, {:.0%} and {:.0%}".format(*ends[name]) for name in ("classic", "zCDP"))
     return (
-        f"For one promise with delta {_DELTA}, at epsilon 0.1 and 1 and 10, zCDP affords {zcdp} of the precision of the "
-        f"exact conversion, and classic {classic}; what is above 100% is not kept."
+        f"For the same guarantee with delta {_DELTA}, at epsilon 0.1, 1 and 10, zCDP allows {zcdp} of the precision of the "
+        f"exact conversion, and classic allows {classic}. A value above 100% does not provide the stated privacy."
     )
 
 
 def _figure(ratios: Mapping[str, Sequence[float]]) -> Figure:
     curves = [Curve(name, name, _EPSILONS, [100 * value for value in values]) for name, values in ratios.items()]
     chart = Chart(
-        f"What a promise affords (delta = {_DELTA})",
+        f"Precision for one guarantee (delta = {_DELTA})",
         "epsilon",
         "precision, in percent of the exact conversion",
         curves,
         log_x=True,
     )
-    caption = "The exact conversion affords the most that keeps the promise; classic goes above it at a large epsilon."
+    caption = (
+        "The exact conversion allows the highest precision that provides the stated privacy; classic exceeds it at a large "
+        "epsilon."
+    )
     return Figure("ablation-conversions-ratio", caption, [chart])

@@ -30,9 +30,9 @@ def run(context: ExperimentContext) -> Part:
     keys = [shared | {"scheme": scheme} for scheme in SCHEMES]
     found = dict(zip(SCHEMES, context.compute("ablation-ledgers", keys, _compare), strict=True))
     sentence = (
-        f"Real ledgers charge what the sums say, to the last digit: of the first list of {requests:,} requests, the one with "
-        f"reuse answered {found['reuse']['answered']:,} and spent {found['reuse']['spent']:.1%} of its budget; the one "
-        f"without answered {found['naive']['answered']:,} and spent {found['naive']['spent']:.1%}."
+        f"Real ledgers charge exactly the computed amounts: of the first list of {requests:,} requests, the ledger with reuse "
+        f"answered {found['reuse']['answered']:,} and spent {found['reuse']['spent']:.1%} of its budget; the ledger without "
+        f"reuse answered {found['naive']['answered']:,} and spent {found['naive']['spent']:.1%}."
     )
     return Part("ledgers", [sentence], found)
 

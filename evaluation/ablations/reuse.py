@@ -86,13 +86,13 @@ def _sentences(many: int, found: Sequence[Any]) -> list[str]:
     above = min((each for each, saving in points if saving >= WORTH), default=1.0)
     new = max(abs(row[name]) for repetition in found for row in repetition["all new"].values() for name in CONVERSIONS)
     return [
-        f"Reuse stops paying below about {(below + above) / 2:.1f} requests per different query: it saved less than "
-        f"{WORTH:.0%} of epsilon only where there were {below:.2f} or fewer, and more only from {above:.2f} on, whether all "
-        "queries are equally popular or not.",
-        f"Where all query types are equally popular, it saves {WORTH:.0%} from {_range(_limits(found, many, WORTH))} requests "
-        f"per type on, and half from {_range(_limits(found, many, 0.5))} on.",
-        f"It never costs anything: when every request is a new query, it saves {new:.0%} and spends exactly what the naive "
-        "scheme spends.",
+        f"Reuse pays off from about {(below + above) / 2:.1f} requests per distinct query: it saved less than {WORTH:.0%} of "
+        f"epsilon only with {below:.2f} or fewer, and {WORTH:.0%} or more only with {above:.2f} or more, whether or not all "
+        "queries are equally popular.",
+        f"If all query types are equally popular, reuse saves {WORTH:.0%} at {_range(_limits(found, many, WORTH))} requests "
+        f"per type, and half at {_range(_limits(found, many, 0.5))}.",
+        f"Reuse never costs anything: if every request is a new query, it saves {new:.0%} and spends exactly as much as the "
+        "naive scheme.",
         *(_zipf_sentence(many, found, types) for types in ZIPF_TYPES),
         _paper_sentence(many, found),
         _conversions_sentence(many, found),
@@ -107,8 +107,8 @@ def _range(limits: Sequence[float]) -> str:
 def _zipf_sentence(many: int, found: Sequence[Any], types: int) -> str:
     uniform, skewed = (_spread(found, types, end, many, "exact").median for end in (EXPONENTS[0], EXPONENTS[-1]))
     return (
-        f"The more requests repeat, the more it saves: with {types:,} types and {many:,} requests, {uniform:.0%} of epsilon if "
-        f"all are equally popular, and {skewed:.0%} at a Zipf exponent of {EXPONENTS[-1]:g}."
+        f"With {types:,} types and {many:,} requests, reuse saves {uniform:.0%} of epsilon if all types are equally popular, "
+        f"and {skewed:.0%} at a Zipf exponent of {EXPONENTS[-1]:g}, where requests repeat more often."
     )
 
 
@@ -116,8 +116,8 @@ def _paper_sentence(many: int, found: Sequence[Any]) -> str:
     few, types = sizes(many)[0], len(QUERIES)
     exact, classic = (_spread(found, types, 0.0, few, name) for name in CONVERSIONS)
     return (
-        f"For requests as in the paper ({types} types, {few:,} requests) it saves {exact.median:.0%} of epsilon, and "
-        f"{classic.median:.0%} by the paper's own conversion (nine of ten lists: {classic.p5:.0%} to {classic.p95:.0%})."
+        f"For requests as in the paper ({types} types, {few:,} requests), reuse saves {exact.median:.0%} of epsilon, and "
+        f"{classic.median:.0%} by the paper's own conversion (nine in ten lists: {classic.p5:.0%} to {classic.p95:.0%})."
     )
 
 
@@ -130,8 +130,9 @@ def _conversions_sentence(many: int, found: Sequence[Any]) -> str:
     }
     (types, size), gap = max(gaps.items(), key=lambda item: abs(item[1]))
     return (
-        f"The paper's classic conversion tells the same story with other numbers: its saving is {100 * abs(gap):.0f} "
-        f"percentage points {'lower' if gap < 0 else 'higher'} where they differ most ({types:,} types, {size:,} requests)."
+        "The paper's classic conversion shows the same pattern with other numbers: where they differ most "
+        f"({types:,} types, {size:,} requests), its saving is {100 * abs(gap):.0f} percentage points "
+        f"{'lower' if gap < 0 else 'higher'}."
     )
 
 
@@ -152,14 +153,17 @@ def _types_figure(many: int, found: Sequence[Any]) -> Figure:
         Chart(
             f"{size:,} requests, all types equally popular",
             "number of query types",
-            "epsilon saved against naive, in percent",
+            "epsilon saved compared with naive, in percent",
             [_curve(found, name, [(types, (types, 0.0)) for types in TYPES], size) for name in CONVERSIONS],
             log_x=True,
-            marks={"not worth it below": 100 * WORTH},
+            marks={"worthwhile above": 100 * WORTH},
         )
         for size in sizes(many)
     ]
-    caption = "The more query types, the less comes back, and the less reuse saves. Bands hold nine of ten repetitions."
+    caption = (
+        "The more query types there are, the fewer requests repeat, and the less reuse saves. Bands contain nine in ten "
+        "repetitions."
+    )
     return Figure("ablation-types", caption, charts)
 
 
@@ -168,7 +172,7 @@ def _zipf_figure(many: int, found: Sequence[Any]) -> Figure:
         Chart(
             f"{many:,} requests to {types:,} query types",
             "Zipf exponent (0: all equally popular)",
-            "epsilon saved against naive, in percent",
+            "epsilon saved compared with naive, in percent",
             [
                 _curve(found, name, [(exponent, (types, exponent)) for exponent in EXPONENTS], many)
                 for name in CONVERSIONS
@@ -176,7 +180,7 @@ def _zipf_figure(many: int, found: Sequence[Any]) -> Figure:
         )
         for types in ZIPF_TYPES
     ]
-    caption = "The more requests repeat, the more reuse saves. Bands hold nine of ten repetitions."
+    caption = "The more often requests repeat, the more reuse saves. Bands contain nine in ten repetitions."
     return Figure("ablation-zipf", caption, charts)
 
 
@@ -194,16 +198,16 @@ def _rule_figure(many: int, found: Sequence[Any]) -> Figure:
         points = _rule_curve(found, look, zipf, size)
         curves += [line, replace(points, label=f"{size:,} requests, Zipf", low=(), high=(), points_only=True)]
     chart = Chart(
-        "Where reuse stops paying",
-        "requests per different query that was asked, on average",
-        "epsilon saved against naive, in percent",
+        "When reuse pays off",
+        "average requests per distinct query",
+        "epsilon saved compared with naive, in percent",
         curves,
         log_x=True,
-        marks={"not worth it below": 100 * WORTH},
+        marks={"worthwhile above": 100 * WORTH},
     )
     caption = (
-        "How much reuse saves follows from how often a query comes back. Where that is seldom, it matters little whether all "
-        "are equally popular; further up, a Zipf law saves more."
+        "The saving depends on how often queries repeat. If they seldom repeat, it hardly matters whether all are equally "
+        "popular; if they often repeat, more is saved with a Zipf distribution."
     )
     return Figure("ablation-rule", caption, [chart])
 

@@ -29,11 +29,11 @@ _LABELS = {
 }
 _PROCESSES = {"client": "analyst's process", "worker": "custodian's worker", "node": "node of the chain"}
 _METHOD = (
-    "The paper's requests, one after the other, after one that warms up; processor time of all processes that take part, user "
-    "and system, all threads and children. On the chain: the analyst's process, the worker (which looks every "
-    f"{POLL_SECONDS:g} s) and the node. Local: the process that asks. No ledger: the true answer and fresh noise for each "
-    "request, so each would cost in full. In all ways the data is read once, when the process starts, as the worker does it; "
-    "'data read each time' reads it for each request, as the paper's server did."
+    "The paper's requests are sent one after the other, following a warm-up request. The processor time of all processes is "
+    "counted: user and system time, with all threads and child processes. Chain: the analyst's process, the worker (which "
+    f"polls the chain every {POLL_SECONDS:g} s) and the node. Local ledger: the process that asks. No ledger: the true answer "
+    "and fresh noise for each request, so each would be charged in full. The data is read once, when the process starts, as "
+    "the worker does; 'data read each time' reads it for each request, as the paper's server did."
 )
 
 
@@ -145,16 +145,16 @@ def _sentences(used: Mapping[Way, Used], idle: Mapping[float, Facts], *, counted
     ratios = _ratios(used)
     chain = used[Way.CHAIN]
     usual = idle[DEFAULT_POLL_SECONDS]
-    who = "worker and node" if counted else "the worker"
+    who = "the worker and the node take" if counted else "the worker takes"
     return [
         f"A request takes {ms[Way.CHAIN]:.3g} ms of processor time with the chain"
-        f"{'' if counted else ' (its nodes not counted)'}, {ms[Way.LOCAL]:.3g} ms with a local ledger and "
-        f"{ms[Way.DIRECT]:.3g} ms with no ledger at all ({ms[Way.READING]:.3g} ms if the data is read each time): the chain "
-        f"takes {ratios['chain / direct']:.3g} times and the local ledger {ratios['local / direct']:.3g} times that of the "
-        "bare mechanism.",
-        f"Of {chain.requests} requests the ledgers had {chain.paid} paid, and with no ledger all {used[Way.DIRECT].paid} would "
-        f"have been. While nobody asks, {who} take {sum(usual.values()):.3g} s of processor time in a minute, with the worker "
-        f"looking every {DEFAULT_POLL_SECONDS:g} s as it does by default.",
+        f"{'' if counted else ' (its nodes not counted)'}, {ms[Way.LOCAL]:.3g} ms with a local ledger, and "
+        f"{ms[Way.DIRECT]:.3g} ms without a ledger ({ms[Way.READING]:.3g} ms if the data is read each time). The chain takes "
+        f"{ratios['chain / direct']:.3g} times as much as no ledger, and the local ledger {ratios['local / direct']:.3g} "
+        "times.",
+        f"The ledgers charged for {chain.paid} of {chain.requests} requests; without a ledger, all {used[Way.DIRECT].paid} "
+        f"would be charged. Without requests, {who} {sum(usual.values()):.3g} s of processor time per minute if the worker "
+        f"polls every {DEFAULT_POLL_SECONDS:g} s, which is the default.",
     ]
 
 
@@ -163,8 +163,8 @@ def _figure(used: Mapping[Way, Used]) -> Figure:
     ways = [_bar(way.value, _LABELS[way], one.totals) for way, one in used.items()]
     chain = used[Way.CHAIN]
     parts = [_bar(Way.CHAIN.value, _PROCESSES[name], chain.by_process(name)) for name in chain.processes]
-    caption = "Milliseconds of processor time per request in four ways, and those of the chain by process."
-    charts = [Bars("All processes", unit, ways), Bars("On the chain, by process", unit, parts)]
+    caption = "Milliseconds of processor time per request in four set-ups, and for the chain by process."
+    charts = [Bars("All processes", unit, ways), Bars("Chain, by process", unit, parts)]
     return Figure("cpu", caption, charts)
 
 
@@ -183,13 +183,13 @@ def _table(used: Mapping[Way, Used]) -> Table:
         ]
         for way, one in used.items()
     ]
-    columns = ["way", ">paid", ">ms per request", "of these, by process", "to start up, in seconds"]
-    return Table("Processor time of the same requests", columns, rows)
+    columns = ["set-up", ">charged", ">ms per request", "by process, in ms", "start-up, in seconds"]
+    return Table("Processor time per request", columns, rows)
 
 
 def _idle_table(idle: Mapping[float, Facts]) -> Table:
     names = list(next(iter(idle.values())))
     rows = [[f"{look:g} s", *(f"{facts[name]:.2f}" for name in names)] for look, facts in idle.items()]
     return Table(
-        "Processor seconds in a minute without requests", ["worker looks every", *(f">{n}" for n in names)], rows
+        "Processor seconds per minute without requests", ["worker polls every", *(f">{n}" for n in names)], rows
     )

@@ -41,11 +41,12 @@ def run(context: ExperimentContext) -> Outcome:
 def _remarks(settings: Settings) -> str:
     if settings.rpc is not None:
         return (
-            f"The model of the paper's path is left out: {settings.rpc} has its own blocks, and every query would cost."
+            f"The model of the paper's path is left out: {settings.rpc} has its own block size, and each query would cost a "
+            "fee."
         )
     if settings.quick:
         return ""
-    return f"At {SLOW} s blocks up to {AT_ONCE} measurements wait side by side, each on a node of its own."
+    return f"With a block every {SLOW} s, up to {AT_ONCE} measurements run in parallel, each on its own node."
 
 
 def _undisturbed(context: ExperimentContext) -> list[tuple[Mapping[str, Any], list[Facts]]]:

@@ -12,23 +12,24 @@ from evaluation.latency.lab import Facts, Way
 from evaluation.latency.query_match import DEARER_SINCE, GAS_LIMIT
 from evaluation.outcome import Outcome, Table
 
+#: The scheme and the legend in the figure, and the column of the table.
 _LABELS = {
-    Way.FREE: ("free", "ours, free, one list"),
-    Way.FREE_APART: ("free, apart", "ours, free, one by one"),
-    Way.PAID: ("ours", "ours, paid, one list"),
-    Way.PAID_APART: ("ours, apart", "ours, paid, a transaction each"),
-    Way.PAPER: ("paper", "the paper's path, modelled"),
+    Way.FREE: ("free", "noiseledger, free, one list", "free, one list"),
+    Way.FREE_APART: ("free, apart", "noiseledger, free, one by one", "free, one by one"),
+    Way.PAID: ("ours", "noiseledger, paid, one list", "paid, one list"),
+    Way.PAID_APART: ("ours, apart", "noiseledger, paid, one transaction each", "paid, one transaction each"),
+    Way.PAPER: ("paper", "the paper's path (model)", "the paper's path (model)"),
 }
 _METHOD = (
-    "So many requests at the same moment, which is any moment between two blocks; seconds until all are answered. Ours, free: "
-    "the answers are on the chain and are only read, with one list or one by one. Ours, paid: each request goes further than "
-    "all before it; with one list, which takes a transaction for every hundred, or with a transaction for each. The worker "
-    "looks every 0.1 s."
+    "The given number of requests arrive at once, at a random moment between two blocks. The tables show the seconds until "
+    "all are answered. Free: the answers are on the chain and are only read, as one list or one by one. Paid: each request "
+    "asks for more precision than all before it, as one list (a transaction for every hundred requests) or with one "
+    "transaction each. The worker polls the chain every 0.1 s."
 )
 _MODEL = (
-    "The paper's path is a model: a contract of ours that records type, epsilon, delta, sigma and answer of each query in a "
-    "transaction of its own, also when the answer is on the chain already. All nodes are anvil with Ganache's block gas "
-    f"limit of {GAS_LIMIT:,}."
+    "The paper's path is a model: a contract of ours that records type, epsilon, delta, sigma and answer of each query in its "
+    "own transaction, even if the answer is already on the chain. All nodes are anvil with Ganache's block gas limit of "
+    f"{GAS_LIMIT:,}."
 )
 
 
@@ -76,7 +77,7 @@ def outcome(seen: Sequence[Seen], repetitions: int, remarks: str) -> Outcome:
     model = _model_facts(seen) if with_model else None
     return Outcome(
         name="latency",
-        title="Latency against the number of simultaneous requests",
+        title="Latency of simultaneous requests",
         method=" ".join([_METHOD, *([_MODEL] if with_model else []), remarks]).strip(),
         sentences=_sentences(seen, model),
         numbers={
@@ -128,38 +129,36 @@ def _sentences(seen: Sequence[Seen], model: Mapping[str, Any] | None) -> list[st
         most = max(size for _, size in at_pace)
         seconds = {way: at_pace[way, most].seconds for way in Way if (way, most) in at_pace}
         sentence = (
-            f"With a block every {pace:g} s, {most:,} simultaneous requests are answered in {seconds[Way.PAID]:.3g} s if they "
-            f"are paid as one list, and in {seconds[Way.FREE]:.2g} s ({seconds[Way.FREE_APART]:.2g} s one by one) if the "
-            "answers are on the chain already"
+            f"With a block every {pace:g} s, {most:,} simultaneous requests take {seconds[Way.PAID]:.3g} s if they are paid "
+            f"for as one list, and {seconds[Way.FREE]:.2g} s ({seconds[Way.FREE_APART]:.2g} s one by one) if their answers are "
+            "already on the chain."
         )
         if Way.PAPER in seconds:
             sentence += (
-                f"; a transaction for each takes {seconds[Way.PAID_APART]:.3g} s with our contract and "
+                f" With one transaction each, they take {seconds[Way.PAID_APART]:.3g} s with our contract, and "
                 f"{seconds[Way.PAPER]:.3g} s on the paper's path, as we model it: "
-                f"{seconds[Way.PAPER] / seconds[Way.PAID]:.1f} times as long as our list"
+                f"{seconds[Way.PAPER] / seconds[Way.PAID]:.1f} times as long as with our list."
             )
-        sentences.append(f"{sentence}.")
+        sentences.append(sentence)
     if model is not None:
         now, then = model["gas_per_query"], model["gas_per_query_in_2020"]
         sentences.append(
-            f"In the model a query takes {now:,} gas ({then:,} at the prices of 2020), so {model['queries_per_block']} "
-            f"({model['queries_per_block_in_2020']}) fit into Ganache's block of {GAS_LIMIT:,}, and all others wait for "
-            "another block: this can explain why the paper saw its latency grow sharply from 60 queries on."
+            f"In the model, a query uses {now:,} gas ({then:,} at the gas costs of 2020), so {model['queries_per_block']} "
+            f"queries ({model['queries_per_block_in_2020']}) fit into one of Ganache's blocks of {GAS_LIMIT:,} gas. All others "
+            "wait for a later block. This may explain why the paper's latency grows sharply from 60 queries on."
         )
     return sentences
 
 
 def _figure(seen: Sequence[Seen], *, with_model: bool) -> Figure:
-    caption = (
-        "Seconds until a number of simultaneous requests are all answered, against that number, for free and paid ones"
-    )
+    caption = "Seconds until all simultaneous requests are answered, by their number, for free and paid requests"
     caption += " and for a model of the paper's path, which is not the paper's own code." if with_model else "."
     return Figure("latency", caption, [_chart(seen, pace) for pace in _paces(seen)])
 
 
 def _chart(seen: Sequence[Seen], pace: float) -> Chart:
     curves = []
-    for way, (scheme, label) in _LABELS.items():
+    for way, (scheme, label, _) in _LABELS.items():
         found = [one for one in seen if one.block_seconds == pace and one.way is way]
         if found:
             low, high = zip(*(one.range for one in found), strict=True)
@@ -176,7 +175,8 @@ def _table(seen: Sequence[Seen], pace: float) -> Table:
         [f"{size:,}", *(_cell(found[way, size]) for way in ways if (way, size) in found)]
         for size in sorted({size for _, size in found})
     ]
-    return Table(f"Seconds (blocks), a block every {pace:g} s", [">requests", *(f">{way.value}" for way in ways)], rows)
+    columns = [">requests", *(f">{_LABELS[way][2]}" for way in ways)]
+    return Table(f"Seconds (and blocks), with a block every {pace:g} s", columns, rows)
 
 
 def _cell(one: Seen) -> str:

@@ -62,6 +62,6 @@ def _call(request: PaperRequest) -> str:
 
 @cache
 def _bytecode() -> str:
-    """Return the compiled model; ``scripts/compile_contract.py`` writes it."""
+    """Return the compiled model; ``make contract`` writes it."""
     text = Path(__file__).with_name("QueryMatch.json").read_text(encoding="utf-8")
     return str(json.loads(text)["bytecode"])

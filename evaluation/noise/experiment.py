@@ -41,22 +41,22 @@ PANELS = (
 #: Computed lines have points at these, so that they look smooth.
 _FINE = [EPSILONS[0] + step / 4 for step in range(4 * (EPSILONS[-1] - EPSILONS[0]) + 1)]
 CAPTION = (
-    "Lines are computed. Points are measured over all five queries, in units of their sensitivity; their band is where the "
-    "true deviation lies with 95% confidence."
+    "Lines are computed. Points are measured over all five queries, in units of their sensitivity; bands are 95% confidence "
+    "intervals of the true standard deviation."
 )
 
 
 def run(context: ExperimentContext) -> Outcome:
     """Compute the deviation of the noise, and measure it."""
     found = measure(context)
-    charts = [level_chart(panel, found, f"noise (deviation), in {panel.unit}", 1) for panel in PANELS]
+    charts = [level_chart(panel, found, f"standard deviation of the noise, in {panel.unit}", 1) for panel in PANELS]
     return Outcome(
         "noise",
-        "How much noise an answer carries",
+        "Noise of an answer",
         method(found),
         [falling("noise", 1), compare(), cross(), found.verdict()],
         {"delta": float(DELTA), **found.numbers(), **conversions(), "levels": _levels(found)},
-        [Figure("noise", f"The deviation of the noise falls as epsilon grows. {CAPTION}", charts)],
+        [Figure("noise", f"The standard deviation of the noise falls as epsilon grows. {CAPTION}", charts)],
         [table("Standard deviation of the noise", 1)],
     )
 
@@ -64,10 +64,10 @@ def run(context: ExperimentContext) -> Outcome:
 def method(found: Measurement) -> str:
     """Return the description of the method."""
     return (
-        f"At delta {DELTA}, each of the paper's five queries is asked at epsilon {EPSILONS[0]} to {EPSILONS[-1]}, by the "
-        f"paper's classic conversion and by the exact one, of {found.ledgers} fresh ledgers ({found.where}), from the "
-        "noisiest answer to the most accurate, so that all but the first reuse the one before. The people are invented, so "
-        "the errors are known."
+        f"At delta {DELTA}, {found.ledgers} new ledgers ({found.where}) answer each of the paper's five queries at epsilon "
+        f"{EPSILONS[0]} to {EPSILONS[-1]}, by the paper's classic conversion and by the exact one. Requests go from the "
+        "noisiest answer to the most accurate, so every answer except a query's first reuses the one before. The people are "
+        "invented, so the errors are known."
     )
 
 
@@ -101,7 +101,7 @@ def falling(what: str, factor: float) -> str:
     means, shares = PANELS
     first, last = (factor * value for value in (deviations("exact")[0], deviations("exact")[-1]))
     return (
-        f"More epsilon gives less {what}: from epsilon {EPSILONS[0]} to {EPSILONS[-1]}, by the exact conversion, it falls "
+        f"A larger epsilon gives less {what}: from epsilon {EPSILONS[0]} to {EPSILONS[-1]}, by the exact conversion, it falls "
         f"from {readable(first * means.sensitivity, 3)} to {readable(last * means.sensitivity, 3)} dollars for the mean "
         f"personal income, and from {readable(first * shares.sensitivity, 2)} to {readable(last * shares.sensitivity, 2)} "
         "percentage points for a share."
@@ -112,7 +112,7 @@ def compare() -> str:
     """Return a sentence on the gain of the exact conversion."""
     first, last = (_less(epsilon) for epsilon in (EPSILONS[0], EPSILONS[-1]))
     return (
-        f"The exact conversion gives less noise for the same promise: {first:.1%} less at epsilon {EPSILONS[0]}, "
+        f"The exact conversion gives less noise for the same guarantee: {first:.1%} less at epsilon {EPSILONS[0]}, "
         f"{last:.1%} less at epsilon {EPSILONS[-1]}."
     )
 
@@ -121,8 +121,8 @@ def cross() -> str:
     """Return a sentence on where the classic conversion breaks its promise."""
     last = EPSILONS[-1]
     return (
-        f"The lines cross at epsilon {crossing():.2f}: below, the classic conversion wastes; above, it promises "
-        f"more than it keeps. At ({last}, {DELTA}) the delta that it really keeps is {_kept(last):.3g}; at "
+        f"The lines cross at epsilon {crossing():.2f}. Below it, the classic conversion adds more noise than necessary; above "
+        f"it, it provides less privacy than it states. At ({last}, {DELTA}) its true delta is {_kept(last):.3g}; at "
         f"({EPSILONS[0]}, {DELTA}) it is {_kept(EPSILONS[0]):.2g}."
     )
 
@@ -148,7 +148,7 @@ def table(title: str, factor: float) -> Table:
         ]
         for name, unit in ((name, float(invented().sensitivity(name))) for name in QUERIES)
     ]
-    return Table(f"{title}, in the query's own unit", columns, rows)
+    return Table(f"{title}, in the query's unit", columns, rows)
 
 
 def _less(epsilon: int) -> float:

@@ -104,12 +104,12 @@ class Measurement:
         found = root_mean_square(self.steps)
         low, high = deviation_band(found, len(self.steps))
         least, most = deviation_band(found, len(self.steps), SURE)
-        agrees = "is the noise that was asked for" if least <= 1 <= most else "is NOT the noise that was asked for"
+        agrees = "is the requested noise" if least <= 1 <= most else "is NOT the requested noise"
         return (
-            f"The measured noise {agrees}: over {len(self.steps):,} answers on {self.ledgers} ledgers ({self.where}), what "
-            f"each added to the one before deviates {found:.3f} times as much as it should (95% band {low:.3f} to "
-            f"{high:.3f}{by_chance(low, 1, high)}). {self.cases.get('2B', 0):,} of these answers reuse an earlier one (case "
-            "2B)."
+            f"The measured noise {agrees}: over {len(self.steps):,} answers on {self.ledgers} ledgers ({self.where}), the "
+            f"standard deviation of the noise that each answer adds to the one before is {found:.3f} times the expected one "
+            f"(95% confidence interval {low:.3f} to {high:.3f}{by_chance(low, 1, high)}). {self.cases.get('2B', 0):,} of these "
+            "answers reuse an earlier one (case 2B)."
         )
 
     def numbers(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def root_mean_square(values: Sequence[float]) -> float:
 
 def by_chance(low: float, expected: float, high: float) -> str:
     """Return a remark if the expected value lies outside of the 95% band, which happens in one correct run in twenty."""
-    return "" if low <= expected <= high else "; one honest run in twenty lies outside"
+    return "" if low <= expected <= high else "; one correct run in twenty lies outside"
 
 
 def deviation_band(found: float, count: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

@@ -35,17 +35,17 @@ def run(context: ExperimentContext) -> Outcome:
     charts = [noise.level_chart(panel, found, axis.format(panel.unit), PAPER_ALPHA) for panel in noise.PANELS]
     return Outcome(
         "utility",
-        "How far from the truth an answer lies",
+        "Utility: the distance of an answer from the true answer",
         noise.method(found),
         [noise.falling("error (alpha)", PAPER_ALPHA), _within(found), noise.compare(), noise.cross(), found.verdict()],
         {"delta": float(DELTA), "beta": BETA, **found.numbers(), **noise.conversions(), "levels": _levels(found)},
         [
             Figure("utility", f"Alpha falls as epsilon grows. {noise.CAPTION}", charts),
             Figure(
-                "utility-within", "Few answers are further off than alpha, at every epsilon.", [_outside_chart(found)]
+                "utility-within", "Share of answers with an error above alpha, by epsilon.", [_outside_chart(found)]
             ),
         ],
-        [noise.table("Alpha: 95.4% of the answers lie so near to the truth", PAPER_ALPHA)],
+        [noise.table("Alpha: 95.4% of the answers are within this distance of the true answer", PAPER_ALPHA)],
     )
 
 
@@ -60,11 +60,12 @@ def _within(found: Measurement) -> str:
     steps, far = len(found.steps), sum(abs(step) > PAPER_ALPHA for step in found.steps)
     low, high = (1 - bound(far, steps, (1 - CONFIDENCE) / 2) for bound in (most_probability, least_probability))
     least, most = (1 - bound(far, steps, (1 - SURE) / 2) for bound in (most_probability, least_probability))
-    agrees = "agrees with" if least <= WITHIN_ALPHA <= most else "does NOT agree with"
+    agrees = "agrees" if least <= WITHIN_ALPHA <= most else "does NOT agree"
     return (
-        f"{inside / answers:.1%} of the {answers:,} answers lie within alpha of the truth, where {WITHIN_ALPHA:.1%} should. "
-        f"Counted by what each added to the one before, which is independent, it is {1 - far / steps:.1%} (95% band "
-        f"{low:.1%} to {high:.1%}{by_chance(low, WITHIN_ALPHA, high)}), and {agrees} that."
+        f"{inside / answers:.1%} of the {answers:,} answers are within alpha of the true answer; {WITHIN_ALPHA:.1%} are "
+        "expected. These answers share noise, but the noise that each adds to the one before is independent: "
+        f"{1 - far / steps:.1%} of these additions are within two of their standard deviations (95% confidence interval "
+        f"{low:.1%} to {high:.1%}{by_chance(low, WITHIN_ALPHA, high)}), which {agrees} with the expectation."
     )
 
 
@@ -77,11 +78,11 @@ def _outside_chart(found: Measurement) -> Chart:
         heights = [100 * outside / answers for outside, answers in counts]
         low = [100 * least_probability(outside, answers, failure) for outside, answers in counts]
         high = [100 * most_probability(outside, answers, failure) for outside, answers in counts]
-        label = f"{name}, measured, with its 95% band"
+        label = f"{name}, measured, with its 95% interval"
         curves.append(Curve(name, label, list(EPSILONS), heights, low, high, points_only=True))
-    marks = {f"what a normal law gives: {1 - WITHIN_ALPHA:.1%}": 100 * (1 - WITHIN_ALPHA)}
-    axis = "answers further off than alpha, in percent"
-    return Chart("Answers outside alpha", f"epsilon of the request (delta = {DELTA})", axis, curves, marks=marks)
+    marks = {f"expected for normal noise: {1 - WITHIN_ALPHA:.1%}": 100 * (1 - WITHIN_ALPHA)}
+    axis = "answers with an error above alpha, in percent"
+    return Chart("Errors above alpha", f"epsilon of the request (delta = {DELTA})", axis, curves, marks=marks)
 
 
 def _levels(found: Measurement) -> list[dict[str, Any]]:

@@ -22,8 +22,8 @@ _COLUMNS = (
     ">median relative error",
     ">ms per query",
     ">epsilon left at the end",
-    ">and after a restart",
-    ">charged, of repeats",
+    ">epsilon left after a restart",
+    ">repeats charged",
     "note",
 )
 
@@ -41,10 +41,10 @@ def run(context: ExperimentContext) -> Outcome:
     rows = [Row(**row) for row in context.compute("peers", keys, lambda key: _row(context, key["system"], job).json())]
     return Outcome(
         name="peers",
-        title="What people use today",
-        method=f"The same {requests:,} requests, drawn as in the paper, on the same data under the same budget (epsilon "
-        f"{EPSILON}, delta {DELTA}), each library in an environment of its own, by code that its users would write; and one "
-        f"request {repeats} times, under a budget that can pay for all of them.",
+        title="Comparison with other libraries",
+        method=f"The same {requests:,} requests, drawn as in the paper, on the same data with the same budget (epsilon "
+        f"{EPSILON}, delta {DELTA}). Each library runs in its own environment, with code that its users would write. In "
+        f"addition, one request is sent {repeats} times, with a budget that is sufficient for all of them.",
         sentences=_sentences(rows[: len(OURS)], rows[len(OURS) :]),
         numbers={"requests": requests, "rows": [row.json() for row in rows]},
         tables=[Table(f"{requests:,} requests", _COLUMNS, [_cells(row) for row in rows])],
@@ -70,13 +70,14 @@ def _sentences(ours: Sequence[Row], theirs: Sequence[Row]) -> list[str]:
         every = all(row.charged == row.repeats for row in charged)
         forgetful = [row.system for row in ran if (row.epsilon_left_after_restart or 0) > (row.epsilon_left or 0)]
         sentences += [
-            f"Of the others, {best.system} answers most, {best.answered:,}, before the same budget is gone.",
-            f"{'All' if every else 'Not all'} of those that say what is left charge each of {ours[0].repeats} identical "
-            f"requests; noiseledger charges {_each(ours, 'charged')}.",
-            f"A restart gives back what was spent in: {'; '.join(forgetful) or 'none of them'}.",
+            f"Among the others, {best.system} answers the most requests, {best.answered:,}, before the same budget is "
+            "exhausted.",
+            f"{'All' if every else 'Not all'} libraries that report their remaining budget charge for each of "
+            f"{ours[0].repeats} identical requests; noiseledger charges for {_each(ours, 'charged')}.",
+            f"After a restart, these no longer know what was spent: {', '.join(forgetful) or 'none'}.",
         ]
     missing = [row.system for row in theirs if row.answered is None]
-    return sentences + ([f"Not run here: {'; '.join(missing)} (the table says why)."] if missing else [])
+    return sentences + ([f"Not run: {', '.join(missing)} (the table gives the reason)."] if missing else [])
 
 
 def _each(rows: Sequence[Row], name: str) -> str:
@@ -85,7 +86,7 @@ def _each(rows: Sequence[Row], name: str) -> str:
 
 def _cells(row: Row) -> list[str]:
     facts: Mapping[str, Any] = row.json()
-    over = f" (and {row.overdrawn:,} beyond it)" if row.overdrawn else ""
+    over = f" (and {row.overdrawn:,} over it)" if row.overdrawn else ""
     return [
         f"{row.system} {row.version}".strip(),
         "-" if row.answered is None else f"{row.answered:,}{over}",

@@ -26,7 +26,7 @@ from noiseledger.demo.system import demo_system, demo_system_on
 from noiseledger.errors import BudgetExceeded, NoiseledgerError
 from noiseledger.ledger import LocalLedger
 
-_NOTE = "Gaussian noise. What is free is answered by the best answer that is known, which may be better than asked for."
+_NOTE = "Gaussian noise. Free requests get the best public answer, which can be more accurate than requested."
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def our_row(kind: Literal["local", "chain"], job: Job, accounts: ChainAccounts |
     open_ledger = _local if kind == "local" else partial(_chain, accounts=accounts)
     workload, after_restart = _run(open_ledger, job.workload)
     repetition, _ = _run(open_ledger, job.repetition)
-    title = {"local": "noiseledger, local file", "chain": "noiseledger, chain"}[kind]
+    title = {"local": "noiseledger (local file)", "chain": "noiseledger (chain)"}[kind]
     return Measured(workload, after_restart, repetition).row(title, version("noiseledger"), job, _NOTE)
 
 

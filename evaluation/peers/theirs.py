@@ -59,51 +59,54 @@ class Peer:
         return found[1] if found else ""
 
 
-_LAPLACE = "Laplace noise, which has no use for the requests' deltas; at this budget, epsilons just add up."
+_LAPLACE = "Laplace noise, which does not use the requests' deltas; with this budget, epsilons simply add up."
 _ONE_MORE_OR_LESS = (
-    "Neighbours have one record more or less, not one replaced: 1% less noise on incomes, the same on shares."
+    "Neighbours differ by one added or removed record, not by a replaced one: 1% less noise on incomes, the same on "
+    "shares."
 )
 
+_ZCDP = "Gaussian noise; all costs are converted to rho, which adds up."
+_SEARCH = "Most of its time is spent on the search for the scale of the noise."
+
 PEERS = {
-    "opendp": Peer(
-        "OpenDP", "opendp", "opendp", note=f"{_LAPLACE} Its time goes into the search for the noise's scale."
-    ),
+    "opendp": Peer("OpenDP", "opendp", "opendp", note=f"{_LAPLACE} {_SEARCH}"),
     "opendp-zcdp": Peer(
-        "OpenDP, zCDP",
+        "OpenDP (zCDP)",
         "opendp",
         "opendp",
         "answer_zcdp.py",
-        note="Gaussian noise; all is converted to rho, which adds up. Its time goes into the search for the noise's scale.",
+        note=f"{_ZCDP} {_SEARCH}",
     ),
     "smartnoise": Peer(
         "SmartNoise SQL",
         "smartnoise",
         "smartnoise-sql",
-        note=f"{_LAPLACE} {_ONE_MORE_OR_LESS} It never refuses for the budget; it fails where noise would exceed ten million.",
+        note=f"{_LAPLACE} {_ONE_MORE_OR_LESS} It never refuses because of the budget; it fails if the noise would exceed ten "
+        "million.",
     ),
     "diffprivlib": Peer(
         "diffprivlib",
         "diffprivlib",
         "diffprivlib",
-        note=f"{_LAPLACE} The budget outlives the process because the script saves what was spent and hands it in again.",
+        note=f"{_LAPLACE} The budget survives a restart because the script saves what was spent and passes it in again.",
     ),
     "tumult": Peer(
         "Tumult Analytics", "tumult", "tmlt-analytics", note=f"{_LAPLACE} {_ONE_MORE_OR_LESS}", programs=("java",)
     ),
     "tumult-zcdp": Peer(
-        "Tumult Analytics, zCDP",
+        "Tumult Analytics (zCDP)",
         "tumult",
         "tmlt-analytics",
         "answer_zcdp.py",
-        note=f"Gaussian noise; all is converted to rho, which adds up. {_ONE_MORE_OR_LESS}",
+        note=f"{_ZCDP} {_ONE_MORE_OR_LESS}",
         programs=("java",),
     ),
     "lomas": Peer(
         "Lomas",
         "lomas",
         "lomas-server",
-        obstacle="lomas-server 0.4.1 brings PyTorch with CUDA, several gigabytes, and a scikit-learn that its diffprivlib "
-        "cannot import.",
+        obstacle="lomas-server 0.4.1 depends on PyTorch with CUDA, several gigabytes, and on a version of scikit-learn that "
+        "its diffprivlib cannot import.",
     ),
 }
 

@@ -88,7 +88,7 @@ class Tree:
 
     def run(self, files: Sequence[str], chosen: Mapping[str, float] | None = None) -> tuple[list[dict[str, Any]], str]:
         """Run test files, or the chosen tests in them, until one fails; return what happened, and what was printed."""
-        report, log, wish = (self._notes / name for name in ("report", "log", "chosen"))
+        report, log, choice = (self._notes / name for name in ("report", "log", "chosen"))
         report.write_text("")
         settings = {
             "PYTHONPATH": self._path,
@@ -98,8 +98,8 @@ class Tree:
             "PYTHONUNBUFFERED": "1",
         }
         if chosen is not None:
-            wish.write_text(json.dumps(dict(chosen)))
-            settings["MUTATION_CHOSEN"] = str(wish)
+            choice.write_text(json.dumps(dict(chosen)))
+            settings["MUTATION_CHOSEN"] = str(choice)
         command = [sys.executable, "-m", "pytest", "-q", "-pmutation_watch", "-pno:cacheprovider", "--tb=short"]
         command += [f"-p{plugin}" for plugin in PLUGINS]
         command += [

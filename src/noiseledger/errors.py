@@ -21,6 +21,7 @@
     │   ├── LedgerPaused                the custodian has paused sales
     │   └── LedgerRefused               the contract refused for another reason, which is given
     ├── AnswerPending                   bought, but not yet revealed
+    │   └── AnswerOverdue               for so long that somebody should ask the custodian
     ├── RequestRefused                  the web application does not accept this request
     ├── NotAllowed                      this key is not allowed to do that
     │   └── AllowanceExceeded           the request costs more than the analyst's allowance
@@ -148,6 +149,10 @@ class LedgerRefused(LedgerError):
 
 class AnswerPending(NoiseledgerError):
     """The answer is bought, but the custodian's worker has not revealed it yet."""
+
+
+class AnswerOverdue(AnswerPending):
+    """An answer is bought and not revealed for too long; the message says since when, and whom to ask."""
 
 
 class RequestRefused(NoiseledgerError):

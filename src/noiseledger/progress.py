@@ -36,6 +36,14 @@ class RevealedStretch:
     end: Fraction
 
 
+@dataclass(frozen=True)
+class DueQuery:
+    """A query that is bought and not answered, and the time of its oldest unanswered purchase, in seconds since 1970."""
+
+    query: str
+    since: float
+
+
 # Transactions.
 
 
@@ -123,6 +131,8 @@ class Looked(ProgressEvent):
     balance: int
     #: How many queries are bought further than they are revealed.
     waiting: int
+    #: Those of them that should be answered by now, because their purchases are final.
+    due: tuple[DueQuery, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -160,6 +170,21 @@ class Waiting(ProgressEvent):
     reason: str
     #: Of the transaction that is in the way, if one is.
     nonce: int | None = None
+
+
+@dataclass(frozen=True)
+class CatalogueRead(ProgressEvent):
+    """The catalogue was read again after it was changed, and these queries are answered from now on."""
+
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CatalogueRefused(ProgressEvent):
+    """The catalogue was changed and cannot be used, or new queries cannot be answered; ``kind`` is the name of the error."""
+
+    kind: str
+    reason: str
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,14 @@ from conformance.ledger_conformance import OVER_60
 from conformance.test_chain import MinimalWorker, maker
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, abi, node
 from noiseledger.chain.sender import Sender
-from noiseledger.errors import AnswerPending, NoiseledgerError, RpcFailed
+from noiseledger.chain.values import ContractRequest
+from noiseledger.errors import AnswerPending, ChainMismatch, NoiseledgerError, RpcFailed
 from noiseledger.ledger import Ledger
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.mirror import Mirror
 
 CUSTODIAN = Key.from_hex(node.PLAY_KEYS[0])
-REVEALED = abi.event_topic("Revealed")
+REVEALED, ASKED = abi.event_topic("Revealed"), abi.event_topic("Asked")
 
 
 @pytest.fixture(autouse=True)
@@ -192,3 +193,35 @@ def test_one_refusal_while_waiting_does_not_end_an_ask_that_is_paid_for(
         assert refused
     finally:
         workers[0].stop()
+
+
+def others(topic: str) -> Any:
+    """Drop all logs of a kind but the last."""
+
+    def lie(logs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        places = [i for i, log in enumerate(logs) if log["topics"][0] == topic]
+        return [log for i, log in enumerate(logs) if i not in places[:-1]]
+
+    return lie
+
+
+def one_for_another(logs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give the second request of a cost instead of the first, so that the sum stays the same."""
+    places = [i for i, log in enumerate(logs) if log["topics"][0] == ASKED]
+    return [logs[places[1]] if places[1:] and i == places[0] else log for i, log in enumerate(logs)]
+
+
+@pytest.mark.parametrize("reuses", [True, False], ids=["reuse", "naive"])
+@pytest.mark.parametrize("lie", [drop_first(ASKED), others(ASKED), one_for_another], ids=["first", "others", "swapped"])
+def test_a_node_that_drops_requests_does_not_change_the_case_of_a_purchase(rpc: Rpc, lie: Any, reuses: bool) -> None:
+    """The case, and what an answer was built from, follow from all requests before it."""
+    workers: list[MinimalWorker] = []
+    ledger = maker(rpc, workers, reuses=reuses)(8, "1e-4")
+    workers[0].stop()
+    workers.clear()
+    for precision in ("0.1", "0.2") if reuses else ("0.1", "0.1"):
+        ledger.contract.ask([ContractRequest(OVER_60.identifier, Fraction(precision))])  # type: ignore[attr-defined]
+    with pytest.raises(ChainMismatch, match="incomplete or out of order"):
+        seen_through(ledger, lie, sender=True).ask(OVER_60, exact_noise=True, precision="0.4")
+    with pytest.raises(NoiseledgerError, match=r"do not add up|faster than it can be read"):
+        seen_through(ledger, lie).records()

@@ -86,6 +86,14 @@ def hides_a_query(ledger: LedgerUnderTest) -> str:
     return registered
 
 
+@dishonest(Rule.CATALOGUE, "it is not older, the query was left out")
+def leaves_a_query_out_of_its_file(ledger: LedgerUnderTest) -> str:
+    ledger.publish()
+    registered = ledger.register(OVER_30)
+    ledger.run()
+    return registered
+
+
 @dishonest(Rule.CATALOGUE, "The ledger file names the query 'over_30', which is not registered")
 def names_a_query_that_it_lacks(ledger: LedgerUnderTest) -> str:
     ledger.publish()

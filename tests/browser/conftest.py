@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 from browser.chromium import chromium
-from browser.desk import Desk
+from browser.visitor import Visitor
 from browser.wallet import Wallet
 from machine import Missing
 from noiseledger.chain import Key, Rpc, node
@@ -55,9 +55,9 @@ def rpc(system: DemoSystem) -> Iterator[Rpc]:
 
 
 @pytest.fixture
-def ada(context: BrowserContext, system: DemoSystem, site: str) -> Desk:
+def ada(context: BrowserContext, system: DemoSystem, site: str) -> Visitor:
     """An analyst with a wallet, at the first page."""
     wallet = Wallet(Key.from_hex(node.PLAY_ANALYSTS[0]), system.url).install(context)
-    desk = Desk(context, site, wallet)
-    desk.open()
-    return desk
+    visitor = Visitor(context, site, wallet)
+    visitor.open()
+    return visitor

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from browser.desk import Desk, read_answer
+from browser.visitor import Visitor, read_answer
 from browser.wallet import Wallet
 from noiseledger.chain import Key, Rpc, node
 from noiseledger.client import connect
 from noiseledger.demo.system import DemoSystem
 
 
-def test_all_four_cases_from_connecting_to_an_answer(ada: Desk, system: DemoSystem) -> None:
+def test_all_four_cases_from_connecting_to_an_answer(ada: Visitor, system: DemoSystem) -> None:
     ada.connect()
     expect(ada.page.get_by_role("button", name="Disconnect")).to_be_visible()
 
@@ -59,7 +59,7 @@ def test_all_four_cases_from_connecting_to_an_answer(ada: Desk, system: DemoSyst
     assert not ada.complaints
 
 
-def test_a_histogram_is_answered_with_a_picture_and_a_table(ada: Desk) -> None:
+def test_a_histogram_is_answered_with_a_picture_and_a_table(ada: Visitor) -> None:
     ada.connect()
     ada.want_new("ages")
     ada.ask()
@@ -70,7 +70,7 @@ def test_a_histogram_is_answered_with_a_picture_and_a_table(ada: Desk) -> None:
     assert not ada.complaints
 
 
-def test_epsilon_and_delta_instead_of_an_error_bar(ada: Desk) -> None:
+def test_epsilon_and_delta_instead_of_an_error_bar(ada: Visitor) -> None:
     ada.connect()
     ada.choose("white")
     ada.page.get_by_label("(ε, δ)").check()
@@ -82,14 +82,14 @@ def test_epsilon_and_delta_instead_of_an_error_bar(ada: Desk) -> None:
     ada.expect_answer()
 
 
-def test_another_query_begins_with_an_error_bar_of_its_own(ada: Desk) -> None:
+def test_another_query_begins_with_an_error_bar_of_its_own(ada: Visitor) -> None:
     ada.want("mean_income", 10000)
     ada.choose("white")
     # A share is between 0 and 1, an income is not.
     assert 0 < float(ada.page.get_by_label("Largest acceptable error", exact=True).input_value()) < 1
 
 
-def test_the_slider_moves_the_price(ada: Desk) -> None:
+def test_the_slider_moves_the_price(ada: Visitor) -> None:
     ada.want("mean_income", 10000)
     dear = ada.page.get_by_label("Largest acceptable error, slider")
     before = ada.price
@@ -103,7 +103,7 @@ def test_the_slider_moves_the_price(ada: Desk) -> None:
 def test_without_a_wallet_what_is_free_works(context: BrowserContext, system: DemoSystem, site: str) -> None:
     with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(node.PLAY_ANALYSTS[1])) as client:
         known = client.ask("citizens", within="0.02")
-    reader = Desk(context, site)
+    reader = Visitor(context, site)
     reader.open()
     reader.want("citizens", 0.05)
     reader.expect_quote("Your free answer")
@@ -114,7 +114,7 @@ def test_without_a_wallet_what_is_free_works(context: BrowserContext, system: De
 
 
 def test_a_throw_away_account_on_the_demo_chain(context: BrowserContext, site: str, rpc: Rpc) -> None:
-    visitor = Desk(context, site)
+    visitor = Visitor(context, site)
     visitor.open()
     visitor.connect("Throw-away account with test coins")
     expect(visitor.page.locator("#account")).to_contain_text("0x")
@@ -127,30 +127,30 @@ def test_a_throw_away_account_on_the_demo_chain(context: BrowserContext, site: s
 
 
 def test_two_analysts_in_two_windows_pay_once(browser: Browser, system: DemoSystem, site: str, rpc: Rpc) -> None:
-    desks = []
+    visitors = []
     for number, key in enumerate(node.PLAY_ANALYSTS[:2]):
         context = browser.new_context()
         wallet = Wallet(Key.from_hex(key), system.url).install(context)
-        desks.append(Desk(context, site, wallet))
-        desks[number].open()
-        desks[number].connect()
+        visitors.append(Visitor(context, site, wallet))
+        visitors[number].open()
+        visitors[number].connect()
     with connect(system.ledger_file, rpc=system.url) as client:
         before = client.budget().spent
     rpc.call("evm_setAutomine", False)
     try:
-        for desk, within in zip(desks, (3000, 2000), strict=True):
-            desk.want("mean_income", within)
-            desk.ask()
-            desk.expect_step("sent")
+        for visitor, within in zip(visitors, (3000, 2000), strict=True):
+            visitor.want("mean_income", within)
+            visitor.ask()
+            visitor.expect_step("sent")
     finally:
         rpc.call("evm_setAutomine", True)
         rpc.call("evm_mine")
-    for desk in desks:
-        _, width = desk.expect_answer()
+    for visitor in visitors:
+        _, width = visitor.expect_answer()
         # Both are shown the best that is public by now.
         assert width in (2000, 3000)
-        assert not desk.complaints
-        desk.context.close()
+        assert not visitor.complaints
+        visitor.context.close()
     with connect(system.ledger_file, rpc=system.url) as client:
         spent = client.budget().spent - before
         records = client.history("mean_income")[-2:]
@@ -161,7 +161,7 @@ def test_two_analysts_in_two_windows_pay_once(browser: Browser, system: DemoSyst
     assert spent < sum(record.precision for record in records)
 
 
-def test_the_keyboard_is_enough(ada: Desk) -> None:
+def test_the_keyboard_is_enough(ada: Visitor) -> None:
     page = ada.page
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"

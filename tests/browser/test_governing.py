@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from browser.desk import Desk
+from browser.visitor import Visitor
 from browser.wallet import Wallet
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, node
 from noiseledger.core.privacy import precision_for
@@ -21,16 +21,16 @@ DORA = Key.from_hex("0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e87209
 
 
 @pytest.fixture
-def custodian(context: BrowserContext, system: DemoSystem, site: str) -> Desk:
-    desk = Desk(context, site, Wallet(CUSTODIAN, system.url).install(context))
-    desk.open("/custodian")
-    return desk
+def custodian(context: BrowserContext, system: DemoSystem, site: str) -> Visitor:
+    visitor = Visitor(context, site, Wallet(CUSTODIAN, system.url).install(context))
+    visitor.open("/custodian")
+    return visitor
 
 
 @pytest.fixture
-def dora(browser: Browser, system: DemoSystem, site: str) -> Iterator[Desk]:
+def dora(browser: Browser, system: DemoSystem, site: str) -> Iterator[Visitor]:
     context = browser.new_context()
-    yield Desk(context, site, Wallet(DORA, system.url).install(context))
+    yield Visitor(context, site, Wallet(DORA, system.url).install(context))
     context.close()
 
 
@@ -40,7 +40,7 @@ def contract(rpc: Rpc, system: DemoSystem) -> PrivacyLedgerContract:
 
 
 def test_a_stranger_is_told_whom_to_ask_and_asks_once_invited(
-    custodian: Desk, dora: Desk, contract: PrivacyLedgerContract
+    custodian: Visitor, dora: Visitor, contract: PrivacyLedgerContract
 ) -> None:
     dora.open()
     dora.connect()
@@ -71,7 +71,7 @@ def test_a_stranger_is_told_whom_to_ask_and_asks_once_invited(
     assert dora.complaints == ["Failed to load resource: the server responded with a status of 403 (Forbidden)"]
 
 
-def test_selling_is_stopped_and_goes_on(custodian: Desk, contract: PrivacyLedgerContract) -> None:
+def test_selling_is_stopped_and_goes_on(custodian: Visitor, contract: PrivacyLedgerContract) -> None:
     custodian.connect()
     page = custodian.page
     page.get_by_role("button", name="Pause sales").click()
@@ -83,7 +83,7 @@ def test_selling_is_stopped_and_goes_on(custodian: Desk, contract: PrivacyLedger
     assert not custodian.complaints
 
 
-def test_the_wrong_account_is_told_so_and_signs_nothing(dora: Desk, contract: PrivacyLedgerContract) -> None:
+def test_the_wrong_account_is_told_so_and_signs_nothing(dora: Visitor, contract: PrivacyLedgerContract) -> None:
     before = contract.worker()
     page = dora.open("/custodian")
     dora.connect()
@@ -99,7 +99,7 @@ def test_the_wrong_account_is_told_so_and_signs_nothing(dora: Desk, contract: Pr
 
 
 def test_what_is_typed_stays_while_the_page_brings_itself_up_to_date(
-    custodian: Desk, contract: PrivacyLedgerContract
+    custodian: Visitor, contract: PrivacyLedgerContract
 ) -> None:
     custodian.connect()
     page = custodian.page

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from browser import axe
-from browser.desk import Desk
+from browser.visitor import Visitor
 from browser.wallet import Wallet
 from noiseledger.chain import Key, node
 from noiseledger.client import connect
@@ -35,18 +35,18 @@ def asked(system: DemoSystem) -> str:
 
 
 @pytest.fixture
-def reader(context: BrowserContext, site: str) -> Desk:
-    return Desk(context, site)
+def reader(context: BrowserContext, site: str) -> Visitor:
+    return Visitor(context, site)
 
 
 @pytest.fixture
-def custodian(context: BrowserContext, system: DemoSystem, site: str) -> Desk:
-    desk = Desk(context, site, Wallet(CUSTODIAN, system.url).install(context))
-    desk.open("/custodian")
-    return desk
+def custodian(context: BrowserContext, system: DemoSystem, site: str) -> Visitor:
+    visitor = Visitor(context, site, Wallet(CUSTODIAN, system.url).install(context))
+    visitor.open("/custodian")
+    return visitor
 
 
-def test_the_budget_page_brings_itself_up_to_date(reader: Desk, system: DemoSystem) -> None:
+def test_the_budget_page_brings_itself_up_to_date(reader: Visitor, system: DemoSystem) -> None:
     page = reader.open("/budget")
     expect(page.get_by_role("img", name="Precision spent over time")).to_be_visible()
     tile = page.locator(".tile", has_text="spent").first
@@ -67,7 +67,7 @@ def test_the_budget_page_brings_itself_up_to_date(reader: Desk, system: DemoSyst
     assert not reader.complaints
 
 
-def test_what_the_public_can_check_is_named(reader: Desk, system: DemoSystem) -> None:
+def test_what_the_public_can_check_is_named(reader: Visitor, system: DemoSystem) -> None:
     page = reader.open("/budget")
     with connect(system.ledger_file, rpc=system.url) as client:
         assert isinstance(client.ledger, ChainLedger)
@@ -79,7 +79,7 @@ def test_what_the_public_can_check_is_named(reader: Desk, system: DemoSystem) ->
         assert again.budget().spent > 0
 
 
-def test_every_chart_offers_its_numbers(reader: Desk) -> None:
+def test_every_chart_offers_its_numbers(reader: Visitor) -> None:
     page = reader.open("/budget")
     for place in range(3):
         link = page.get_by_role("link", name="CSV").nth(place)
@@ -91,7 +91,7 @@ def test_every_chart_offers_its_numbers(reader: Desk) -> None:
 
 
 def test_the_custodian_stops_selling_and_goes_on(
-    custodian: Desk, browser: Browser, system: DemoSystem, site: str
+    custodian: Visitor, browser: Browser, system: DemoSystem, site: str
 ) -> None:
     page = custodian.page
     expect(page.locator("#live")).to_contain_text("The worker is healthy")
@@ -99,7 +99,7 @@ def test_the_custodian_stops_selling_and_goes_on(
     page.get_by_role("button", name="Pause sales").click()
     expect(page.get_by_role("button", name="Resume sales")).to_be_visible()
     context = browser.new_context()
-    ada = Desk(context, site, Wallet(ADA, system.url).install(context))
+    ada = Visitor(context, site, Wallet(ADA, system.url).install(context))
     ada.open()
     ada.want("mean_income", 8000)
     ada.expect_quote("The custodian has paused sales")
@@ -113,7 +113,7 @@ def test_the_custodian_stops_selling_and_goes_on(
 
 
 def test_nobody_else_can_stop_selling(context: BrowserContext, system: DemoSystem, site: str) -> None:
-    ada = Desk(context, site, Wallet(ADA, system.url).install(context))
+    ada = Visitor(context, site, Wallet(ADA, system.url).install(context))
     ada.open("/custodian")
     ada.connect()
     ada.page.get_by_role("button", name="Pause sales").click()
@@ -122,7 +122,7 @@ def test_nobody_else_can_stop_selling(context: BrowserContext, system: DemoSyste
     assert "eth_sendTransaction" not in ada.wallet.asked
 
 
-def test_the_custodian_sees_what_waits(custodian: Desk, system: DemoSystem) -> None:
+def test_the_custodian_sees_what_waits(custodian: Visitor, system: DemoSystem) -> None:
     system.stop_worker()
     try:
         expect(custodian.page.locator("#live")).to_contain_text("The worker does not respond")
@@ -139,7 +139,7 @@ def test_the_custodian_sees_what_waits(custodian: Desk, system: DemoSystem) -> N
     expect(custodian.page.locator("#live")).not_to_contain_text("Bought, but not yet answered")
 
 
-def test_a_chain_that_does_not_answer_is_said(reader: Desk, system: DemoSystem) -> None:
+def test_a_chain_that_does_not_answer_is_said(reader: Visitor, system: DemoSystem) -> None:
     page = reader.open("/budget")
     # Frozen, not stopped: its state is wanted by the tests that follow.
     system.chain.process.send_signal(signal.SIGSTOP)
@@ -151,7 +151,7 @@ def test_a_chain_that_does_not_answer_is_said(reader: Desk, system: DemoSystem) 
     expect(page.get_by_text("The chain does not reply.")).to_have_count(0)
 
 
-def test_no_request_goes_to_another_host_and_no_policy_is_broken(reader: Desk, asked: str) -> None:
+def test_no_request_goes_to_another_host_and_no_policy_is_broken(reader: Visitor, asked: str) -> None:
     reader.context.add_init_script(
         "document.addEventListener('securitypolicyviolation', e => console.error('policy: ' + e.violatedDirective))"
     )
@@ -162,7 +162,7 @@ def test_no_request_goes_to_another_host_and_no_policy_is_broken(reader: Desk, a
     assert not reader.complaints
 
 
-def test_the_policy_stops_what_is_written_into_the_page(reader: Desk) -> None:
+def test_the_policy_stops_what_is_written_into_the_page(reader: Visitor) -> None:
     page = reader.open()
     page.evaluate("""() => {
         const script = document.createElement('script');
@@ -178,11 +178,11 @@ def test_the_policy_stops_what_is_written_into_the_page(reader: Desk) -> None:
 
 def test_a_wallet_with_a_hostile_name_is_text(context: BrowserContext, system: DemoSystem, site: str) -> None:
     name = "<img src=x onerror='window.broken = true'>"
-    desk = Desk(context, site, Wallet(ADA, system.url, name=name).install(context))
-    desk.open()
-    desk.page.get_by_role("button", name="Connect a wallet").click()
-    expect(desk.page.get_by_role("dialog")).to_contain_text(name)
-    assert desk.page.evaluate("window.broken") is None
+    visitor = Visitor(context, site, Wallet(ADA, system.url, name=name).install(context))
+    visitor.open()
+    visitor.page.get_by_role("button", name="Connect a wallet").click()
+    expect(visitor.page.get_by_role("dialog")).to_contain_text(name)
+    assert visitor.page.evaluate("window.broken") is None
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_nothing_is_wider_than_a_phone(browser: Browser, site: str, asked: str) 
             assert small == [], path
 
 
-def test_pages_can_be_printed(reader: Desk) -> None:
+def test_pages_can_be_printed(reader: Visitor) -> None:
     page = reader.open("/budget")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

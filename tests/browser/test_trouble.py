@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 from playwright.sync_api import BrowserContext, Route, expect
 
-from browser.desk import Desk
+from browser.visitor import Visitor
 from browser.wallet import Wallet
 from noiseledger.chain import Key, Rpc, abi, node
 from noiseledger.chain.values import ContractRequest
@@ -45,7 +45,7 @@ def _budget(system: DemoSystem) -> Budget:
         return client.budget()
 
 
-def test_too_much_is_refused_before_anybody_pays(ada: Desk, system: DemoSystem) -> None:
+def test_too_much_is_refused_before_anybody_pays(ada: Visitor, system: DemoSystem) -> None:
     before = _budget(system)
     ada.want("over_60", 0.0001)
     ada.expect_quote("Not enough budget.")
@@ -55,7 +55,7 @@ def test_too_much_is_refused_before_anybody_pays(ada: Desk, system: DemoSystem) 
     assert _budget(system) == before
 
 
-def test_somebody_was_quicker_and_the_contract_refuses(ada: Desk, system: DemoSystem, rpc: Rpc) -> None:
+def test_somebody_was_quicker_and_the_contract_refuses(ada: Visitor, system: DemoSystem, rpc: Rpc) -> None:
     ada.connect()
     # Everything that is left but a little; two such requests do not fit.
     share = _budget(system).remaining * 6 / 10
@@ -73,7 +73,7 @@ def test_somebody_was_quicker_and_the_contract_refuses(ada: Desk, system: DemoSy
     expect(ada.page.locator("#progress")).to_contain_text("Nothing was spent")
 
 
-def test_whoever_declines_in_the_wallet_has_lost_nothing(ada: Desk, system: DemoSystem) -> None:
+def test_whoever_declines_in_the_wallet_has_lost_nothing(ada: Visitor, system: DemoSystem) -> None:
     assert ada.wallet is not None
     ada.wallet.reject_next()
     ada.connect()
@@ -90,14 +90,14 @@ def test_whoever_declines_in_the_wallet_has_lost_nothing(ada: Desk, system: Demo
     ada.expect_step("answered")
 
 
-def test_a_wallet_that_is_busy_says_so(ada: Desk) -> None:
+def test_a_wallet_that_is_busy_says_so(ada: Visitor) -> None:
     assert ada.wallet is not None
     ada.wallet.busy_next()
     ada.connect()
     ada.expect_message("already waiting for you")
 
 
-def test_a_wallet_on_the_wrong_chain_is_offered_to_switch(ada: Desk) -> None:
+def test_a_wallet_on_the_wrong_chain_is_offered_to_switch(ada: Visitor) -> None:
     assert ada.wallet is not None
     ada.wallet.chain_id = 1
     ada.connect()
@@ -122,7 +122,7 @@ def test_a_wallet_on_the_wrong_chain_is_offered_to_switch(ada: Desk) -> None:
     expect(ada.page.locator("#message")).to_be_empty()
 
 
-def test_a_wallet_that_does_not_know_the_chain_learns_it(ada: Desk) -> None:
+def test_a_wallet_that_does_not_know_the_chain_learns_it(ada: Visitor) -> None:
     assert ada.wallet is not None
     ada.wallet.chain_id, ada.wallet.unknown_chains = 1, {31337}
     ada.connect()
@@ -132,7 +132,7 @@ def test_a_wallet_that_does_not_know_the_chain_learns_it(ada: Desk) -> None:
     assert ada.wallet.chain_id == 31337
 
 
-def test_fields_that_come_late_come_all_the_same_and_nothing_typed_is_lost(ada: Desk) -> None:
+def test_fields_that_come_late_come_all_the_same_and_nothing_typed_is_lost(ada: Visitor) -> None:
     late: list[Route] = []
     ada.page.route("**/accuracy?*", lambda route: late.append(route))  # noqa: PLW0108 - Playwright takes no built-in
     number = ada.page.get_by_label("Largest acceptable error", exact=True)
@@ -149,7 +149,7 @@ def test_fields_that_come_late_come_all_the_same_and_nothing_typed_is_lost(ada: 
     assert not ada.complaints
 
 
-def test_loading_the_page_again_in_the_middle_loses_nothing(ada: Desk, rpc: Rpc, paused_chain: None) -> None:
+def test_loading_the_page_again_in_the_middle_loses_nothing(ada: Visitor, rpc: Rpc, paused_chain: None) -> None:
     ada.connect()
     ada.want_new("ages")
     ada.ask()
@@ -163,7 +163,7 @@ def test_loading_the_page_again_in_the_middle_loses_nothing(ada: Desk, rpc: Rpc,
     ada.expect_step("answered")
 
 
-def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Desk, system: DemoSystem) -> None:
+def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Visitor, system: DemoSystem) -> None:
     assert ada.wallet is not None
     ada.connect()
     within = ada.want_new("ages")
@@ -181,7 +181,7 @@ def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Desk, 
     expect(mine.get_by_role("link", name=f"{answer.transaction[:6]}…{answer.transaction[-4:]}")).to_be_visible()
 
 
-def test_a_worker_that_is_stopped_and_started(ada: Desk, system: DemoSystem) -> None:
+def test_a_worker_that_is_stopped_and_started(ada: Visitor, system: DemoSystem) -> None:
     ada.connect()
     system.stop_worker()
     try:
@@ -197,7 +197,7 @@ def test_a_worker_that_is_stopped_and_started(ada: Desk, system: DemoSystem) -> 
     expect(ada.page.locator("#progress")).not_to_contain_text("The worker does not respond")
 
 
-def test_a_transaction_that_never_arrived(ada: Desk, system: DemoSystem) -> None:
+def test_a_transaction_that_never_arrived(ada: Visitor, system: DemoSystem) -> None:
     assert ada.wallet is not None
     ada.connect()
     before = _budget(system)
@@ -213,7 +213,7 @@ def test_a_transaction_that_never_arrived(ada: Desk, system: DemoSystem) -> None
     assert _budget(system) == before
 
 
-def test_a_transaction_that_was_dropped_or_displaced(ada: Desk, rpc: Rpc, paused_chain: None) -> None:
+def test_a_transaction_that_was_dropped_or_displaced(ada: Visitor, rpc: Rpc, paused_chain: None) -> None:
     assert ada.wallet is not None
     ada.connect()
     ada.want_new("ages")
@@ -233,7 +233,7 @@ def test_a_transaction_that_was_dropped_or_displaced(ada: Desk, rpc: Rpc, paused
     expect(ada.page.locator("#progress")).to_contain_text("Another transaction replaced this one.")
 
 
-def test_the_wallets_account_changes_and_goes(ada: Desk) -> None:
+def test_the_wallets_account_changes_and_goes(ada: Visitor) -> None:
     assert ada.wallet is not None
     ada.connect()
     account = ada.page.locator("#account")
@@ -246,7 +246,7 @@ def test_the_wallets_account_changes_and_goes(ada: Desk) -> None:
 
 def test_a_wallet_from_before_eip_6963(context: BrowserContext, system: DemoSystem, site: str) -> None:
     wallet = Wallet(BEN, system.url, announce=False, legacy=True).install(context)
-    ben = Desk(context, site, wallet)
+    ben = Visitor(context, site, wallet)
     ben.open()
     ben.connect("Browser wallet")
     expect(ben.page.locator("#account")).to_have_attribute("title", BEN.address.lower())
@@ -254,14 +254,14 @@ def test_a_wallet_from_before_eip_6963(context: BrowserContext, system: DemoSyst
 
 def test_no_wallet_at_all(context: BrowserContext, system: DemoSystem) -> None:
     with web_pages(system) as site:
-        reader = Desk(context, site)
+        reader = Visitor(context, site)
         reader.open()
         reader.page.get_by_role("button", name="Connect a wallet").click()
         expect(reader.page.get_by_role("dialog")).to_contain_text("No wallet was found in this browser")
 
 
 def test_the_site_goes_away_and_comes_back(context: BrowserContext, system: DemoSystem) -> None:
-    reader = Desk(context, "")
+    reader = Visitor(context, "")
     with web_pages(system) as site:
         reader.site = site
         reader.open("/budget")

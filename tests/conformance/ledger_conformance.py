@@ -14,6 +14,8 @@ from fractions import Fraction
 
 import pytest
 
+from noiseledger.cli.plan import make_plan
+from noiseledger.client import Ask, Client
 from noiseledger.core.path import Case
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Population, sensitivity
@@ -198,6 +200,24 @@ class LedgerConformance:
         assert first.precision >= Fraction(3, 4)
         assert first.cost == Fraction(1, 2)
         assert ledger.budget().spent == first.cost + second.cost
+
+    def test_of_equal_requests_in_a_list_one_is_paid_for(self, ledger: Ledger) -> None:
+        """As if they were asked one after the other; and what is priced is what is paid."""
+        asks = [Ask(TOWNS, precision=precision) for precision in ("0.5", "0.5", "0.25", "0.75")]
+        plan = make_plan(Client(ledger), asks)
+        answers = Client(ledger).ask(asks)
+        assert [item.cost for item in plan.items] == [answer.cost for answer in answers]
+        assert [answer.cost for answer in answers[:3]] == [Fraction(1, 2), 0, 0]
+        assert answers[1].case == plan.items[1].case == Case.KNOWN
+        assert ledger.budget().spent == plan.cost
+        assert {answer.precision for answer in answers} == {max(answer.precision for answer in answers)}
+
+    def test_all_answers_of_a_list_show_the_budget_after_the_list(self, ledger: Ledger) -> None:
+        ledger.ask(OVER_60, precision="0.5")
+        asked = [(OVER_60, "0.25"), (TOWNS, "0.5"), (MEAN_INCOME, "0.5"), (OVER_60, "0.5")]
+        answers = ledger.ask_many([ledger.request(query, precision=precision) for query, precision in asked])
+        assert [answer.cost for answer in answers] == [0, Fraction(1, 2), Fraction(1, 2), 0]
+        assert [answer.budget for answer in answers] == [ledger.budget()] * 4
 
     def test_a_reader_can_do_nothing_else(self, ledger: Ledger, open_again: OpenAgain) -> None:
         paid = ledger.ask(TOWNS, precision="0.5")

@@ -10,6 +10,7 @@ import pytest
 
 from conformance.ledger_conformance import (
     CATALOGUE,
+    OVER_60,
     PEOPLE,
     POPULATION,
     MakeLedger,
@@ -23,6 +24,7 @@ from noiseledger.core.coins import bridge
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.path import PATH_UNITS
 from noiseledger.core.sensitivity import sensitivity
+from noiseledger.errors import AnswerPending
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.interface import Ledger, LedgerView
 from noiseledger.ledger.mirror import Mirror
@@ -123,3 +125,14 @@ class TestNaiveChainLedger(NaiveConformance):
     @pytest.fixture
     def make_ledger(self, rpc: Rpc, workers: list[MinimalWorker]) -> MakeLedger:
         return maker(rpc, workers, reuses=False)
+
+    def test_what_is_bought_and_not_revealed_yet_is_not_bought_again(
+        self, ledger: Ledger, workers: list[MinimalWorker]
+    ) -> None:
+        workers.pop().stop()
+        assert isinstance(ledger, ChainLedger)
+        ledger.answer_seconds = 0.05
+        for _ in range(2):
+            with pytest.raises(AnswerPending, match="it is free"):
+                ledger.ask(OVER_60, precision="0.5")
+        assert ledger.budget().spent == Fraction(1, 2)

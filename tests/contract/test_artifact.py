@@ -21,7 +21,7 @@ def test_each_artifact_is_the_compiled_source() -> None:
     assert {source.stem for source in script["SOURCES"]} == {"PrivacyLedger", "QueryMatch"}
     for source in script["SOURCES"]:
         compiled = script["compile_artifact"](source)
-        assert source.with_suffix(".json").read_text() == compiled, "run scripts/compile_contract.py"
+        assert source.with_suffix(".json").read_text() == compiled, "run make contract"
 
 
 def test_copies_of_the_contracts_limits_are_equal_to_them() -> None:

@@ -25,7 +25,7 @@ from noiseledger.data.reading import KINDS, Reading
 from noiseledger.errors import DataUnavailable
 
 #: For names, in the whole module: pytest makes the fixtures of a class anew when it comes back to the class.
-NUMBERS = count()
+FRESH = count()
 _TYPES = {
     "whole": "bigint",
     "double": "double precision",
@@ -47,7 +47,7 @@ class TestPostgres(EngineConformance):
     @classmethod
     def load(cls, postgres: str, owner: Connection) -> Load:
         def load(data: Dataset) -> Source:
-            name = sql.Identifier(f"people{next(NUMBERS)}")
+            name = sql.Identifier(f"people{next(FRESH)}")
             columns = [
                 sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(_TYPES[kind]))
                 for column, kind in data.types.items()
@@ -68,7 +68,7 @@ class TestLaw(Law):
     @classmethod
     def store(cls, postgres: str, owner: Connection) -> Store:
         def store(records: Sequence[RawRecord]) -> Source:
-            name = f"law{next(NUMBERS)}"
+            name = f"law{next(FRESH)}"
             owner.execute(
                 sql.SQL("CREATE TABLE {} (n text, x text, t text, b text, d text)").format(sql.Identifier(name))
             )

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evaluation import cost
+from evaluation import cost, error
 from evaluation.context import ExperimentContext, LedgerKind, Settings
 from evaluation.suite import EXPERIMENTS
 
@@ -59,6 +59,13 @@ def test_numbers_stand_in_the_results_only() -> None:
     )
     prose = re.sub(r"\(#[^)]*\)|^## .*$|\[section \d\]", "", prose, flags=re.M)
     assert set(re.findall(r"(?<![\w-])\d[\d.,e-]*\d|(?<![\w-])\d(?!\w)", prose)) <= SETTINGS
+
+
+def test_the_sentences_are_those_that_the_program_makes_from_the_numbers() -> None:
+    """Whoever rewords a sentence rewords it in the stored results too."""
+    for experiment in (cost, error):
+        published = json.loads((RESULTS / f"{experiment.__name__.rpartition('.')[2]}.json").read_text(encoding="utf-8"))
+        assert published["sentences"][:3] == experiment._sentences(published)
 
 
 def test_costs_are_the_same_in_every_run(tmp_path: Path) -> None:

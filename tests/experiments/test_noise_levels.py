@@ -142,7 +142,7 @@ def test_what_chance_may_put_outside_a_band_is_explained() -> None:
     steps = [1.1] * 1000
     found = noise_levels.Measurement([], steps, {}, 1, "local")
     assert "NOT" not in found.verdict()
-    assert "one honest run in twenty" in found.verdict()
+    assert "one correct run in twenty" in found.verdict()
 
 
 @pytest.mark.parametrize("count", [15, 100, 16_000])

@@ -13,10 +13,11 @@ from noiseledger.chain import ContractRequest, ContractReveal, PrivacyLedgerCont
 from noiseledger.chain.abi import encode_call
 from noiseledger.chain.block import BlockRef
 from noiseledger.chain.values import Holding, to_units
-from noiseledger.client import connect
+from noiseledger.client import Ask, Client, connect
 from noiseledger.core.coins import Coins, bridge
 from noiseledger.core.path import PATH_UNITS, Case, natural_values
-from noiseledger.errors import AnswerPending, BudgetExceeded, ChainMismatch, NotAllowed
+from noiseledger.core.query import Query
+from noiseledger.errors import AnswerPending, BudgetExceeded, ChainMismatch, NotAllowed, UnknownQuery
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.mirror import Mirror
 
@@ -55,6 +56,32 @@ def test_an_answer_that_is_not_there_yet_is_not_lost(contract: PrivacyLedgerCont
     reveal(contract, Fraction(0), QUARTER, 120)
     answer = ledger.ask(OVER_60, precision=QUARTER)
     assert (answer.case, answer.cost, answer.value) == (Case.KNOWN, 0, 0.24)
+
+
+WRONG = Query.share("age > 61")
+
+
+@pytest.mark.parametrize(
+    ("dimension", "sensitivity"), [(1, Fraction(1, 1000)), (2, Fraction(1, 2000))], ids=["sensitivity", "dimension"]
+)
+def test_a_query_that_was_registered_as_something_else_is_not_bought(
+    contract: PrivacyLedgerContract, dimension: int, sensitivity: Fraction
+) -> None:
+    """A custodian's mistake; by name such a query is not offered, and whoever gives it as an object is refused as well."""
+    numbers = sensitivity.numerator, sensitivity.denominator, 0
+    contract._transact("register", WRONG.canonical, dimension, *numbers)
+    ledger = ChainLedger(as_seen_by(ANALYST, contract), answer_seconds=0.2)
+    client = Client(ledger, {"wrong": WRONG})
+    assert WRONG not in [offer.query for offer in client.queries()]
+    for query in (WRONG, "wrong"):
+        for call in (client.quote, client.ask):
+            with pytest.raises(UnknownQuery, match="dimension or sensitivity that differs"):
+                call(query, precision=QUARTER)
+        with pytest.raises(UnknownQuery, match="nothing was spent"):
+            client.best(query)
+    with pytest.raises(UnknownQuery):
+        client.ask([Ask(OVER_60, precision=QUARTER), Ask(WRONG, precision=QUARTER)])
+    assert ledger.budget().spent == 0
 
 
 def test_free_answers_need_neither_key_nor_transaction(contract: PrivacyLedgerContract) -> None:

@@ -16,8 +16,10 @@ import pytest
 from command import COMMAND, Done, Runner, bare_environment
 from integration.conftest import ANALYST, CUSTODIAN, WORKER
 from integration.test_client import CATALOGUE, working
-from noiseledger.chain import Rpc, Sender, node
+from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, node
 from noiseledger.chain.keys import save_key
+from noiseledger.core.query import Query
+from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian import Custody
 from noiseledger.custodian.publish import publish
 from noiseledger.data.catalogue import Catalogue, read_catalogue
@@ -118,6 +120,66 @@ def test_doctor_says_how_long_the_worker_keeps_people_waiting(
         assert f"{minutes} min 0 s" in done.json["checks"][-1]["found"]
 
 
+def test_an_answer_that_does_not_come_says_since_when_and_whom_to_ask(
+    run: Runner, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = Custody.of(catalogue).ledger_file
+    file.write_text(file.read_text().replace('"contact": ""', '"contact": "data@office.example"'))
+    whom = f"ask the custodian, {CUSTODIAN.address}, contact: data@office.example."
+    request = ("ask", "over_60", "--precision", "1", "--yes", "--wait", "0")
+    soon = run(*request)
+    assert soon.code == 4
+    assert f"it was bought in block {latest(run)}, at 20" in soon.err
+    assert "Nothing is lost: send the same request again later, it is free. If it is not answered by 20" in soon.err
+    assert whom in soon.err
+    monkeypatch.setattr("noiseledger.ledger.unanswered.OVERDUE_SECONDS", 0)
+    late = run(*request, "--json")
+    assert (late.code, late.error) == (4, "AnswerOverdue")
+    assert "was bought and not answered since 20" in late.out
+    assert whom in late.out
+    # Nothing more of it is bought, while other queries are.
+    more = run("ask", "over_60", "--precision", "2", "--yes", "--wait", "0")
+    assert (more.code, "Nothing was bought: this query was bought and not answered since" in more.err) == (4, True)
+    assert spent(run) == "1"
+    run("ask", "towns", "--precision", "0.5", "--yes", "--wait", "0")
+    assert spent(run) == "3/2"
+
+
+def latest(run: Runner) -> Any:
+    return run("history", "--json").json["records"][-1]["block"]
+
+
+def test_doctor_checks_the_custody_folder_that_the_ledger_file_is_in(
+    run: Runner, rpc: Rpc, catalogue: Catalogue, tmp_path: Path
+) -> None:
+    def queries() -> tuple[int, str, str]:
+        done = run("doctor", "--json")
+        found = [check for check in done.json["checks"] if check["name"] == "queries"]
+        return done.code, found[0]["status"], found[0]["found"] + " " + found[0]["advice"]
+
+    assert queries()[:2] == (0, "ok")
+    text = catalogue.file.read_text()
+    catalogue.file.write_text(text + '[queries.under_25]\nmeasure = "share"\nwhere = "age < 25"\n')
+    code, status, said = queries()
+    assert (code, status, "not for sale yet: under_25." in said) == (0, "warning", True)
+    assert f"noiseledger publish {catalogue.file}" in said
+    catalogue.file.write_text(text.replace("epsilon", "epsilom"))
+    code, status, said = queries()
+    assert (code, status, "could not be started again" in said) == (1, "problem", True)
+    catalogue.file.write_text(text)
+    address = json.loads(Custody.of(catalogue).ledger_file.read_text())["address"]
+    stray = Query.share("age < 26")
+    ledger = PrivacyLedgerContract(rpc, address, Sender(rpc, CUSTODIAN))
+    ledger.register(stray, sensitivity(stray, ledger.terms().population))
+    code, status, said = queries()
+    assert (code, status) == (1, "problem")
+    assert f"not in the journal: {stray.identifier[:12]}. Write it into the catalogue" in said
+    # A copy of the ledger file elsewhere, as analysts have it, says nothing about custody.
+    copy = tmp_path / "ledger.json"
+    copy.write_text(Custody.of(catalogue).ledger_file.read_text())
+    assert "queries" not in [check["name"] for check in run("doctor", copy, "--json").json["checks"]]
+
+
 @pytest.fixture(scope="module")
 def keystore(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("key") / "key.json"
@@ -201,6 +263,23 @@ def test_other_refusals(run: Runner) -> None:
     gone = run("ask", "over_60", "--precision", "100", "--yes", "--json")
     assert (gone.code, gone.error) == (3, "BudgetExceeded")
     assert spent(run) == "0"
+
+
+def test_a_ledger_file_that_is_older_than_a_query_says_so_once(run: Runner, catalogue: Catalogue) -> None:
+    run("ask", "towns", "--precision", "0.5", "--yes", "--wait", "0")
+    file = Custody.of(catalogue).ledger_file
+    content = json.loads(file.read_text())
+    query = Query.parse(content["queries"].pop("towns")).identifier[:12]
+    file.write_text(json.dumps(content))
+    said = (
+        f"There is a query that this ledger file does not name ({query}): ask the custodian for the newest ledger.json."
+    )
+    for words in (("queries",), ("budget",), ("history",), ("quote", query, "--precision", "1")):
+        assert run(*words).out.count(said) == 1, words
+    shown, (late,) = run("budget").out, run("budget", "--json").json["unanswered"]
+    assert "Bought and not answered since 20" in shown
+    assert f": {query} (block {late['block']}). What to do about it: noiseledger doctor" in shown
+    assert said not in run("quote", "over_60", "--precision", "1").out
 
 
 def test_hostile_names_are_shown_and_not_obeyed(run: Runner, catalogue: Catalogue) -> None:

@@ -142,7 +142,13 @@ def test_requests_of_one_list_are_priced_in_a_row(run: Runner, ledger: Path, tmp
     assert [(r["case"], r["cost"]) for r in requests] == [("1", 0.5), ("2C", 0), ("2B", 0.5), ("2A", 0), ("2A", 0)]
     naive = make_ledger(tmp_path / "naive.ledger", OVER_60, kind=NaiveLedger)
     quoted = run("quote", name, naive, "--precision", "0.5", *more[:4], "--json").json
-    assert [r["cost"] for r in quoted["requests"]] == [0.5, 0.25, 1]
+    assert [r["cost"] for r in quoted["requests"]] == [0.5, 0, 1]
+    # This is what is paid; with exact noise, each request is paid for.
+    for flags, costs in ((("--exact-noise",), [0.5, 0.25, 1]), ((), [0.5, 0, 1])):
+        fresh = make_ledger(tmp_path / f"naive{len(flags)}.ledger", OVER_60, kind=NaiveLedger)
+        request = (name, fresh, "--precision", "0.5", *more[:4], *flags)
+        paid = run("ask", *request, "--data", people, "--yes", "--json").json["answers"]
+        assert [answer["cost"] for answer in paid] == costs
 
 
 def test_nothing_is_spent_without_a_yes(run: Runner, ledger: Path, people: Path) -> None:

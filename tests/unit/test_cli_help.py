@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,9 @@ import typer.main
 from noiseledger.cli.app import app
 
 ROOT: Any = typer.main.get_command(app)
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+#: The tables of commands; the table of their JSON comes later.
+TABLES = PAGE.partition("\n## Settings")[0]
 #: Commands that also work on a local file; all others need a chain.
 LOCAL = {"queries", "quote", "ask", "budget", "history", "watch", "doctor"}
 
@@ -42,6 +47,11 @@ def test_a_local_file_is_promised_to_commands_that_take_one(name: str) -> None:
     ledgers = [parameter for parameter in ALL[name].params if parameter.name == "ledger"]
     assert [("local ledger" in parameter.help) for parameter in ledgers] == [name in LOCAL] * len(ledgers)
     assert ledgers or name not in LOCAL
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_command_is_in_the_reference(name: str) -> None:
+    assert re.search(rf"^\|.*`{name}[ `].* \| .+ \|", TABLES, re.MULTILINE), f"{name} needs a row in command-line.md"
 
 
 def test_every_command_is_in_a_panel_for_somebody() -> None:

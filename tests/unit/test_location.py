@@ -55,3 +55,20 @@ def test_a_url_chooses_its_engine(scheme: str) -> None:
     for engine in ({}, {"engine": "postgres"}):
         assert Location.of({"url": f"{scheme}://host/study", "table": "people", **engine}, Path()).engine == "postgres"
     assert Location.of({"url": "mongodb+srv://host/study", "table": "people"}, Path()).engine == "mongodb"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [{"url": "postgresql//me:SECRET@host/db"}, {"url": "postgresql:/me:SECRET@host/db"}, {"url": "me:SECRET@host://"}]
+    + [{"file": "postgresql://me:SECRET@host/db", "format": "csv"}],
+)
+def test_a_place_that_is_mistyped_is_not_quoted(source: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Location.of(source | {"table": "people"}, Path())
+    assert "SECRET" not in str(caught.value)
+
+
+def test_a_place_is_shown_without_its_password() -> None:
+    place = Location.of({"url": "postgresql://me:SECRET@host/db?password=SECRET", "table": "people"}, Path())
+    assert str(place) == "postgresql://host/db people"
+    assert "SECRET" not in repr(place)

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -30,6 +31,7 @@ from noiseledger.ledger.shapes import (
     describe_query,
     describe_record,
 )
+from noiseledger.web.watcher import _read_health
 from web.system import (
     ANALYST,
     CUSTODIAN,
@@ -542,6 +544,59 @@ class TestWhatBecameOfIt:
         finally:
             system.start_worker()
         assert len(until_state(visitor, name, "answered")["answers"]) == 1
+
+    def test_it_waits_too_long(
+        self, visitor: TestClient, rpc: Rpc, system: DemoSystem, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        prepared = ask(visitor, query="mean_income", within="15000", analyst=ANALYST.address)["transaction"]
+        system.stop_worker()
+        try:
+            name = sign_and_send(rpc, ANALYST, prepared)
+            until_state(visitor, name, "final")
+            caught_up(visitor, system)
+            assert visitor.get("/api/v1/health").json()["unanswered"] == []
+            monkeypatch.setattr("noiseledger.ledger.unanswered.OVERDUE_SECONDS", 0)
+            (late,) = until(lambda: visitor.get("/api/v1/health").json()["unanswered"])
+            assert (late["name"], late["reason"]) == ("mean_income", None)
+            # No more of it is sold here, but of other queries.
+            error = refusal(visitor, 409, query="mean_income", within="10000", analyst=ANALYST.address)
+            assert error["type"] == "AnswerOverdue"
+            assert f"ask the custodian, {CUSTODIAN.address}" in error["message"].replace("Ask", "ask")
+            assert ask(visitor, query="over_60", within="0.015", analyst=ANALYST.address)["transaction"]
+            since = f"{late['since'][:10]} {late['since'][11:19]} UTC"
+            for page in ("/budget", "/budget/live", "/custodian", "/queries/mean_income", f"/transactions/{name}"):
+                text = visitor.get(page).text
+                assert "Bought and not answered" in text, page
+                assert since in text, page
+            quote = visitor.get("/quote", params={"query": "mean_income", "within": "10000"}).text
+            assert f"Bought and not answered since {since}" in quote
+            assert "Ask and pay" not in quote
+        finally:
+            monkeypatch.undo()
+            system.start_worker()
+        until_state(visitor, name, "answered")
+        assert visitor.get("/api/v1/health").json()["unanswered"] == []
+        assert "Bought and not answered" not in visitor.get("/budget").text
+
+    def test_the_worker_says_why(self, system: DemoSystem) -> None:
+        """Only kinds of errors that are known here are believed, and each has its own words."""
+        query = "ab" * 32
+        owed = [{"query": query, "kind": "QueryClosed"}, {"query": "x", "kind": "<script>"}, {"query": 1, "kind": None}]
+        report = {"ok": False, "last_error": "QueryClosed", "last_step_age_seconds": 1, "unanswered": owed}
+        found = _read_health(report)
+        assert (found.ok, found.refused) == (False, {query: "QueryClosed"})
+        assert "it has not answered everything that was bought" in found.sentence
+
+
+def test_a_ledger_file_that_is_older_than_a_query_says_so_once(system: DemoSystem) -> None:
+    whole = LedgerFile.read(system.ledger_file)
+    names = dict(whole.queries)
+    absent = names.pop("over_60").identifier[:12]
+    said = f"There is a query that this ledger file does not name ({absent}): ask the custodian for the newest ledger.json."
+    with visiting_site(settings_of(system, ledger=replace(whole, queries=names))) as visitor:
+        assert [visitor.get(page).text.count(said) for page in ("/", "/budget")] == [1, 1]
+    with visiting_site(settings_of(system)) as visitor:
+        assert "does not name" not in visitor.get("/").text
 
 
 def test_the_description_has_all_of_it(visitor: TestClient) -> None:

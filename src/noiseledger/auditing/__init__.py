@@ -3,6 +3,8 @@
 Nothing here uses the contract wrapper, the ledgers or the worker, because a mistake that both sides share would go unnoticed.
 The audit shares only the connection to a node, the mathematics in :mod:`noiseledger.core`, and the published bytecode that it
 compares a ledger with.
+
+The package is not called ``audit``, because its function has that name: ``noiseledger.audit`` is the function.
 """
 
 from noiseledger.auditing.auditor import audit

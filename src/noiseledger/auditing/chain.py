@@ -143,6 +143,10 @@ class Reader:
         replies: list[Any] = []
         for start in range(0, len(calls), MAX_CALLS - 2):
             before, *found, after = self._rpc.batch([head_call, *calls[start : start + MAX_CALLS - 2], head_call])
+            # A node that limits its replies refuses what comes last, or all of it: this is no reorganisation.
+            for reply in (before, after):
+                if isinstance(reply, RpcFailed):
+                    raise reply
             if not _is(head, before) or not _is(head, after):
                 raise ChainReorganised
             replies += found

@@ -136,14 +136,23 @@ class Replay:
         self._check(Rule.CATALOGUE, query is not None, "A query's definition is not in canonical form.", log)
         if self._names is not None:
             is_named = log.query in self._names
-            sentence = (
-                "The ledger file does not name a registered query: the file is outdated, or the query was hidden."
-            )
-            self._check(Rule.CATALOGUE, is_named, sentence, log)
+            self._check(Rule.CATALOGUE, is_named, "" if is_named else self._unnamed(log.query, self._names), log)
         if query is not None:
             self._check_sensitivity(log, query)
         if is_new:
             self.paths[log.query] = Path(log.dimension, log.ceiling, query)
+
+    def _unnamed(self, query: str, names: Mapping[str, str]) -> str:
+        """Return what it means that the ledger file does not name a query: it may be older than the query, or it cannot be."""
+        sentence = f"Your ledger file does not name the registered query {query[:12]}"
+        if names.keys() <= self.paths.keys():
+            return (
+                f"{sentence}: it may be older than the query, or the query was hidden. Get the newest ledger.json from the "
+                "custodian and audit again."
+            )
+        return (
+            f"{sentence}, but names queries that were not registered by then: it is not older, the query was left out."
+        )
 
     def _check_sensitivity(self, log: wire.Registered, query: Query) -> None:
         sentence = f"The dimension of '{query}' is {query.dimension}, but {log.dimension} was registered."

@@ -279,20 +279,24 @@ class PrivacyLedgerContract:
         ]
         there: Call = ("eth_getBlockByNumber", [hex(anchor.number), False])
         events, replies = list[Event](), list[Any]()
-        start, blocks = first, LOG_BLOCKS
+        # There are few registrations, so most endpoints give them for all blocks at once.
+        start, blocks = first, LOG_BLOCKS if set(names) != {"Registered"} else anchor.number + 1
         while start <= anchor.number:
             span = {"fromBlock": hex(start), "toBlock": hex(min(start + blocks - 1, anchor.number))}
             logs: Call = ("eth_getLogs", [{"address": self.address, "topics": topics, **span}])
             # The calls go along with the first; they name the block's hash, so it does not matter which node answers them.
             pending = [] if replies else list(more)
             before, found, after, *rest = self.rpc.batch([there, logs, there, *pending])
-            replies = replies or rest
+            # Endpoints also limit a whole batch: then whatever comes after the logs is refused.
+            refused = next((reply for reply in (found, after, before) if isinstance(reply, RpcFailed)), None)
+            if refused is not None:
+                # Endpoints bound what they give at once, and whoever pays the fees can fill blocks with free requests.
+                blocks = fewer_blocks(min(blocks, 2 * LOG_BLOCKS, anchor.number - start + 1), refused)
+                continue
+            if not any(isinstance(reply, RpcFailed) and reply.data is None for reply in rest):
+                replies = replies or rest
             if not anchor.is_in(before) or not anchor.is_in(after):
                 return None
-            if isinstance(found, RpcFailed):
-                # Endpoints bound what they give at once, and whoever pays the fees can fill blocks with free requests.
-                blocks = fewer_blocks(min(blocks, anchor.number - start + 1), found)
-                continue
             events += map(event, found)
             start += blocks
         return events, replies or (self.rpc.batch(more) if more else [])
@@ -409,7 +413,7 @@ def event(log: dict[str, Any]) -> Event:
 
 def fewer_blocks(blocks: int, refused: RpcFailed) -> int:
     """Return a smaller number of blocks whose logs to request after a node refused; raise its error if there is none."""
-    if blocks == 1:
+    if blocks <= 1:
         raise refused
     return blocks // 2
 

@@ -1,15 +1,24 @@
 """One endpoint of a chain: its address, its name in messages, and a single exchange with it.
 
 Why no password gets into a log: an address may contain one in any of its parts; messages name only scheme, host and port.
+Why no endpoint can stop or flood us: a reply is limited in size and in time, however slowly its bytes arrive.
 """
 
 from __future__ import annotations
 
-import re
+import json
+import socket
+import threading
 import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
+from noiseledger.chain.http import ACCEPTED, ReplyTooLarge, content_of
 from noiseledger.chain.replies import answers
 from noiseledger.errors import ChainUnreachable
 from noiseledger.settings import RPC
@@ -21,10 +30,18 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 5.0
 #: A new connection may reach a different node than the last one, unless the last reply is more recent than this.
 TRUSTED_SECONDS = 1.0
+#: The largest reply, unpacked: more than go-ethereum, which stops at 25 MB, gives to one batch.
+MOST_REPLY_BYTES = 32_000_000
+#: A timeout limits how long nothing arrives; a whole exchange may take this many timeouts.
+MOST_TIMEOUTS = 3
 
 
 class Unusable(Exception):
     """An endpoint gave no reply, or an unusable one; never raised outside this package."""
+
+
+class TooLarge(Unusable):
+    """The reply is larger than we accept: whoever asks for less may get it."""
 
 
 class Reconnected(Unusable):
@@ -37,13 +54,15 @@ class Endpoint:
     def __init__(self, url: str, http: httpx2.Client) -> None:
         """Use an HTTP client that others may share."""
         self.url = url
-        self.name = _shown(url)
+        self.name = shown(url)
         #: Whether its last reply timed out.
         self.hangs = False
         #: Whether it is known to serve another chain.
         self.is_left_out = False
         self._http = http
         self._answered_at = -TRUSTED_SECONDS
+        self._lock = threading.Lock()
+        self._sockets = WeakSet[socket.socket]()
 
     def post(self, content: bytes, body: Any, timeout: float | None = None, *, is_known: bool = False) -> Any:
         """Send the bytes of a request and return the reply; refuse an incomplete reply.
@@ -54,41 +73,79 @@ class Endpoint:
 
         read = self._http.timeout.read if timeout is None else timeout
         limits = httpx2.Timeout(read, connect=min(CONNECT_SECONDS, read or CONNECT_SECONDS))
+        give_up = time.monotonic() + MOST_TIMEOUTS * (read or CONNECT_SECONDS)
+        request = self._http.stream(
+            "POST",
+            self.url,
+            content=content,
+            headers={"Content-Type": "application/json", **ACCEPTED},
+            timeout=limits,
+            extensions={"trace": partial(self._notice, is_known)},
+        )
         try:
-            reply = self._http.post(
-                self.url,
-                content=content,
-                headers={"Content-Type": "application/json"},
-                timeout=limits,
-                extensions={"trace": self._notice} if is_known else {},
-            )
-            reply.raise_for_status()
-            replies = reply.json()
-        except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError, RecursionError) as error:
-            self.hangs = isinstance(error, httpx2.TimeoutException)
-            raise Unusable(f"No answer from the chain at {self.name} ({_kind(error)}).") from None
+            with self._closed_at(give_up), request as reply:
+                reply.raise_for_status()
+                received = content_of(reply, MOST_REPLY_BYTES)
+            replies = json.loads(received)
+        except ReplyTooLarge:
+            raise TooLarge(
+                f"{self.name} gave a reply of more than {MOST_REPLY_BYTES / 1e6:.0f} MB: use another endpoint."
+            ) from None
+        except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError, RecursionError, zlib.error) as error:
+            is_late = time.monotonic() >= give_up
+            self.hangs = is_late or isinstance(error, httpx2.TimeoutException)
+            kind = "the reply took too long" if is_late else _kind(error)
+            raise Unusable(f"No answer from the chain at {self.name} ({kind}).") from None
         self.hangs, self._answered_at = False, time.monotonic()
         if not answers(as_list(body), as_list(replies)):
             methods = ", ".join(dict.fromkeys(call["method"] for call in as_list(body)))
             raise Unusable(f"{self.name} gave no valid reply to {methods}: try again, or use another endpoint.")
         return replies
 
-    def _notice(self, step: str, _: dict[str, Any]) -> None:
+    def _notice(self, is_known: bool, step: str, info: dict[str, Any]) -> None:
         """Observe each step of an exchange, and abort it before a new connection is made to an unknown node."""
-        if step == "connection.connect_tcp.started" and time.monotonic() - self._answered_at >= TRUSTED_SECONDS:
-            raise Reconnected(f"{self.name} was disconnected.")
+        if step == "connection.connect_tcp.started" and is_known:
+            if time.monotonic() - self._answered_at >= TRUSTED_SECONDS:
+                raise Reconnected(f"{self.name} was disconnected.")
+        else:
+            made: Any = info.get("return_value")
+            if hasattr(made, "get_extra_info"):  # a connection
+                with self._lock:
+                    self._sockets.add(made.get_extra_info("socket"))
+
+    @contextmanager
+    def _closed_at(self, moment: float) -> Iterator[None]:
+        """Close the connections to this endpoint at a moment, if an exchange is not done by then.
+
+        Others who use the endpoint at that time lose their reply too, and ask again.
+        """
+        timer = threading.Timer(moment - time.monotonic(), self._disconnect)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _disconnect(self) -> None:
+        with self._lock:
+            opened = list(self._sockets)
+        for connection in opened:
+            with suppress(OSError):  # closed already
+                # Not the method of a TLS socket, which changes what the thread that reads is using.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def addresses(text: str) -> list[str]:
     """Return the addresses in a text, each once; a comma inside an address is written %2C."""
     urls = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    for url in urls or [text]:
+    for place, url in enumerate(urls or [text], start=1):
         if not _is_address(url):
-            # Many endpoints have a key in their path, so no more than scheme and host is shown.
-            scheme, mark, rest = url.rpartition("@")[2].partition("://") if "@" in url else url.partition("://")
-            shown = f"{scheme}{mark}{re.split('[/?#]', rest)[0]}"
+            # What is mistyped has no parts to tell apart, and any of it may be a key: none of it is shown.
+            which = "The endpoint" if len(urls) <= 1 else f"Endpoint {place} of {len(urls)}"
             raise ChainUnreachable(
-                f"{shown!r} is not an address such as {RPC.default} (several are separated by commas)."
+                f"{which} is not an address such as {RPC.default}: write http:// or https://, and a host (several are "
+                "separated by commas). It is not shown here, since it may contain a key."
             )
     return urls
 
@@ -109,7 +166,8 @@ def _is_address(url: str) -> bool:
         return False
 
 
-def _shown(url: str) -> str:
+def shown(url: str) -> str:
+    """Return the part of an address that messages may contain."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 

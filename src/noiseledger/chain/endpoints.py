@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from noiseledger.chain.endpoint import Endpoint, Reconnected, Unusable, addresses, as_list
+from noiseledger.chain.endpoint import Endpoint, Reconnected, TooLarge, Unusable, addresses, as_list, shown
 from noiseledger.chain.http import new_client
 from noiseledger.chain.seen import Seen
 from noiseledger.errors import ChainMismatch, ChainUnreachable
@@ -46,6 +46,10 @@ class _Behind(Unusable):
     """The endpoint lacks blocks that another one has shown."""
 
 
+class EveryReplyTooLarge(ChainUnreachable):
+    """No endpoint gives a reply that is small enough; the same request would get the same reply again."""
+
+
 @dataclass(frozen=True)
 class _Identity:
     chain_id: int
@@ -64,6 +68,7 @@ class Endpoints:
         self._timeout = timeout
         self._attempts = attempts
         urls = addresses(text)
+        self.name = ", ".join(map(shown, urls))
         self._http = new_client(urls, timeout)
         self._lock = threading.Lock()
         self._order = [Endpoint(url, self._http) for url in urls]
@@ -125,6 +130,8 @@ class Endpoints:
                     return result
             if all(isinstance(error, _Differs) for error in trouble):
                 raise ChainMismatch(str(trouble[0]))
+            if all(isinstance(error, TooLarge) for error in trouble):
+                raise EveryReplyTooLarge(str(trouble[0]))
             # An endpoint that is only behind gets as much time as one that does not reply.
             is_catching_up = any(isinstance(error, _Behind) for error in trouble) and time.monotonic() < give_up
             if attempt >= self._attempts and not is_catching_up:

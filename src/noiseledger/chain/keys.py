@@ -1,6 +1,8 @@
 """Private keys: from an encrypted keystore file or an environment variable, never printed.
 
-Why the promise holds: a key never appears in a message, a ``repr`` or a traceback of ours; only addresses do.
+Why the promise holds: a key never appears in a message, a ``repr`` or a traceback of ours; only addresses do. An
+error leaves this module without a variable that holds a key or a password, for tools that print the variables of a traceback:
+secrets are used in functions that return, and an error is raised after them, with no other error as its context.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ from noiseledger.errors import InvalidInput
 from noiseledger.settings import KEY, PASSWORD
 
 _KEY_DIGITS = 64
+_DIGITS = f"[0-9a-fA-F]{{{_KEY_DIGITS}}}"
 
 
 class Key:
@@ -33,13 +37,11 @@ class Key:
     @classmethod
     def from_hex(cls, private: str) -> Key:
         """Read 64 hexadecimal digits."""
-        digits = private.strip().removeprefix("0x")
-        try:
-            if re.fullmatch(f"[0-9a-fA-F]{{{_KEY_DIGITS}}}", digits):
-                return cls(PrivateKey(bytes.fromhex(digits)))
-        except Exception:  # noqa: S110 - the cause is dropped, because its message could contain the key
-            pass
-        raise InvalidInput(f"This is not a private key: expected {_KEY_DIGITS} hexadecimal digits.") from None
+        found = _parsed(private)
+        del private
+        if found is None:
+            raise InvalidInput(f"This is not a private key: expected {_KEY_DIGITS} hexadecimal digits.") from None
+        return cls(found)
 
     @property
     def address(self) -> str:
@@ -53,7 +55,12 @@ class Key:
 
     def encrypt(self, password: str) -> dict[str, Any]:
         """Return the content of an encrypted keystore file."""
-        return keystores.encrypt(self._private.secret, self.address, password)
+        with suppress(ValueError, MemoryError):
+            return keystores.encrypt(self._private, self.address, password)
+        del password
+        raise InvalidInput(
+            "The key cannot be encrypted: it takes half a GiB of memory, and a password of valid characters."
+        ) from None
 
     def __repr__(self) -> str:
         """Show the address only."""
@@ -66,21 +73,14 @@ def load_key(keystore: str | os.PathLike[str] | None = None, password: str | Non
     The password of a keystore is taken from the argument or from NOISELEDGER_PASSWORD.
     """
     if keystore is None:
-        private = KEY.find()
-        if not private:
+        if not KEY.is_in_environment:
             raise InvalidInput(f"No key: give an encrypted keystore file, or set {KEY.variable}.")
-        return Key.from_hex(private)
-    secret = password if password is not None else os.environ.get(PASSWORD.variable)
-    if secret is None:
-        raise InvalidInput(f"The keystore {keystore} needs a password: give it, or set {PASSWORD.variable}.")
-    try:
-        content = json.loads(Path(keystore).read_text(encoding="utf-8"))
-        return Key(PrivateKey(keystores.decrypt(content, secret)))
-    except OSError as error:
-        raise InvalidInput(f"The keystore {keystore} cannot be read: {error.strerror}.") from None
-    except Exception:
-        # The cause is dropped, so that neither file nor password is quoted.
-        raise InvalidInput(f"The keystore {keystore} cannot be opened: wrong password, or not a keystore.") from None
+        return Key.from_hex(KEY.find())
+    found = _opened(keystore, password)
+    del keystore, password
+    if isinstance(found, InvalidInput):
+        raise found from None
+    return found
 
 
 def find_key(key: Key | str | os.PathLike[str] | None) -> Key | None:
@@ -93,9 +93,35 @@ def find_key(key: Key | str | os.PathLike[str] | None) -> Key | None:
 def save_key(key: Key, keystore: str | os.PathLike[str], password: str) -> None:
     """Write an encrypted keystore file that only its owner can read; refuse to overwrite."""
     content = json.dumps(key.encrypt(password))
+    del password
     try:
         descriptor = os.open(keystore, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise InvalidInput(f"{keystore} already exists and is not overwritten: choose another name.") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(content)
+
+
+def _parsed(private: str) -> PrivateKey | None:
+    """Read 64 hexadecimal digits; None if they are no key."""
+    try:
+        digits = private.strip().removeprefix("0x")
+        return PrivateKey(bytes.fromhex(digits)) if re.fullmatch(_DIGITS, digits) else None
+    except Exception:
+        return None
+
+
+def _opened(keystore: str | os.PathLike[str], password: str | None) -> Key | InvalidInput:
+    """Return the key in a keystore file, or the error to raise: it quotes neither the file's content nor the password."""
+    if re.fullmatch(f"(0x)?{_DIGITS}", str(keystore).strip()):
+        return InvalidInput(f"This is a private key, not the name of a keystore file: put it into {KEY.variable}.")
+    secret = password if password is not None else os.environ.get(PASSWORD.variable)
+    if secret is None:
+        return InvalidInput(f"The keystore {keystore} needs a password: give it, or set {PASSWORD.variable}.")
+    try:
+        content = json.loads(Path(keystore).read_text(encoding="utf-8"))
+        return Key(PrivateKey(keystores.decrypt(content, secret)))
+    except OSError as error:
+        return InvalidInput(f"The keystore {keystore} cannot be read: {error.strerror}.")
+    except Exception:
+        return InvalidInput(f"The keystore {keystore} cannot be opened: wrong password, or not a keystore.")

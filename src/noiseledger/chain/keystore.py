@@ -35,12 +35,12 @@ class NotOpened(ValueError):
     """The password is wrong, or this is not a supported key file."""
 
 
-def encrypt(private: bytes, address: str, password: str) -> dict[str, Any]:
+def encrypt(private: PrivateKey, address: str, password: str) -> dict[str, Any]:
     """Return the content of a key file."""
     salt, iv = secrets.token_bytes(_SALT_BYTES), secrets.token_bytes(_IV_BYTES)
     parameters = {**_SCRYPT, "salt": salt.hex()}
     derived = _derive("scrypt", parameters, password)
-    encrypted = _cipher(derived, iv).encrypt(private)
+    encrypted = _cipher(derived, iv).encrypt(private.secret)
     crypto = {
         "cipher": _CIPHER,
         "cipherparams": {"iv": iv.hex()},

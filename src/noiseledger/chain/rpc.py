@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, TypeAlias
 
-from noiseledger.chain.endpoints import Endpoints
+from noiseledger.chain.endpoint import MOST_REPLY_BYTES
+from noiseledger.chain.endpoints import Endpoints, EveryReplyTooLarge
 from noiseledger.errors import RpcFailed
 from noiseledger.progress import Listener, warn
 
@@ -46,6 +47,11 @@ class Rpc:
         self._numbers = itertools.count(1)
         self._endpoints = Endpoints(url, chain_id, timeout, attempts, listener)
         self.chain_id = self._endpoints.chain_id
+
+    @property
+    def name(self) -> str:
+        """The endpoints as messages name them: without anything that may be a password."""
+        return self._endpoints.name
 
     @property
     def listener(self) -> Listener:
@@ -89,7 +95,12 @@ class Rpc:
         return {"jsonrpc": "2.0", "id": next(self._numbers), "method": method, "params": list(params)}
 
     def _exchange(self, bodies: list[dict[str, Any]]) -> list[Any]:
-        replies = self._post(bodies[0] if len(bodies) == 1 else bodies)
+        try:
+            replies = self._post(bodies[0] if len(bodies) == 1 else bodies)
+        except EveryReplyTooLarge:
+            # Like the refusal of a node that limits its replies: the caller may ask for less at once.
+            reason = f"the reply has more than {MOST_REPLY_BYTES / 1e6:.0f} MB"
+            return [RpcFailed(body["method"], reason, None) for body in bodies]
         by_number = {reply["id"]: reply for reply in (replies if isinstance(replies, list) else [replies])}
         return [_result(by_number[body["id"]], body["method"]) for body in bodies]
 

@@ -39,10 +39,14 @@ def open_key(keystore: Path | None) -> Key:
             return load_key()
         except InvalidInput:
             raise InvalidInput(f"{KEY.variable} is not a private key: expected 64 hexadecimal digits.") from None
-    password = None
-    if keystore is not None and PASSWORD.variable not in os.environ and sys.stdin.isatty():
-        password = typer.prompt(f"Password of {keystore}", hide_input=True, err=True)
-    return load_key(keystore, password)
+    return load_key(keystore, _password(keystore))
+
+
+def _password(keystore: Path | None) -> str | None:
+    """Prompt for the password of a keystore file if it is not in the environment; no variable holds it."""
+    if keystore is None or PASSWORD.variable in os.environ or not sys.stdin.isatty():
+        return None
+    return str(typer.prompt(f"Password of {keystore}", hide_input=True, err=True))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from noiseledger.cli.output import console, print_table
+from noiseledger.cli.output import console, plain, print_table
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import readable
@@ -38,6 +38,8 @@ class Plan:
 
     items: Sequence[Item]
     budget: Budget
+    #: The sentence about requested queries that the ledger file does not name, if there are any.
+    unnamed: str | None = None
 
     @property
     def cost(self) -> Fraction:
@@ -59,6 +61,8 @@ class Plan:
         """Print price, case, expected error, and the budget that remains."""
         rows = [(item.name, str(item.quote.query), *_cells(item)) for item in self.items]
         print_table("Price and accuracy", ("name", "query", ">error ± (95%)", "case", ">price"), rows)
+        if self.unnamed is not None:
+            console.print(plain(self.unnamed), soft_wrap=True)
         now = self.budget
         if not self.affordable:
             console.print(
@@ -87,11 +91,14 @@ class Plan:
 
 def make_plan(client: Client, asks: Sequence[Ask], *, exact_noise: bool = False) -> Plan:
     """Price each request in a list as if those before it were already paid for."""
+    from noiseledger.client.reader import unnamed_note  # noqa: PLC0415 - takes a second
+
     ledger = client.ledger
     priced = ledger.quote_many([ledger.request(client.find(ask.query), **ask.accuracy) for ask in asks])
     quotes = [quote if quote.known is None else replace(quote, known=client.labelled(quote.known)) for quote in priced]
-    items = _priced(client, quotes) if ledger.reuses else (_alone(client, quote, exact_noise) for quote in quotes)
-    return Plan(list(items), quotes[-1].budget)
+    items = _priced(client, quotes) if ledger.reuses else _priced_without_reuse(client, quotes, exact_noise)
+    unnamed = unnamed_note(client.unnamed(dict.fromkeys(quote.query for quote in quotes)))
+    return Plan(list(items), quotes[-1].budget, unnamed)
 
 
 def _priced(client: Client, quotes: Sequence[Quote]) -> Iterator[Item]:
@@ -107,11 +114,15 @@ def _priced(client: Client, quotes: Sequence[Quote]) -> Iterator[Item]:
         yield Item(client.name(quote.query), quote, case, cost)
 
 
-def _alone(client: Client, quote: Quote, exact_noise: bool) -> Item:
-    """Price a request on a ledger without reuse, where only the best public answer is free."""
-    is_free = quote.known is not None and not exact_noise
-    case, cost = (Case.KNOWN, Fraction(0)) if is_free else (quote.price.case, quote.price.cost)
-    return Item(client.name(quote.query), quote, case, cost)
+def _priced_without_reuse(client: Client, quotes: Sequence[Quote], exact_noise: bool) -> Iterator[Item]:
+    """Price requests without reuse: only the best public answer is free, and what a request before in the list makes public."""
+    before: dict[Query, Fraction] = {}
+    for quote in quotes:
+        precision, bought = quote.price.precision, before.get(quote.query, Fraction(0))
+        is_free = not exact_noise and (quote.known is not None or precision <= bought)
+        case, cost = (Case.KNOWN, Fraction(0)) if is_free else (quote.price.case, quote.price.cost)
+        before[quote.query] = max(bought, precision)
+        yield Item(client.name(quote.query), quote, case, cost)
 
 
 def _cells(item: Item) -> tuple[str, str, str]:

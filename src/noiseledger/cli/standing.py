@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from noiseledger.cli.waiting import listed
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.sensitivity import sensitivity
 
@@ -25,6 +27,18 @@ class OfferStanding:
     def half_width(self) -> float | None:
         """The error bar (95%) of the best public answer, if there is one."""
         return half_width(self.public, self.offer.sensitivity) if self.public else None
+
+
+def remarks(client: Client, found: Sequence[OfferStanding]) -> list[str]:
+    """Return what readers of a list of queries should know: which are not answered, and which the ledger file does not name."""
+    from noiseledger.client.reader import unnamed_note  # noqa: PLC0415 - takes a second
+
+    said = [unnamed_note(client.unnamed(standing.offer.query for standing in found))]
+    waiting = client.unanswered()
+    if waiting:
+        text = listed(client, waiting)
+        said.append(f"{text[0].upper()}{text[1:]}. What to do about it: noiseledger doctor")
+    return [sentence for sentence in said if sentence is not None]
 
 
 def standings(client: Client) -> list[OfferStanding]:

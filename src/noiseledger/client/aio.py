@@ -14,6 +14,7 @@ from noiseledger.core.budget import Budget
 from noiseledger.core.request import Accuracy
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Quote, Record
+from noiseledger.ledger.unanswered import Unanswered
 
 
 async def connect_async(ledger: str | os.PathLike[str], **options: Any) -> AsyncClient:
@@ -69,6 +70,10 @@ class AsyncClient:
     async def best(self, query: Named) -> Answer | None:
         """Return the most accurate answer that is public."""
         return await asyncio.to_thread(self.client.best, query)
+
+    async def unanswered(self) -> list[Unanswered]:
+        """Return the oldest unanswered purchase of each query, oldest first."""
+        return await asyncio.to_thread(self.client.unanswered)
 
     async def history(self, query: Named | None = None, after: int = 0) -> list[Record]:
         """Return the requests with their analysts, costs and answers."""

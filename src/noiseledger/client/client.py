@@ -91,6 +91,7 @@ class Client(Reader):
             BudgetExceeded: the cost exceeds the remaining budget; nothing was spent.
             AllowanceExceeded: the ledger is by invitation, and the cost exceeds your allowance; nothing was spent.
             AnswerPending: the answer is paid for, but the custodian's worker has not revealed it yet.
+            AnswerOverdue: so was an earlier purchase, for so long that you should ask the custodian; nothing more is bought.
         """
         if isinstance(query, Query | str):
             return self._ask([Ask(query, **accuracy)], exact_noise=exact_noise)[0]

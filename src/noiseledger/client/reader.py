@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias, Unpack
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
@@ -19,6 +19,9 @@ from noiseledger.core.sensitivity import sensitivity
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import UnknownQuery
 from noiseledger.ledger.interface import LedgerView, Quote, Record
+
+if TYPE_CHECKING:
+    from noiseledger.ledger.unanswered import Unanswered
 
 #: A query, its name in the catalogue, or the beginning of its identifier.
 Named: TypeAlias = Query | str
@@ -60,6 +63,10 @@ class Reader:
         """Return the name of a query in the catalogue or, if it has none, the beginning of its identifier."""
         return self._by_identifier.get(query.identifier, query.identifier[:12])
 
+    def unnamed(self, queries: Iterable[Query]) -> list[Query]:
+        """Return those of some queries that the ledger file does not name; none if there is no file with names."""
+        return [query for query in queries if query.identifier not in self._by_identifier] if self._names else []
+
     def budget(self) -> Budget:
         """Return the privacy guarantee, the amount spent and the amount left."""
         return self._view.budget()
@@ -87,6 +94,10 @@ class Reader:
         wanted = None if query is None else self.find(query)
         return [record for record in self._view.records(after) if wanted in (None, record.query)]
 
+    def unanswered(self) -> list[Unanswered]:
+        """Return the oldest unanswered purchase of each query, oldest first; none on a local ledger."""
+        return self._view.unanswered()
+
     def find(self, query: Named) -> Query:
         """Return the query with this name, or whose identifier begins like this."""
         if isinstance(query, Query):
@@ -100,6 +111,15 @@ class Reader:
         names = [offer.name for offer in offers]
         hint = did_you_mean(query, names) or f": it has {_listed(names)}"
         raise UnknownQuery(f"The ledger has no query {query!r}{hint}.")
+
+
+def unnamed_note(queries: Iterable[Query]) -> str | None:
+    """Return the sentence about queries that a ledger file does not name; None if there are none."""
+    names = ", ".join(query.identifier[:12] for query in queries)
+    if not names:
+        return None
+    what = "There are queries" if "," in names else "There is a query"
+    return f"{what} that this ledger file does not name ({names}): ask the custodian for the newest ledger.json."
 
 
 def _matches(offer: Offer, text: str) -> bool:

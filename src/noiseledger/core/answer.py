@@ -40,7 +40,7 @@ class Answer:
     record: int
     #: The records of the answers that this one was built from; the one that the paper would reuse comes first.
     built_from: tuple[int, ...]
-    #: The state of the budget after this answer.
+    #: The state of the budget after this answer and all that were asked for together with it.
     budget: Budget
     #: On a chain, the transaction that paid for it; None if it was free and not recorded.
     transaction: str | None = None

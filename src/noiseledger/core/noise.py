@@ -11,6 +11,9 @@ in docs/explanation/mathematics.md. Write ``|Z| = (k + x) / 16`` with a whole nu
 2. draw ``x`` uniformly, with only as many digits as are needed;
 3. accept with probability ``exp(-x (2k + x) / 512)``, else start again;
 4. draw the sign, and reveal digits of ``x`` until the rounding of ``mean + deviation * Z`` is certain.
+
+``Sampler`` also computes public answers (core/coins.py), so the order in which it reads its words is a format: it must not
+change. A new sampler is a new class, used only by ``rounded_gaussians``.
 """
 
 from __future__ import annotations

@@ -7,15 +7,16 @@ draw a second value for a stretch that was already revealed; its journal does no
 from __future__ import annotations
 
 import hashlib
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from noiseledger.core.query import Query
 from noiseledger.custodian.journal import Journal
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import PUBLISHED, bind, new_secret, read_secret
 from noiseledger.data.pinned import Pinned
-from noiseledger.errors import DataMismatch, JournalLost
+from noiseledger.errors import DataMismatch, JournalLost, LedgerError
 from noiseledger.ledger.durable import write_durably
 from noiseledger.ledger.file import LedgerFile
 
@@ -63,7 +64,17 @@ class Custody:
         if not self.secret_file.exists():
             new_secret(self.secret_file)
         with closing(catalogue.open()) as source:
-            return Pinned(source, [entry.query for entry in catalogue.entries], read_secret(self.secret_file))
+            return Pinned(source, self._queries(catalogue), read_secret(self.secret_file))
+
+    def _queries(self, catalogue: Catalogue) -> list[Query]:
+        """Return the catalogue's queries, and those that it no longer contains: they are still sold, so they are answered."""
+        queries = [entry.query for entry in catalogue.entries]
+        # A journal that cannot be opened is reported where it is needed.
+        with suppress(LedgerError):
+            if self.journal_file.exists():
+                with closing(self.journal(None)) as journal:
+                    queries += journal.queries()
+        return list(dict.fromkeys(queries))
 
     def prepare(self, catalogue: Catalogue, data: Pinned) -> None:
         """Create the journal if there is none; add the queries that it does not contain."""

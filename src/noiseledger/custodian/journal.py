@@ -63,6 +63,12 @@ class Journal(LocalLedger):
         # Always exactly these points, even if a more precise one is known: the chain needs an increment up to here.
         return [answer.reveal.point for answer in self.ask_many(requests, analyst=_WORKER, exact_noise=True)]
 
+    def check_answerable(self, queries: Iterable[Query]) -> None:
+        """Refuse a query that this journal does not contain, or that its data cannot answer."""
+        with self._store.reading() as run:
+            for query in queries:
+                self._truth(book.find_query(run, query))
+
     def known_point(self, query: Query, precision: Fraction) -> Point | None:
         """Return the point of a query's path at a precision, if it has been revealed; changes nothing."""
         with self._store.reading() as run:

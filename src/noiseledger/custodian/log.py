@@ -8,6 +8,8 @@ from typing import Any, TextIO, cast
 import structlog
 
 from noiseledger.progress import (
+    CatalogueRead,
+    CatalogueRefused,
     Confirmed,
     Drawn,
     EndpointLeftOut,
@@ -33,6 +35,8 @@ LOGGED: dict[type[ProgressEvent], tuple[str, tuple[str, ...]]] = {
     Waiting: ("waiting", ("kind", "reason", "nonce")),
     EndpointSwitched: ("switched", ("endpoint", "reason")),
     EndpointLeftOut: ("left_out", ("endpoint", "reason")),
+    CatalogueRead: ("catalogue_read", ("queries",)),
+    CatalogueRefused: ("catalogue_refused", ("kind", "reason")),
     Stopped: ("stopped", ("reason",)),
 }
 

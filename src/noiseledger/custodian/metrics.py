@@ -39,6 +39,13 @@ class HealthCollector(Collector):
         gauges = (
             ("waiting_requests", "Queries of which more is bought than revealed.", health.waiting),
             ("refused_queries", "Queries that are refused now.", len(health.refused)),
+            ("unanswered_queries", "Queries that are bought and not answered: refused, or overdue.", len(health.owed)),
+            ("oldest_unanswered_seconds", "Age of the oldest final purchase without an answer.", health.oldest_due),
+            (
+                "catalogue_refused",
+                "1 if a changed catalogue cannot be used, otherwise 0.",
+                bool(health.catalogue_error),
+            ),
             ("journal_budget_remaining", "Precision left in the journal's own budget.", health.budget_left),
             ("chain_head_block", "The chain's newest block.", health.newest),
             ("chain_final_block", "The block up to which purchases are answered.", health.head),

@@ -35,6 +35,8 @@ def publish(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
             raise InvalidInput(f"Query {entry.name}: {reason}")
     custody = Custody.of(catalogue)
     custody.prepare(catalogue, data)
+    # A registered query is for sale, so the journal contains it and the data answers it before that.
+    _check_answerable(catalogue, data)
     contract = find(catalogue, data, sender) or _deploy(catalogue, data, sender, worker)
     population = catalogue.population(data.rows)
     for entry in catalogue.entries:
@@ -43,6 +45,11 @@ def publish(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
     known = custody.read_ledger_file()
     _write_ledger_file(catalogue, contract, known.block if known else 0)
     return contract
+
+
+def _check_answerable(catalogue: Catalogue, data: Pinned) -> None:
+    with closing(Custody.of(catalogue).journal(data)) as journal:
+        journal.check_answerable(entry.query for entry in catalogue.entries)
 
 
 def find(catalogue: Catalogue, data: Pinned, sender: Sender) -> PrivacyLedgerContract | None:
@@ -57,6 +64,12 @@ def find(catalogue: Catalogue, data: Pinned, sender: Sender) -> PrivacyLedgerCon
     terms = contract.terms()
     with closing(custody.journal(None)) as journal:
         custody.check(terms.commitment, data, journal)
+    check_terms(catalogue, terms)
+    return contract
+
+
+def check_terms(catalogue: Catalogue, terms: Terms) -> None:
+    """Refuse a catalogue that promises something else than the ledger was published with."""
     budget = catalogue.budget
     fixed = terms.epsilon, terms.delta, terms.population.neighbours
     access = Access.of(terms.requires_allowance)
@@ -69,7 +82,6 @@ def find(catalogue: Catalogue, data: Pinned, sender: Sender) -> PrivacyLedgerCon
             f"The ledger permanently guarantees epsilon {float(terms.epsilon):g}, delta {float(terms.delta):g} with neighbours "
             f"{terms.population.neighbours}: put that back into {catalogue.file}."
         )
-    return contract
 
 
 def _deploy(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> PrivacyLedgerContract:

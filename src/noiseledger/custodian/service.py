@@ -30,6 +30,8 @@ class Service:
         """Notify ``health`` and ``listeners`` of every event."""
         self.health = health
         self.health.budget_left = journal.budget().remaining
+        #: Called before each step.
+        self.before_step: Callable[[], None] = lambda: None
         self._journal = journal
         self._listeners = [health.on_event, *listeners]
         self._refused: set[tuple[str, str]] = set()
@@ -53,6 +55,7 @@ class Service:
     def step(self, worker: Worker) -> Step:
         """Run one step and update the health; an error is counted and raised."""
         try:
+            self.before_step()
             step = worker.step()
             left = self._journal.budget().remaining
         except NoiseledgerError as error:

@@ -16,7 +16,7 @@ from noiseledger.chain.block import BlockId, BlockRef
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.heads import find_heads
 from noiseledger.chain.node_errors import is_revert
-from noiseledger.chain.values import Meter, Terms
+from noiseledger.chain.values import Meter, Terms, from_units
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.errors import ChainMismatch, NotAllowed, RpcFailed
@@ -33,10 +33,23 @@ class View:
     bought: dict[Query, Fraction]
     now: dict[Query, Meter]
     points: dict[Query, Point]
+    #: All that was bought, also of queries that are not among these.
+    spent: Fraction
     #: The balance of the worker's key in wei, and its number of transactions: those mined, and those including pending ones.
     balance: int
     mined: int
     pending: int
+
+    @property
+    def due(self) -> dict[str, Fraction]:
+        """The identifiers of the queries of which more is bought at the head than is revealed, and how far each is revealed."""
+        now = self.now.items()
+        return {q.identifier: m.revealed for q, m in now if m.revealed < min(self.bought[q], m.bought)}
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that was bought is of these queries."""
+        return self.spent == sum((meter.bought for meter in self.now.values()), Fraction(0))
 
     @property
     def waiting(self) -> list[Query]:
@@ -57,7 +70,7 @@ def look(contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query]
     )
     newest, final = found.newest, found.final
     balance, mined, pending = found.more
-    now, bought = _meters(contract, terms, queries, newest.hash, None if final is None else final.hash)
+    now, bought, spent = _meters(contract, terms, queries, newest.hash, None if final is None else final.hash)
     revealed = [query for query, meter in now.items() if meter.revealed]
     points = contract.points([query.identifier for query in revealed], newest.hash)
     return View(
@@ -66,6 +79,7 @@ def look(contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query]
         bought=bought,
         now=now,
         points=dict(zip(revealed, points, strict=True)),
+        spent=spent,
         balance=int(balance, 16),
         mined=int(mined, 16),
         pending=int(pending, 16),
@@ -74,14 +88,14 @@ def look(contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query]
 
 def _meters(
     contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query], newest: str, head: str | None
-) -> tuple[dict[Query, Meter], dict[Query, Fraction]]:
-    """Return the current meters, and what was bought at the head."""
+) -> tuple[dict[Query, Meter], dict[Query, Fraction], Fraction]:
+    """Return the current meters, what was bought at the head, and what was spent in all."""
     keys = [[bytes.fromhex(query.identifier)] for query in queries]
-    calls: list[tuple[str, Sequence[Any], BlockId]] = [("terms", [], newest), ("worker", [], newest)]
+    calls: list[tuple[str, Sequence[Any], BlockId]] = [(name, [], newest) for name in ("terms", "worker", "spent")]
     calls += [("meter", key, newest) for key in keys]
     calls += [("meter", key, head) for key in keys if head is not None]
     try:
-        found_terms, found_worker, *meters = contract.read_many(calls)
+        found_terms, found_worker, found_spent, *meters = contract.read_many(calls)
         matches = found_terms is not None and Terms.decode(found_terms[0]) == terms
     except (DecodingError, ValueError, OverflowError):
         matches = False
@@ -100,7 +114,8 @@ def _meters(
     # At the head the ledger may not exist yet: then nothing was bought.
     then = [Meter.decode(meter) if meter else _UNKNOWN for meter in meters[len(queries) :]] or [_UNKNOWN] * len(queries)
     bought = [meter.bought for meter in then]
-    return dict(zip(queries, now, strict=True)), dict(zip(queries, bought, strict=True))
+    spent = from_units(found_spent[0]) if found_spent else Fraction(0)
+    return dict(zip(queries, now, strict=True)), dict(zip(queries, bought, strict=True)), spent
 
 
 def _check_worker(contract: PrivacyLedgerContract, found: tuple[Any, ...] | None) -> None:

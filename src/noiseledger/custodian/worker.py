@@ -22,10 +22,12 @@ from noiseledger.chain.sender import Receipt
 from noiseledger.chain.values import ContractReveal, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
+from noiseledger.custodian.backlog import Backlog
 from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.view import View, look
 from noiseledger.errors import (
     BudgetExceeded,
+    ChainError,
     DataMismatch,
     DataUnavailable,
     InvalidInput,
@@ -35,7 +37,7 @@ from noiseledger.errors import (
     RpcFailed,
     UnknownQuery,
 )
-from noiseledger.ledger.query_state import fold
+from noiseledger.ledger.query_state import Behind, fold
 from noiseledger.progress import (
     Confirmed,
     Drawn,
@@ -64,6 +66,11 @@ _LEFT_BEHIND = (
 _UNKNOWN = (
     "A transaction of this key that the journal does not contain is not mined yet, so nothing is drawn. If another program "
     "of yours sent it, wait or replace it there; if this journal is an old copy, run: noiseledger recover."
+)
+
+_NOT_IN_JOURNAL = (
+    "It is registered and was bought, but the journal does not contain it. Write it into the catalogue and run: noiseledger "
+    "publish. If this journal is an old copy, run: noiseledger recover."
 )
 
 #: Errors that concern one query only; all others concern the ledger, the journal or the chain as a whole.
@@ -101,12 +108,14 @@ class Worker:
         terms: Terms | None = None,
         listener: Listener = ignore,
         patience: float = PATIENCE_SECONDS,
+        first_block: int = 0,
     ) -> None:
         """Follow the chain up to ``head``: purchases in later blocks may still be undone, so they wait.
 
         It is "finalized", "safe", "latest", or a number of blocks behind the newest, such as "latest-3".
 
         ``terms`` are the terms against which data and journal were checked; ``listener`` is notified of every step.
+        The ledger's events begin at ``first_block``.
         """
         self._contract = contract
         self._journal = journal
@@ -115,6 +124,11 @@ class Worker:
         self._notify = listener
         self._patience = patience
         self._left_behind: tuple[int, float] | None = None
+        self._first_block = first_block
+        self._backlog = Backlog(contract, self._terms, first_block)
+        #: The queries that are sold and not in the journal, as of this much spent and this many queries in the journal.
+        self._unknown: dict[str, Fraction] = {}
+        self._unknown_at: tuple[Fraction, int] | None = None
 
     def step(self) -> Step:
         """Reveal everything that is bought by now, as far as the journal's own budget allows."""
@@ -122,6 +136,8 @@ class Worker:
         view = self.look()
         if self._confirm_what_is_in_flight(step):
             view = self.look()
+        for identifier in self._unknown:
+            self._refuse(identifier, UnknownQuery(_NOT_IN_JOURNAL), step)
         if view.head is None:
             # Nothing counts as bought, so nothing is drawn below; the custodian should be told.
             self._notify(Waiting("NoHead", none_there(self._head)))
@@ -141,9 +157,28 @@ class Worker:
         """Read the chain; refuse another ledger, another worker's key, and points that are not in the journal."""
         view = look(self._contract, self._terms, self._journal.queries(), self._head)
         head = None if view.head is None else view.head.number
-        self._notify(Looked(view.newest.number, head, view.balance, len(view.waiting)))
+        self._find_unknown(view)
+        due = self._backlog.update(view.due | self._unknown)
+        waiting = len(view.waiting) + len(self._unknown)
+        self._notify(Looked(view.newest.number, head, view.balance, waiting, due))
         self._check_points(view)
         return view
+
+    def _find_unknown(self, view: View) -> None:
+        """Find the queries that are sold and not in the journal; it is never drawn for them, but the custodian must know."""
+        if view.is_complete:
+            self._unknown, self._unknown_at = {}, None
+            return
+        if self._unknown_at == (view.spent, len(view.now)):
+            return
+        # If a node does not return old events, the other queries are answered all the same.
+        with suppress(ChainError):
+            known = {query.identifier for query in view.now}
+            events = self._contract.events(["Registered"], first=self._first_block, last=view.newest)
+            others = [name for event in events if (name := event.fields["query"].hex()) not in known]
+            meters = zip(others, self._contract.meters(others, view.newest.hash), strict=True)
+            self._unknown = {name: meter.revealed for name, meter in meters if meter.revealed < meter.bought}
+            self._unknown_at = view.spent, len(view.now)
 
     def pending(self) -> list[Stretch]:
         """Return the stretches that are bought at the head and not revealed in the newest block."""
@@ -178,6 +213,8 @@ class Worker:
         if self._terms.reuses:
             return [end]
         state = fold(self._contract.events(["Asked"], query.identifier, last=view.newest), reuses=False)
+        if state.bought != view.now[query].bought:
+            raise Behind  # a request is missing, so those after it would get the wrong stretches
         return sorted({request.stretch[1] for request in state.purchases if start < request.stretch[1] <= end})
 
     def _place(self, view: View) -> int | None:

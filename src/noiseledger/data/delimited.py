@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -23,6 +24,7 @@ from noiseledger.errors import DataUnavailable, InvalidInput
 DELIMITERS = (",", ";", "\t", "|")
 #: The supported encodings. Invalid bytes become the character U+FFFD, in that field alone.
 ENCODINGS = ("utf-8", "utf-16", "latin-1", "windows-1252", "iso-8859-15", "cp850")
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,13 @@ def columns_of(file: Path, dialect: Dialect) -> list[str]:
     if not dialect.header:
         return places
     named = [name.strip(" ") or place for name, place in zip(names, places, strict=True)]
+    nul = next((place + 1 for place, name in enumerate(named) if "\0" in name), None)
+    if nul is not None:
+        # Engines end a name there, or keep it: none of them could be compared with another.
+        raise DataUnavailable(
+            f"{file}, line 1: the name of column {nul} contains a NUL character, so the file is not {dialect.encoding} text: "
+            f"if it is UTF-16, convert it ({conversion(file)}), otherwise rename the column."
+        )
     for place, name in enumerate(named):
         same = [other + 1 for other, earlier in enumerate(named[:place]) if earlier.casefold() == name.casefold()]
         if same:
@@ -137,15 +146,34 @@ def lines_of(file: Path, dialect: Dialect) -> Iterator[tuple[int, str]]:
     codecs.lookup(encoding)
     try:
         # One extra byte in one record would change all characters and lines after it.
-        if encoding == "utf-16" and file.stat().st_size % 2:
+        size = file.stat().st_size if encoding == "utf-16" else 0
+        if size % 2:
             raise DataUnavailable(
                 f"{file} is not valid utf-16, which uses two bytes per character: a byte is missing, or there is one too many."
+            )
+        if size and _head(file) not in _MARKS:
+            raise DataUnavailable(
+                f"{file} is declared as utf-16 but has no byte order mark, so the order of its bytes is unknown: convert it "
+                f'({conversion(file)}), and declare encoding = "utf-8".'
             )
         with file.open(encoding=encoding, errors="replace", newline="\n") as stream:
             for number, line in enumerate(stream, start=1):
                 yield number, line.removesuffix("\n").removesuffix("\r")
     except OSError as error:
         raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None
+
+
+def _head(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(2)
+
+
+def conversion(file: Path) -> str:
+    """Return a command that converts UTF-16 to UTF-8; where a file has no byte order mark, its first bytes show the order."""
+    head = _head(file)
+    encoding = "UTF-16" if head in _MARKS else "UTF-16BE" if head.startswith(b"\0") else "UTF-16LE"
+    new = file.with_name(f"{file.stem}-utf-8{file.suffix}")
+    return f"iconv -f {encoding} -t UTF-8 {shlex.quote(str(file))} > {shlex.quote(str(new))}"
 
 
 def _check_delimiter(file: Path, line: str, names: list[str], dialect: Dialect) -> None:

@@ -34,7 +34,7 @@ class Location:
     """The location of a table. It may contain environment variables, such as $PASSWORD, which are filled in on opening."""
 
     engine: str
-    place: str
+    place: str = field(repr=False)
     table: str | None = None
     #: The format of a file, and the dialect of a text file.
     format: Format = "csv"
@@ -54,6 +54,8 @@ class Location:
         if engine is not None and engine not in ENGINES:
             raise InvalidInput(f"The engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
         if file is not None:
+            if "://" in file:
+                raise InvalidInput("file must be the name of a file: for a server, write url = instead of file =.")
             of_files = [name for name, known in ENGINES.items() if not known.schemes]
             if engine not in (None, *of_files):
                 raise InvalidInput(f"Files can be read by {' or '.join(of_files)}, not by {engine}: remove the engine.")

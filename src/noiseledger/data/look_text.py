@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
 
-from noiseledger.data.delimited import DELIMITERS, Dialect, columns_of, records_of
+from noiseledger.data.delimited import DELIMITERS, Dialect, columns_of, conversion, records_of
 from noiseledger.data.look import RECORDS, Guess, Look
 from noiseledger.data.look_kinds import (
     MISSING_TEXTS,
@@ -93,7 +93,8 @@ def _check_bytes(file: Path, chunk: bytes, first: bool) -> None:
         line = chunk.count(b"\n", 0, chunk.index(b"\0")) + 1
         where = f", line {line}," if first else ""
         raise DataUnavailable(
-            f"{file}{where} has a NUL byte, so it is not text, or UTF-16 without a byte order mark: save it as UTF-8."
+            f"{file}{where} has a NUL byte, so it is not text, or UTF-16 without a byte order mark: save it as UTF-8"
+            + (f" ({conversion(file)})." if first and 0 in chunk[:2] else ".")
         )
     if first and b"\n" not in chunk:
         if b"\r" in chunk:

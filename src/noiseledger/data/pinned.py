@@ -38,6 +38,19 @@ class Pinned:
             raise DataUnavailable(f"'{query}' is not in the catalogue that the data was read for.")
         return self._totals[query.identifier]
 
+    def has(self, query: Query) -> bool:
+        """Return whether the totals of a query were read."""
+        return query.identifier in self._totals
+
+    def take(self, later: Pinned) -> None:
+        """Add the totals of more queries, from a later read of the same data.
+
+        Why the promise holds: they count only if that read has the same root, so all answers are still about one dataset.
+        """
+        if (later.root, later.rows) != (self.root, self.rows):
+            raise DataMismatch("The data has changed since the worker read it: new queries need the same data.")
+        self._totals = {**later._totals, **self._totals}
+
     def records(self) -> Iterator[Row]:
         """Refuse: the records are not kept."""
         raise DataUnavailable("The records are read once and not kept.")

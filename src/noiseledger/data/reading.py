@@ -68,8 +68,10 @@ class Reading:
     missing_codes: Mapping[str, frozenset[PresentValue]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse unknown kinds and decimal marks, and codes that are not values of their column."""
+        """Refuse unknown kinds and decimal marks, names that engines read differently, and codes of another kind."""
         for name, kind in self.kinds.items():
+            if "\0" in name:
+                raise InvalidInput(f"The column name {name!r} contains a NUL character: rename the column in the data.")
             if kind not in KINDS:
                 raise InvalidInput(f"The kind of {name} must be one of {', '.join(KINDS)}, not {kind!r}.")
         if self.decimal not in (".", ","):

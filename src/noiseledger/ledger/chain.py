@@ -8,6 +8,7 @@ is computed from public numbers (ledger/public.py).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
@@ -23,8 +24,9 @@ from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Ledger, Quote, Record, Standing, if_enough
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.purchase import Buyer
-from noiseledger.ledger.reading import ChainReader
+from noiseledger.ledger.reading import ChainReader, ChainReading
 from noiseledger.ledger.state import LedgerState, readable
+from noiseledger.ledger.unanswered import Unanswered, find_unanswered
 from noiseledger.progress import Listener, ignore
 from noiseledger.settings import ANSWER_SECONDS
 
@@ -99,6 +101,13 @@ class ChainLedger(Ledger):
         found = zip(queries, meters, strict=True)
         return [Standing(query, meter.bought, meter.revealed) for query, meter in found]
 
+    def unanswered(self) -> list[Unanswered]:
+        # Not all read at one block: the result is only shown, and read again the next time.
+        identifiers = [query.identifier for query in self.queries()]
+        meters = zip(identifiers, self.contract.meters(identifiers), strict=True)
+        waiting = [(identifier, meter.revealed) for identifier, meter in meters if meter.revealed < meter.bought]
+        return find_unanswered(self.contract, waiting, self._reader.first_block, reuses=self.reuses)
+
     def add(self, *queries: Query) -> None:
         catalogue = [(query, sensitivity(query, self.population)) for query in queries]
         for query, unit in catalogue:
@@ -121,10 +130,29 @@ class ChainLedger(Ledger):
         reading = self._reader.read(dict.fromkeys(item.query for item in requests))
         known = [None if exact_noise else if_enough(reading.best(item), item) for item in requests]
         rest = [item for item, answer in zip(requests, known, strict=True) if answer is None]
+        if not rest:
+            return [answer for answer in known if answer is not None]
         buyer = Buyer(self.contract, self._reader, self._listener, self.answer_seconds, self.contact)
-        must_send = [self._record_free or reading.price(r).cost > 0 for r in rest]
-        bought = iter(buyer.get(rest, must_send, exact_noise=exact_noise) if rest else ())
-        return [answer or next(bought) for answer in known]
+        must_send = self._must_send(rest, reading, exact_noise=exact_noise)
+        bought = buyer.get(rest, must_send, reading, exact_noise=exact_noise)
+        # All answers of a list show the budget after the whole list.
+        after, others = bought[0].budget, iter(bought)
+        return [next(others) if answer is None else replace(answer, budget=after) for answer in known]
+
+    def _must_send(self, requests: Sequence[Request], reading: ChainReading, *, exact_noise: bool) -> list[bool]:
+        """Return which requests must be sent to the contract: those that cost something, and all, if free ones are recorded.
+
+        A request costs nothing if the same accuracy is bought already, by anyone or by a request before it in the list; with
+        ``exact_noise`` and without reuse, each request is bought on its own.
+        """
+        bought = {query: state.bought for query, state in reading.states.items()}
+        found = []
+        for item in requests:
+            is_alone = exact_noise and not self.reuses
+            costs = is_alone or item.precision > bought[item.query]
+            bought[item.query] = max(bought[item.query], item.precision)
+            found.append(costs or (self._record_free and self.reuses))
+        return found
 
     def best(self, query: Query) -> Answer | None:
         reading = self._reader.read([query])

@@ -27,6 +27,7 @@ from noiseledger.errors import NotAllowed
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
     from noiseledger.ledger.admission import Admission
+    from noiseledger.ledger.unanswered import Unanswered
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,10 @@ class LedgerView(ABC):
         found = [(query, self.best(query)) for query in self.queries()]
         return [Standing(query, spent[query], best.precision if best else Fraction(0)) for query, best in found]
 
+    def unanswered(self) -> list[Unanswered]:
+        """Return the oldest unanswered purchase of each query, oldest first; none on a local ledger, which answers at once."""
+        return []
+
     def admission(self) -> Admission | None:
         """Return who may buy, how much they may still buy, and whom to ask for more; None if everybody may buy."""
         return None
@@ -194,6 +199,9 @@ class Ledger(LedgerView):
     @abstractmethod
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
         """Answer many requests as ``ask`` does, in order; all paid requests are bought together, all or nothing.
+
+        A request that an earlier one in the list answers is free, unless ``exact_noise`` is wanted of a ledger without reuse.
+        All answers show the budget after the whole list.
 
         Raises:
             BudgetExceeded: the cost exceeds the remaining budget; has requested, remaining and missing.

@@ -12,6 +12,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Self, Unpack
@@ -174,8 +175,9 @@ class LocalLedger(Ledger):
             else:
                 answers = [self._known_or_paid(run, request, analyst) for request in requests]
                 answers = [at_its_best(answer, self._best(run, answer.query)) for answer in answers]
-        # The answers must not be visible before this point, which is after the commit.
-        return answers
+            after = book.read_budget(run, *self._promise)
+        # The answers must not be visible before this point, which is after the commit; all show the budget after the list.
+        return [replace(answer, budget=after) for answer in answers]
 
     def _known_or_paid(self, run: sqlite3.Connection, request: Request, analyst: str) -> Answer:
         """Return the best earlier answer if it is accurate enough, at no cost and without a record; otherwise a new one."""

@@ -48,13 +48,15 @@ class Mirror:
 
     def look(self) -> LedgerSnapshot:
         """Return the newest state; the previous one if no block was added."""
+        trouble: Exception | None = None
         for _ in range(_ATTEMPTS):
             newest, final = self._heads()
             if self._seen is not None and self._seen_at == (newest, final):
                 return self._seen
             try:
                 settled, snapshot = self._read(newest, final)
-            except (_Moved, Behind):
+            except (_Moved, Behind) as error:
+                trouble = error
                 if not self._is_still_there(self._settled_at):
                     self._forget()
                 continue
@@ -66,6 +68,8 @@ class Mirror:
             self._settled, self._settled_at = settled, final
             self._seen, self._seen_at = snapshot, (newest, final)
             return snapshot
+        if isinstance(trouble, Behind):
+            raise self._incomplete()
         raise ChainUnreachable("The chain changes faster than it can be read; it will be read again later.")
 
     def _forget(self) -> None:
@@ -121,14 +125,13 @@ class Mirror:
             span = {"fromBlock": hex(start), "toBlock": hex(min(start + blocks - 1, last))}
             logs = ("eth_getLogs", [{"address": self.contract.address, "topics": topics, **span}])
             replies = self.contract.rpc.batch([*there, *([logs] if start <= last else []), *there])
-            found = [*replies[: len(anchors)], *replies[-len(anchors) :]]
-            if not all(map(BlockRef.is_in, [*anchors, *anchors], found)):
-                raise _Moved
-            found = replies[len(anchors) : -len(anchors)]
-            refused = next((reply for reply in found if isinstance(reply, RpcFailed)), None)
+            found, beside = replies[len(anchors) : -len(anchors)], [*replies[: len(anchors)], *replies[-len(anchors) :]]
+            refused = next((reply for reply in [*found, *beside] if isinstance(reply, RpcFailed)), None)
             if refused is not None:
                 blocks = fewer_blocks(min(blocks, last - start + 1), refused)
                 continue
+            if not all(map(BlockRef.is_in, [*anchors, *anchors], beside)):
+                raise _Moved
             for reply in found:
                 yield from map(read_event, reply)
             start += blocks
@@ -147,7 +150,8 @@ class Mirror:
         self._check_sums(state, from_units(till))
         for name, reply in zip(checked, found[len(names) :], strict=True):
             # A node may return the logs of a block later than the block itself.
-            if reply is None or Meter.decode(reply).revealed != state.queries[name].revealed:
+            meter, ours = None if reply is None else Meter.decode(reply), state.queries[name]
+            if meter is None or (meter.bought, meter.revealed) != (ours.bought, ours.revealed):
                 raise Behind
         where = self.contract.rpc.chain_id, self.contract.address
         roles = checksummed(custodian), checksummed(worker)
@@ -157,10 +161,13 @@ class Mirror:
 
     def _check_sums(self, state: LedgerState, spent: Fraction) -> None:
         if not state.has_beginning or state.spent != spent:
-            raise ChainMismatch(
-                f"The events from block {self._first_block} on do not add up to what the contract has spent: check the "
-                "first block in the ledger file, and that the endpoint keeps old events."
-            )
+            raise self._incomplete()
+
+    def _incomplete(self) -> ChainMismatch:
+        return ChainMismatch(
+            f"The events from block {self._first_block} on do not add up to what the contract has spent: check the "
+            "first block in the ledger file, and that the endpoint keeps old events."
+        )
 
     def _open_queries(self, state: LedgerState) -> list[str]:
         """Return the queries to check: all but those that were checked before and are revealed as far as they are bought."""
@@ -168,7 +175,7 @@ class Mirror:
         return [
             name
             for name, query in state.queries.items()
-            if query.revealed < query.bought or name not in known or len(known[name].ends) != len(query.ends)
+            if query.revealed != query.bought or name not in known or len(known[name].ends) != len(query.ends)
         ]
 
     def _note_times(self, events: Iterable[Event], first: int) -> None:

@@ -18,8 +18,9 @@ from noiseledger.core.answer import Answer
 from noiseledger.core.path import Point, Reveal, find_price
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
-from noiseledger.errors import AllowanceExceeded, AnswerPending, RpcFailed
+from noiseledger.errors import AllowanceExceeded, AnswerPending, ChainError, RpcFailed
 from noiseledger.ledger.interface import at_its_best
+from noiseledger.ledger.pending import PendingAnswers
 from noiseledger.ledger.query_state import Behind, Purchase
 from noiseledger.ledger.reading import ChainReader, ChainReading
 from noiseledger.progress import Listener, Mined, Revealed
@@ -42,19 +43,28 @@ class Buyer:
         self._notify = listener
         self._seconds = seconds
         self._contact = contact
+        self._answers = PendingAnswers(contract, reader.first_block, reader.terms.reuses, contact)
 
-    def get(self, requests: Sequence[Request], must_send: Sequence[bool], *, exact_noise: bool) -> list[Answer]:
-        """Return answers in order: buy those that must be sent, and wait for all; somebody has already bought the others."""
+    def get(
+        self, requests: Sequence[Request], must_send: Sequence[bool], known: ChainReading, *, exact_noise: bool
+    ) -> list[Answer]:
+        """Return answers in order: buy those that must be sent, and wait for all; somebody has already bought the others.
+
+        ``known`` is the state of their queries, as it was read before.
+        """
+        wanted = {
+            item.query: known.states[item.query] for item, sends in zip(requests, must_send, strict=True) if sends
+        }
+        self._answers.check_sold([(q.identifier, state.revealed) for q, state in wanted.items() if state.is_ahead])
         bought = iter(self._buy([item for item, sends in zip(requests, must_send, strict=True) if sends]))
         purchases = [next(bought) if sends else None for sends in must_send]
         asked = list(zip(requests, purchases, strict=True))
         reading = self._wait(
             [(item.query, purchase.stretch[1] if purchase else item.precision) for item, purchase in asked]
         )
-        answers = [self._answer(item, purchase, reading) for item, purchase in asked]
         if exact_noise:
-            return answers
-        return [at_its_best(answer, reading.best(item)) for answer, item in zip(answers, requests, strict=True)]
+            return [self._answer(item, purchase, reading) for item, purchase in asked]
+        return [self._best(item, purchase, reading) for item, purchase in asked]
 
     def _buy(self, requests: Sequence[Request]) -> list[Purchase]:
         """Send requests, and return the resulting purchases, in order."""
@@ -97,6 +107,8 @@ class Buyer:
                 left = found[receipt.transaction, item.query]
                 if not left:
                     raise RpcFailed("eth_getLogs", f"the node does not have all events of {receipt.transaction}", None)
+                if left[0].precision != item.precision:
+                    raise Behind
                 purchases.append(left.pop(0))
         return purchases
 
@@ -109,12 +121,19 @@ class Buyer:
             if reading is not None:
                 return reading
             if time.monotonic() > give_up:
-                raise AnswerPending(
-                    f"The answer was bought, but the custodian's worker has not revealed it within "
-                    f"{self._seconds:g} seconds. Nothing is lost: send the same request again later, it is free."
-                )
+                raise self._pending(ends)
             time.sleep(pause)
             pause = min(pause * 1.5, _LAST_POLL_SECONDS)
+
+    def _pending(self, ends: Sequence[tuple[Query, Fraction]]) -> AnswerPending:
+        """Return the error for an analyst who has waited as long as they wanted to."""
+        try:
+            meters = self._contract.meters([query.identifier for query, _ in ends])
+        except ChainError:
+            return self._answers.error([], self._seconds)
+        found = zip(ends, meters, strict=True)
+        waiting = {query.identifier: meter.revealed for (query, end), meter in found if meter.revealed < end}
+        return self._answers.error(list(waiting.items()), self._seconds)
 
     def _look(self, ends: Sequence[tuple[Query, Fraction]]) -> ChainReading | None:
         """Return the queries if each is revealed so far; None if not, or if a node refuses to say: then we look again."""
@@ -134,6 +153,13 @@ class Buyer:
         except Behind:
             return None  # a node may show the new state of a block a moment before its events
         return None if any(reading.states[query].revealed < end for query, end in ends) else reading
+
+    def _best(self, request: Request, purchase: Purchase | None, reading: ChainReading) -> Answer:
+        """Return the best public answer: with the price of the purchase or, where others have paid, for free."""
+        best = reading.best(request)
+        if purchase is None and best is not None:
+            return best
+        return at_its_best(self._answer(request, purchase, reading), best)
 
     def _answer(self, request: Request, purchase: Purchase | None, reading: ChainReading) -> Answer:
         state, unit = reading.states[request.query], request.sensitivity

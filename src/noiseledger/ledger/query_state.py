@@ -3,6 +3,10 @@
 The contract stores how far each path is bought and revealed, but not every request: requests are events. In order, the events
 determine each request's number, the answers it was built from, and its noisy values. Events are folded, and requests on a chain
 are priced, only in this module; everything that reads a chain uses it.
+
+Why no node can change the meaning of a purchase: each event must come after the one before, each request must cost what the
+requests before it leave to pay, and each reveal must start where the last one ended. An event that is left out, repeated or
+moved breaks this, or the sums of the contract.
 """
 
 from __future__ import annotations
@@ -96,6 +100,8 @@ class QueryState:
     #: The points that requests were built on, in order, and the latest request for each.
     _asked: list[Fraction] = field(default_factory=list)
     _latest: dict[Fraction, int] = field(default_factory=dict)
+    #: The number of the latest event.
+    _last: int = -1
 
     @property
     def revealed(self) -> Fraction:
@@ -103,12 +109,20 @@ class QueryState:
         return self.ends[-1] if self.ends else Fraction(0)
 
     @property
+    def is_ahead(self) -> bool:
+        """Whether more is bought than revealed."""
+        return self.bought > self.revealed
+
+    @property
     def waiting(self) -> list[Purchase]:
         """The requests that are not revealed yet, the oldest first."""
         return sorted((purchase for _, _, purchase in self.unanswered), key=lambda purchase: purchase.number)
 
     def take(self, event: Event) -> Purchase | None:
-        """Process the next event of this query; return the purchase, if it was a request."""
+        """Process the next event of this query, or raise ``Behind``; return the purchase, if it was a request."""
+        if record_number(event) <= self._last:
+            raise Behind
+        self._last = record_number(event)
         if event.name == "Asked":
             return self._ask(event)
         if event.name == "Revealed":
@@ -122,8 +136,8 @@ class QueryState:
         """Price a request by what is bought, which may be further than what is revealed."""
         if not self.reuses:
             return find_price(precision, ())
-        is_ahead = self.bought > self.revealed and precision > self.revealed
-        return find_price(precision, [*self.ends[-1:], self.bought] if is_ahead else self.ends)
+        needs_more = self.is_ahead and precision > self.revealed
+        return find_price(precision, [*self.ends[-1:], self.bought] if needs_more else self.ends)
 
     def best(self, query: Query, sensitivity: Fraction, budget: Budget) -> Answer | None:
         """Return the most accurate answer that is public; None if nothing is revealed."""
@@ -144,6 +158,8 @@ class QueryState:
     def _ask(self, event: Event) -> Purchase:
         fields, number = event.fields, record_number(event)
         price = Price(from_units(fields["precision"]), CASES[fields["case"]], from_units(fields["cost"]), ())
+        if price.cost != (max(price.precision - self.bought, Fraction(0)) if self.reuses else price.precision):
+            raise Behind
         if self.reuses:
             # The contract records every request below what was bought as 2C; only the history shows which are known points.
             known = find_price(price.precision, self._asked)

@@ -1,20 +1,23 @@
 """Read selected queries of a ledger on a chain, all at one block, so that the results are consistent.
 
 Why nothing false is shown: the contract's state is requested by the hash of the block, events are requested together with
-that block in one exchange, and reveals count only if they add up to the point that the contract stores.
+that block in one exchange, and events count only if they add up to what the contract stores: requests to the amount that is
+bought, reveals to the point.
+Why nothing is bought by mistake: a query is read only if the custodian has registered it with the dimension and the sensitivity
+that follow from its definition, so a price and an error bar mean what they say.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
 from noiseledger.chain.block import BlockRef
 from noiseledger.chain.contract import PrivacyLedgerContract
-from noiseledger.chain.values import Meter, Terms
+from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.coins import Coins
@@ -24,6 +27,7 @@ from noiseledger.core.request import Request
 from noiseledger.errors import ChainMismatch, RpcFailed, UnknownQuery
 from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.query_state import Behind, QueryState, fold
+from noiseledger.ledger.state import Registered
 
 _ATTEMPTS = 5
 #: A node may show the events of a block a moment after its new state.
@@ -56,6 +60,8 @@ class ChainReader:
         """Read a contract whose events begin at ``first_block``."""
         self.contract = contract
         self.first_block = first_block
+        #: The queries whose registration was read and is right.
+        self._registered: set[Query] = set()
 
     @property
     def terms(self) -> Terms:
@@ -92,16 +98,31 @@ class ChainReader:
         raise AssertionError("unreachable")
 
     def read_at(self, block: BlockRef, queries: Sequence[Query], names: Sequence[str]) -> ChainReading:
-        """Return queries at a block; raise ``Behind`` if their reveals do not add up to what the contract stores."""
+        """Return queries at a block; raise ``Behind`` if their events do not add up to what the contract stores."""
         identifiers = [query.identifier for query in queries]
-        found = self.contract.holding(identifiers, block, names, self.first_block)
+        # With other events it costs no exchange of its own, and is read again: it may have changed with a reorganisation.
+        is_new = bool(names) or not self._registered.issuperset(queries)
+        wanted = ["Registered", *names] if is_new else names
+        found = self.contract.holding(identifiers, block, wanted, self.first_block)
+        entries = {entry.identifier: entry for entry in map(Registered.of, _of(found.events, "Registered"))}
         states = {}
         for query, meter, point in zip(queries, found.meters, found.points, strict=True):
             if meter.dimension == 0:
                 raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
+            if is_new:
+                self._check(query, meter, entries.get(query.identifier))
             ours = [event for event in found.events if event.fields["query"].hex() == query.identifier]
-            states[query] = _checked(fold(ours, reuses=self.terms.reuses), meter, point, is_whole="Revealed" in names)
+            states[query] = _checked(fold(ours, reuses=self.terms.reuses), meter, point, names)
         return ChainReading(block, self.budget(found.spent), states)
+
+    def _check(self, query: Query, meter: Meter, entry: Registered | None) -> None:
+        """Refuse a query that the custodian registered as something else than it is."""
+        if entry is None or (entry.definition, entry.dimension) != (query.canonical, meter.dimension):
+            raise Behind
+        problem = entry.problem(self.terms.population)
+        if problem:
+            raise UnknownQuery(f"The ledger's entry for '{query}' cannot be used, and nothing was spent: {problem}")
+        self._registered.add(query)
 
     def budget(self, spent: Fraction) -> Budget:
         """Return the budget with this amount spent."""
@@ -113,11 +134,17 @@ class ChainReader:
         return PublicPath(coins, state.ends, state.points)
 
 
-def _checked(state: QueryState, meter: Meter, point: Point, *, is_whole: bool) -> QueryState:
-    """Return a state after checking it against the contract: how far the query is bought, and its last point."""
-    if not is_whole and meter.revealed:
+def _of(events: Iterable[Event], name: str) -> Iterator[Event]:
+    return (event for event in events if event.name == name)
+
+
+def _checked(state: QueryState, meter: Meter, point: Point, names: Sequence[str]) -> QueryState:
+    """Return a state after checking what was folded against the contract: how far the query is bought, and its last point."""
+    if "Revealed" not in names and meter.revealed:
         state.ends, state.points = [meter.revealed], [point]
     if state.revealed != meter.revealed or (state.ends and state.points[-1] != point):
+        raise Behind
+    if "Asked" in names and state.bought != meter.bought:
         raise Behind
     state.bought = meter.bought
     return state

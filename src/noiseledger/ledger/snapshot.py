@@ -24,6 +24,7 @@ from noiseledger.ledger.interface import LedgerView, Quote, Record, Standing, if
 from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.query_state import Purchase, QueryState
 from noiseledger.ledger.state import LedgerState, RecordLine, Registered, readable
+from noiseledger.ledger.unanswered import Unanswered
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,12 @@ class LedgerSnapshot(LedgerView):
         """The requests that are bought and not yet revealed, oldest first."""
         found = [purchase for state in self.state.queries.values() for purchase in state.waiting]
         return sorted(found, key=lambda purchase: purchase.number)
+
+    def unanswered(self) -> list[Unanswered]:
+        """Return the oldest unanswered purchase of each query that has one, oldest first."""
+        waiting = [state.unanswered for state in self.state.queries.values() if state.unanswered]
+        first = sorted((min(found, key=lambda item: item[1])[2] for found in waiting), key=lambda p: p.number)
+        return [Unanswered(purchase.query, purchase.block, self.asked_at(purchase)) for purchase in first]
 
     def asked_at(self, purchase: Purchase) -> datetime:
         """Return when a request was made."""

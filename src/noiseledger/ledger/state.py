@@ -11,7 +11,7 @@ from noiseledger.chain.values import Event, from_units
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.errors import NoiseledgerError
-from noiseledger.ledger.query_state import Purchase, QueryState
+from noiseledger.ledger.query_state import Behind, Purchase, QueryState
 
 #: The events that change the state; every ledger begins with the first of them.
 EVENTS = ("Published", "Registered", "Asked", "Revealed", "Allowed")
@@ -26,6 +26,16 @@ class Registered:
     dimension: int
     sensitivity: Fraction
     ceiling: Fraction
+
+    @classmethod
+    def of(cls, event: Event) -> Registered:
+        """Read the event of a registration."""
+        fields = event.fields
+        if not fields["denominator"]:
+            raise Behind  # no contract of ours has stored this
+        unit = Fraction(fields["numerator"], fields["denominator"])
+        ceiling = from_units(fields["ceiling"])
+        return cls(fields["query"].hex(), fields["definition"], fields["dimension"], unit, ceiling)
 
     def problem(self, population: Population) -> str:
         """Return why the query cannot be asked, or an empty string."""
@@ -93,7 +103,7 @@ class LedgerState:
             return
         query = event.fields["query"].hex()
         if event.name == "Registered":
-            self.registered.append(_registered(query, event))
+            self.registered.append(Registered.of(event))
             return
         purchase = self.queries.setdefault(query, QueryState(self._reuses)).take(event)
         if purchase is not None:
@@ -129,9 +139,3 @@ class LedgerState:
 def readable(registered: Iterable[Registered], population: Population) -> dict[Query, Registered]:
     """Return the queries that can be asked, in order."""
     return {Query.parse(entry.definition): entry for entry in registered if not entry.problem(population)}
-
-
-def _registered(query: str, event: Event) -> Registered:
-    fields = event.fields
-    unit = Fraction(fields["numerator"], fields["denominator"])
-    return Registered(query, fields["definition"], fields["dimension"], unit, from_units(fields["ceiling"]))

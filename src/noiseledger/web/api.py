@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 
 from noiseledger.client.client import Offer
+from noiseledger.errors import AnswerOverdue
 from noiseledger.ledger import governance
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.interface import Record
@@ -25,6 +26,7 @@ from noiseledger.ledger.shapes import (
     labels,
 )
 from noiseledger.ledger.snapshot import LedgerSnapshot
+from noiseledger.ledger.unanswered import moment
 from noiseledger.web.api_shapes import (
     HASH,
     MOST_NUMBERS,
@@ -181,6 +183,16 @@ def router(site: Site) -> APIRouter:
             "worker_ok": look.health.ok,
             "worker": look.health.sentence,
             "waiting": len(look.snapshot.waiting),
+            "unanswered": [
+                {
+                    "name": look.label(late.query),
+                    "identifier": late.query,
+                    "block": late.block,
+                    "since": late.since.isoformat(),
+                    "reason": late.reason,
+                }
+                for late in look.overdue
+            ],
             "chain_ok": look.trouble is None,
             "block": look.snapshot.facts.block,
         }
@@ -239,6 +251,11 @@ def _ask(site: Site, look: Look, wanted: AskBody) -> AskShape:
     if not quote.price.cost:
         # Somebody has already paid for it, and the worker is about to answer: there is nothing to buy.
         return {"quote": shape, "answer": None, "transaction": None}
+    if (late := look.late(quote.query)) is not None:
+        raise AnswerOverdue(
+            f"Nothing was prepared: this query was bought and not answered since {moment(late.since)}"
+            f"{'' if late.reason is None else ', because ' + late.reason}. Ask {look.admission().whom}."
+        )
     prepared = prepare_ask(site.contract, look.snapshot, quote, wanted.analyst, site.settings.ledger.contact)
     return {"quote": shape, "answer": None, "transaction": _transaction(prepared)}
 

@@ -146,12 +146,23 @@ class HistoryShape(TypedDict):
     next: int | None
 
 
+class UnansweredShape(TypedDict):
+    """A query that is bought and not answered for too long, and why, if the worker reports it."""
+
+    name: str
+    identifier: str
+    block: int
+    since: str
+    reason: str | None
+
+
 class HealthShape(TypedDict):
     """The health of the worker and of this site."""
 
     worker_ok: bool | None
     worker: str
     waiting: int
+    unanswered: list[UnansweredShape]
     chain_ok: bool
     block: int
 

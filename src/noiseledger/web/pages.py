@@ -16,6 +16,7 @@ from noiseledger.web.api_page import operations
 from noiseledger.web.api_shapes import ADDRESS, HASH
 from noiseledger.web.change import change_view
 from noiseledger.web.form import read_form
+from noiseledger.web.overdue import mark
 from noiseledger.web.progress import TransactionState
 from noiseledger.web.refusals import is_part
 from noiseledger.web.rendering import render
@@ -74,12 +75,16 @@ def router(site: Site) -> APIRouter:
     ) -> Response:
         look = site.look()
         progress = site.follower.follow(look.snapshot, transaction.lower(), sent)
-        state = f"{progress.state}-{progress.is_final}-{progress.block}-{look.health.ok}"
+        asked = {request.query for request in progress.asked}
+        late = tuple(late for late in look.overdue if late.query in asked)
+        state = f"{progress.state}-{progress.is_final}-{progress.block}-{look.health.ok}{mark(late)}"
         if seen == state:
             return _unchanged()
         answers = views.answers_of(look, progress) if progress.state is TransactionState.ANSWERED else []
         name = "_progress.html" if is_part(request) else "transaction.html"
-        return page(name, look, progress=progress, sent=sent, state=state, answers=answers)
+        return page(
+            name, look, progress=progress, sent=sent, state=state, answers=answers, late=late[0] if late else None
+        )
 
     @pages.get("/accounts/{address}")
     def account(request: Request, address: Annotated[str, Path(pattern=ADDRESS)]) -> HTMLResponse:

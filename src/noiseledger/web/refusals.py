@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from noiseledger.errors import (
+    AnswerPending,
     BudgetExceeded,
     ChainError,
     ChainMismatch,
@@ -33,6 +34,7 @@ _STATUS: tuple[tuple[type[NoiseledgerError], HTTPStatus], ...] = (
     (UnknownQuery, HTTPStatus.NOT_FOUND),
     (InvalidInput, HTTPStatus.UNPROCESSABLE_ENTITY),
     (BudgetExceeded, HTTPStatus.CONFLICT),
+    (AnswerPending, HTTPStatus.CONFLICT),
     (NotAllowed, HTTPStatus.FORBIDDEN),
     (LedgerError, HTTPStatus.CONFLICT),
     (NoFunds, HTTPStatus.CONFLICT),

@@ -9,12 +9,13 @@ from typing import Self, TypeVar
 
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.rpc import Rpc
-from noiseledger.client.reader import Offer, Reader
+from noiseledger.client.reader import Offer, Reader, unnamed_note
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.file import LedgerFile
 from noiseledger.ledger.mirror import Mirror
+from noiseledger.web.overdue import OverdueQuery
 from noiseledger.web.play import Play
 from noiseledger.web.progress import Follower
 from noiseledger.web.settings import Settings
@@ -82,6 +83,8 @@ class Look:
         self.health = health
         #: The same names, prices and errors as in Python.
         self.client = Reader(state.snapshot, ledger.queries, ledger.codebook)
+        #: The queries that are bought and not answered for too long.
+        self.overdue = state.overdue
         self._contact = ledger.contact
         self._state = state
 
@@ -103,6 +106,20 @@ class Look:
     def meaning(self, query: Query) -> str:
         """Describe a query, and its columns in the custodian's words."""
         return " ".join((meaning(query, self.snapshot.population), *self.client.codebook.notes(query)))
+
+    def label(self, identifier: str) -> str:
+        """Return the name of a query by its identifier, also of one that cannot be read here."""
+        names = {offer.query.identifier: offer.name for offer in self.offers}
+        return names.get(identifier, identifier[:12])
+
+    def late(self, query: Query) -> OverdueQuery | None:
+        """Return since when a query is bought and not answered, if that is too long."""
+        return next((late for late in self.overdue if late.query == query.identifier), None)
+
+    @property
+    def unnamed(self) -> str | None:
+        """The sentence about queries that the ledger file does not name, if there are any."""
+        return unnamed_note(self.client.unnamed(offer.query for offer in self.offers))
 
     def cached(self, key: tuple[object, ...], make: Callable[[], _T]) -> _T:
         """Return the cached value for this state, or compute it: all visitors see the same, so it is computed once."""

@@ -19,6 +19,7 @@ from noiseledger.ledger.interface import Quote, Record
 from noiseledger.ledger.snapshot import LedgerSnapshot
 from noiseledger.web import charts
 from noiseledger.web.form import Form
+from noiseledger.web.overdue import OverdueQuery
 from noiseledger.web.progress import Progress
 from noiseledger.web.site import Look, epsilon_of
 from noiseledger.web.words import CASES
@@ -85,6 +86,8 @@ class QuoteView:
     after: Budget | None = None
     paused: bool = False
     picture: Markup | None = None
+    #: Since when the query is bought and not answered, if that is too long: then no more of it is sold here.
+    late: OverdueQuery | None = None
 
     @property
     def case(self) -> str:
@@ -144,7 +147,9 @@ def quote_view(look: Look, form: Form) -> QuoteView:
     except InvalidInput as error:
         return QuoteView(error, best=best)
     after = quote.budget.charge(quote.price.cost) if quote.affordable else None
-    return QuoteView(None, quote, best, after, snapshot.facts.paused, _picture(quote, best))
+    return QuoteView(
+        None, quote, best, after, snapshot.facts.paused, _picture(quote, best), look.late(form.offer.query)
+    )
 
 
 def _picture(quote: Quote, best: AnswerView | None) -> Markup:

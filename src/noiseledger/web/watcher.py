@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
 
+from noiseledger.chain.http import ACCEPTED, content_of
 from noiseledger.errors import ChainError, ChainUnreachable, NoiseledgerError
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.snapshot import LedgerSnapshot
+from noiseledger.ledger.unanswered import REASONS
+from noiseledger.web.overdue import OverdueQuery, find_overdue, mark
 
 _HEALTH_SECONDS = 2.0
 _HEALTH_BYTES = 10_000
@@ -29,6 +33,8 @@ class WorkerHealth:
     #: None where no endpoint is known.
     ok: bool | None
     sentence: str
+    #: The queries that the worker refuses to answer, by identifier, with the kinds of the errors.
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 UNKNOWN = WorkerHealth(
@@ -46,6 +52,8 @@ class SiteState:
     snapshot: LedgerSnapshot
     #: Why the latest poll failed; None if it succeeded.
     trouble: str | None = None
+    #: The queries that are bought and not answered for too long.
+    overdue: tuple[OverdueQuery, ...] = ()
     #: Values computed before; states with the same content share them.
     cache: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
@@ -53,13 +61,13 @@ class SiteState:
     @property
     def version(self) -> str:
         """A text that changes whenever the content changes."""
-        return f"{self.snapshot.version}-{'stale' if self.trouble else 'fresh'}"
+        return f"{self.snapshot.version}-{'stale' if self.trouble else 'fresh'}{mark(self.overdue)}"
 
-    def next(self, snapshot: LedgerSnapshot, trouble: str | None) -> SiteState:
+    def next(self, snapshot: LedgerSnapshot, trouble: str | None, overdue: tuple[OverdueQuery, ...] = ()) -> SiteState:
         """Return the state after this one."""
-        if (snapshot.version, trouble) == (self.snapshot.version, self.trouble):
+        if (snapshot.version, trouble, overdue) == (self.snapshot.version, self.trouble, self.overdue):
             return replace(self, snapshot=snapshot)
-        return SiteState(snapshot, trouble)
+        return SiteState(snapshot, trouble, overdue)
 
 
 class Watcher:
@@ -77,6 +85,7 @@ class Watcher:
         self.health = UNKNOWN
         self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
         self._ask_for_health()
+        self.state = self.state.next(self.state.snapshot, None, self._overdue(self.state.snapshot))
 
     def start(self) -> None:
         """Start polling."""
@@ -106,8 +115,11 @@ class Watcher:
         except Exception:
             # If the watcher stopped here, visitors would see an old state without a warning.
             trouble = "The chain contains something else at this ledger's address."
-        self.state = self.state.next(snapshot, trouble)
+        self.state = self.state.next(snapshot, trouble, self._overdue(snapshot))
         self._ask_for_health()
+
+    def _overdue(self, snapshot: LedgerSnapshot) -> tuple[OverdueQuery, ...]:
+        return find_overdue(snapshot, self.health.refused)
 
     def _ask_for_health(self) -> None:
         if self._health_url is not None and time.monotonic() >= self._health_due:
@@ -116,13 +128,8 @@ class Watcher:
 
     def _fetch_health(self, url: str) -> WorkerHealth:
         try:
-            with self._http.stream("GET", url) as reply:
-                body, give_up = b"", time.monotonic() + _HEALTH_SECONDS
-                for part in reply.iter_bytes():
-                    body += part
-                    if len(body) > _HEALTH_BYTES or time.monotonic() > give_up:
-                        return SILENT
-            return _read_health(json.loads(body))
+            with self._http.stream("GET", url, headers=ACCEPTED) as reply:
+                return _read_health(json.loads(content_of(reply, _HEALTH_BYTES, time.monotonic() + _HEALTH_SECONDS)))
         except Exception:
             # The endpoint is not a worker of ours; that is no reason to stop polling the chain.
             return SILENT
@@ -134,7 +141,17 @@ def _read_health(report: dict[str, Any]) -> WorkerHealth:
         return SILENT
     if report["ok"] is True:
         return WorkerHealth(True, f"The worker is healthy; it last checked the chain {age:,} seconds ago.")
-    error = report["last_error"]
+    error, refused = report["last_error"], _refused(report)
+    if error in ("AnswerOverdue", *refused.values()):
+        return WorkerHealth(
+            False, "The worker is running, but it has not answered everything that was bought.", refused
+        )
     kind = error if isinstance(error, str) and error.isidentifier() and len(error) <= _NAME_LENGTH else "unknown"
     why = f"its last step failed ({kind})" if error else f"it has not finished a step for {age:,} seconds"
-    return WorkerHealth(False, f"The worker is not healthy: {why}. It retries automatically.")
+    return WorkerHealth(False, f"The worker is not healthy: {why}. It retries automatically.", refused)
+
+
+def _refused(report: Mapping[str, Any]) -> dict[str, str]:
+    """Return the queries that the worker refuses, each with a kind of error that is known here; anything else is left out."""
+    listed = [(owed["query"], owed["kind"]) for owed in report.get("unanswered", [])]
+    return {query: kind for query, kind in listed if isinstance(query, str) and kind in REASONS}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
-from noiseledger.cli.standing import OfferStanding, standings
+from noiseledger.cli.standing import OfferStanding, remarks, standings
 from noiseledger.core.budget import Budget
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.ledger.shapes import amount, describe_admission, describe_budget, describe_query
+
+if TYPE_CHECKING:
+    from noiseledger.ledger.unanswered import Unanswered
 
 BAR_WIDTH = 24
 
@@ -22,15 +25,20 @@ def budget(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOptio
     """Show the budget: what was spent on each query, and what is left."""
     with open_client(ledger, rpc) as client:
         now, found, admission = client.budget(), standings(client), client.admission()
+        said = [] if json else remarks(client, found)
+        waiting = {late.query: late for late in client.unanswered()} if json else {}
     if json:
         described = [_describe(standing, now) for standing in found]
         asks = None if admission is None else describe_admission(admission)
-        print_json({"budget": describe_budget(now), "admission": asks, "queries": described})
+        late = [_late(s, waiting[s.offer.query.identifier]) for s in found if s.offer.query.identifier in waiting]
+        print_json({"budget": describe_budget(now), "admission": asks, "queries": described, "unanswered": late})
         return
     rows = [(s.offer.name, *_cells(s.spent, now, "cyan")) for s in found]
     rows += [("all", *_cells(now.spent, now, "yellow")), ("left", *_cells(now.remaining, now, "green"))]
     title = f"Epsilon {float(now.epsilon):g} at delta {float(now.delta):g} = precision {float(now.total):.6g}"
     print_table(title, ("query", "of the budget", ">", ">precision", ">epsilon"), rows)
+    for sentence in said:
+        console.print(plain(sentence), soft_wrap=True)
     if admission is not None:
         console.print(plain(admission))
     console.print("Precisions add up; epsilons do not: each is what that precision means at the budget's delta.")
@@ -50,6 +58,11 @@ def _bar(share: Fraction, style: str) -> Text:
 
 def _epsilon(spent: Fraction, budget: Budget) -> float:
     return epsilon_for(spent, budget.delta)
+
+
+def _late(standing: OfferStanding, late: Unanswered) -> dict[str, Any]:
+    described = describe_query(standing.offer.name, standing.offer.query)
+    return {**described, "block": late.block, "since": late.since.isoformat()}
 
 
 def _describe(standing: OfferStanding, budget: Budget) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def chain(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Run a local test chain (anvil) on 127.0.0.1 until Ctrl-C. It proves nothing to anybody."""
+    """Run a local test chain (anvil) on 127.0.0.1 until Ctrl-C. For tests only: anyone on this machine can change it."""
     from noiseledger.chain import Key, node  # noqa: PLC0415 - takes a second
 
     done = threading.Event()

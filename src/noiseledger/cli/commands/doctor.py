@@ -7,8 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +15,14 @@ from typing import TYPE_CHECKING
 import typer
 from rich.text import Text
 
-from noiseledger.cli.config import config_file, find_keystore, find_rpc, has_key, read_config
-from noiseledger.cli.connect import first_block, open_client, open_key
+from noiseledger.cli.checks import Check, Status
+from noiseledger.cli.config import config_file, find_keystore, find_ledger, find_rpc, has_key, read_config
+from noiseledger.cli.connect import open_client, open_key
+from noiseledger.cli.custody_check import catalogue_of, check_queries
 from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, print_json, print_table
-from noiseledger.cli.waiting import oldest_wait
+from noiseledger.cli.waiting import listed, waited
 from noiseledger.errors import ChainError, NoiseledgerError
 from noiseledger.extras import EXTRAS, missing
 from noiseledger.settings import KEY, KEY_FILE
@@ -31,31 +32,12 @@ if TYPE_CHECKING:
     from noiseledger.client import Client
 
 OLDEST_PYTHON = (3, 11)
-#: A worker answers within seconds of the block it follows; a block is finalized after about a quarter of an hour.
-PROMPT_SECONDS, FINAL_SECONDS = 60, 20 * 60
+#: A worker answers within seconds of the block it follows.
+PROMPT_SECONDS = 60
 WEI = 10**18
 
 
-class Status(StrEnum):
-    """The result of a check."""
-
-    OK = "ok"
-    #: Needed only for some things, which the advice names.
-    WARNING = "warning"
-    PROBLEM = "problem"
-
-
 _STYLES = {Status.OK: "green", Status.WARNING: "yellow", Status.PROBLEM: "red"}
-
-
-@dataclass(frozen=True)
-class Check:
-    """One check: what was found, and what to do about it."""
-
-    name: str
-    status: Status
-    found: str
-    advice: str = ""
 
 
 def doctor(
@@ -93,7 +75,10 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
         yield from _check_key(chain, key)
         yield _check_ledger(client)
         yield _check_access(client, ledger, rpc, key)
-        yield _check_worker(client, ledger, chain)
+        if not isinstance(client, Check):
+            catalogue = catalogue_of(find_ledger(ledger))
+            yield from check_queries(catalogue, client) if catalogue is not None else ()
+        yield _check_worker(client, chain)
 
 
 def _check_python() -> Check:
@@ -146,7 +131,7 @@ def _open_ledger(stack: ExitStack, ledger: str | None, rpc: str | None) -> Clien
 
 
 def _check_chain(chain: Rpc | Check) -> Check:
-    return chain if isinstance(chain, Check) else Check("chain", Status.OK, f"chain {chain.chain_id} at {chain.url}")
+    return chain if isinstance(chain, Check) else Check("chain", Status.OK, f"chain {chain.chain_id} at {chain.name}")
 
 
 def _check_key(chain: Rpc | Check, given: Path | None) -> Iterator[Check]:
@@ -206,27 +191,32 @@ def _check_access(client: Client | Check, ledger: str | None, rpc: str | None, g
     return Check("access", Status.PROBLEM if refused else Status.OK, str(admission))
 
 
-def _check_worker(client: Client | Check, ledger: str | None, chain: Rpc | Check) -> Check:
+def _check_worker(client: Client | Check, chain: Rpc | Check) -> Check:
     if isinstance(client, Check):
         return Check("worker", Status.WARNING, "not checked, because there is no ledger")
+    from noiseledger.ledger.unanswered import OVERDUE_SECONDS, duration  # noqa: PLC0415 - takes a second
+
     try:
-        seconds = oldest_wait(client, first_block(ledger))
+        waiting = client.unanswered()
+        found = listed(client, waiting) if waiting else ""
+        whom = "" if (admission := client.admission()) is None else admission.whom
     except NoiseledgerError as error:
         return Check("worker", Status.PROBLEM, str(error))
-    if seconds is None:
+    if not waiting:
         return Check("worker", Status.OK, "everything that was bought is answered")
-    found = f"the oldest unanswered purchase has waited for {_duration(seconds)}"
+    seconds = waited(waiting[0])
+    found = f"{found}; the oldest unanswered purchase has waited for {duration(seconds)}"
     if seconds < PROMPT_SECONDS:
         return Check("worker", Status.OK, found)
     if not isinstance(chain, Check) and _has_no_final_block(chain):
         advice = "This chain has no finalized block: the custodian's worker needs an option such as --head latest-3."
-        return Check("worker", Status.WARNING if seconds < FINAL_SECONDS else Status.PROBLEM, f"{found}.", advice)
-    if seconds < FINAL_SECONDS:
+        return Check("worker", Status.WARNING if seconds < OVERDUE_SECONDS else Status.PROBLEM, f"{found}.", advice)
+    if seconds < OVERDUE_SECONDS:
         advice = (
             "The worker may wait until the purchase is final (a quarter of an hour on Ethereum), or it is not running."
         )
         return Check("worker", Status.WARNING, f"{found}.", advice)
-    return Check("worker", Status.PROBLEM, f"{found}.", "Ask the custodian whether noiseledger work is running.")
+    return Check("worker", Status.PROBLEM, f"{found}.", f"Ask whether noiseledger work is running: {whom}.")
 
 
 def _has_no_final_block(chain: Rpc) -> bool:
@@ -236,9 +226,3 @@ def _has_no_final_block(chain: Rpc) -> bool:
         return find_heads(chain, "finalized").final is None
     except ChainError:
         return False
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

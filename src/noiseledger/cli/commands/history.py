@@ -11,7 +11,7 @@ import typer
 from noiseledger.cli.accuracy import complete_query
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
-from noiseledger.cli.output import console, print_json, print_table, short_address
+from noiseledger.cli.output import console, plain, print_json, print_table, short_address
 from noiseledger.core.numbers import readable
 from noiseledger.core.query import Query
 from noiseledger.ledger import Record
@@ -28,14 +28,19 @@ def history(
     json: JsonOption = False,
 ) -> None:
     """Show who asked what, what it cost, what it would have cost without reuse, and the answers."""
+    from noiseledger.client.reader import unnamed_note  # noqa: PLC0415 - takes a second
+
     with open_client(ledger, rpc) as client:
         names = {offer.query: offer.name for offer in client.queries()}
         records = client.history(query)[-(last or 0) :]
+        unnamed = unnamed_note(client.unnamed(dict.fromkeys(record.query for record in records)))
     if json:
         described = [describe_record(names[record.query], record, client.codebook) for record in records]
         print_json({"records": described})
     else:
         _show(records, names)
+        if unnamed is not None:
+            console.print(plain(unnamed), soft_wrap=True)
 
 
 def _show(records: Sequence[Record], names: dict[Query, str]) -> None:

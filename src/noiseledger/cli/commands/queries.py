@@ -8,7 +8,7 @@ from typing import Any
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
-from noiseledger.cli.standing import OfferStanding, standings
+from noiseledger.cli.standing import OfferStanding, remarks, standings
 from noiseledger.core.codebook import Codebook, grouped_values
 from noiseledger.core.numbers import readable
 from noiseledger.core.query import Query
@@ -19,12 +19,15 @@ def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOpti
     """List the queries, and how accurate a free answer to each is."""
     with open_client(ledger, rpc) as client:
         found, admission, codebook = standings(client), client.admission(), client.codebook
+        said = [] if json else remarks(client, found)
     if json:
         print_json({"queries": [_describe(standing, codebook) for standing in found]})
         return
     rows = [(s.offer.name, str(s.offer.query), s.offer.query.dimension, _free(s)) for s in found]
     print_table("What may be asked", ("name", "query", ">numbers", ">free now, ± (95%)"), rows)
     _show(codebook, [standing.offer.query for standing in found])
+    for sentence in said:
+        console.print(plain(sentence), soft_wrap=True)
     if admission is not None:
         console.print(plain(admission))
     console.print("Next: noiseledger quote NAME --within NUMBER")

@@ -31,7 +31,7 @@ def recover(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Rebuild a lost journal. Queries that the journal may have answered unknown to the chain are closed for good."""
+    """Rebuild a lost journal. Queries that it may have answered, but not revealed, are closed permanently."""
     require("custodian", "To rebuild a journal,")
     from noiseledger.chain import Rpc  # noqa: PLC0415 - takes a second
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - likewise

@@ -58,7 +58,7 @@ def web(
         bool, typer.Option("--play", help="Offer throw-away accounts; only on a local development chain.")
     ] = False,
 ) -> None:
-    """Serve the web pages. This process only reads the chain and needs no key; run it on another machine than the data."""
+    """Serve the web pages. This process only reads the chain and needs no key; run it on a different machine from the data."""
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - takes a second
     from noiseledger.ledger.file import find_on_chain  # noqa: PLC0415 - likewise
     from noiseledger.web.server import serve  # noqa: PLC0415 - likewise

@@ -20,6 +20,8 @@ from noiseledger.data.catalogue import read_catalogue
 from noiseledger.errors import InvalidInput
 from noiseledger.extras import require
 from noiseledger.progress import (
+    CatalogueRead,
+    CatalogueRefused,
     Confirmed,
     EndpointLeftOut,
     EndpointSwitched,
@@ -70,6 +72,7 @@ def work(
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - takes a second
     from noiseledger.custodian import Custody, Worker  # noqa: PLC0415 - likewise
     from noiseledger.custodian.health import Health  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.intake import Intake  # noqa: PLC0415 - likewise
     from noiseledger.custodian.metrics import serving  # noqa: PLC0415 - likewise
     from noiseledger.custodian.publish import find  # noqa: PLC0415 - likewise
     from noiseledger.custodian.service import Service  # noqa: PLC0415 - likewise
@@ -90,12 +93,22 @@ def work(
         journal = stack.enter_context(closing(custody.journal(data)))
         terms = contract.terms()
         custody.check(terms.commitment, data, journal)
-        health = Health()
+        health = Health(catalogue=catalogue.name)
         shown = stack.enter_context(_shown(health, as_json=json))
         log = stack.enter_context(_logging(log_file, quiet=json or console.is_terminal))
         service = Service(journal, [log, shown.on_event], health)
         sender.rpc.listener = service.notify
-        worker = Worker(contract, journal, head, terms=terms, listener=service.notify, patience=patience)
+        known = custody.read_ledger_file()
+        worker = Worker(
+            contract,
+            journal,
+            head,
+            terms=terms,
+            listener=service.notify,
+            patience=patience,
+            first_block=known.block if known else 0,
+        )
+        service.before_step = Intake(read, data, journal, terms, service.notify).check
         worker.look()  # fails at once if something is wrong from the start
         port = stack.enter_context(nullcontext() if metrics is None else serving(health, metrics))
         service.notify(Started(contract.address, sender.rpc.chain_id, sender.address, head, port))
@@ -202,6 +215,10 @@ def _sentence(event: ProgressEvent) -> str | None:
             return f"Switched to the endpoint {event.endpoint}: {event.reason}"
         case EndpointLeftOut():
             return f"Endpoint left out: {event.reason}"
+        case CatalogueRead() if event.queries:
+            return f"Also answering: {', '.join(query[:12] for query in event.queries)}"
+        case CatalogueRefused():
+            return f"The catalogue was not taken up: {event.reason}"
         case Waiting():
             return f"Waiting: {event.reason}"
         case _:

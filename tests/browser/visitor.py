@@ -1,4 +1,4 @@
-"""An analyst at a desk: one browser window, one wallet, and the first page of the site."""
+"""A visitor of the site, such as an analyst: one browser window, one wallet, and what the visitor does and sees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE_MILLISECONDS = 30_000
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
 
-class Desk:
+class Visitor:
     """What an analyst does, and what they see."""
 
     def __init__(self, context: BrowserContext, site: str, wallet: Wallet | None = None) -> None:
@@ -125,10 +125,10 @@ def read_answer(text: str) -> tuple[float, float]:
     return float(value), float(width)
 
 
-def _listen(page: Page, desk: Desk) -> None:
-    page.on("pageerror", lambda error: desk.complaints.append(f"script: {error}"))
-    page.on("console", lambda said: desk.complaints.append(said.text) if _is_complaint(said) else None)
-    page.on("request", lambda request: desk.hosts.add(request.url.split("/")[2]) if "//" in request.url else None)
+def _listen(page: Page, visitor: Visitor) -> None:
+    page.on("pageerror", lambda error: visitor.complaints.append(f"script: {error}"))
+    page.on("console", lambda said: visitor.complaints.append(said.text) if _is_complaint(said) else None)
+    page.on("request", lambda request: visitor.hosts.add(request.url.split("/")[2]) if "//" in request.url else None)
 
 
 def _is_complaint(said: ConsoleMessage) -> bool:
