@@ -83,7 +83,7 @@ class TestLaw(Law):
         return store
 
 
-DECIMALS = [
+NUMBERS = [
     "0.1",
     "NaN",
     "Infinity",
@@ -112,9 +112,9 @@ DECIMALS = [
 def test_decimals_are_read_as_by_the_rule(postgres: str, owner: Connection, kind: Kind) -> None:
     owner.execute("CREATE TABLE IF NOT EXISTS decimals (x numeric)")
     owner.execute("TRUNCATE decimals")
-    for value in DECIMALS:
+    for value in NUMBERS:
         owner.execute("INSERT INTO decimals VALUES (%s::numeric)", [value])
-    reference = Table(({"x": None if value is None else Decimal(value)} for value in DECIMALS), {"x": kind})
+    reference = Table(({"x": None if value is None else Decimal(value)} for value in NUMBERS), {"x": kind})
     with closing(open_postgres(postgres, "decimals", Reading({"x": kind}))) as source:
         assert same_records(source, reference)
 
