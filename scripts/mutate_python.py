@@ -69,7 +69,10 @@ PARTS = (
     Part(("core/privacy.py",), unit("privacy")),
     Part(("core/budget.py", "core/accuracy.py", "core/request.py"), (*unit("accuracy", "local_ledger"), _LOCAL)),
     Part(("core/sensitivity.py",), unit("sensitivity", "query")),
-    Part(("core/query.py", "core/groups.py"), (*unit("query", "table", "catalogue", "sensitivity"), _LOCAL)),
+    Part(
+        ("core/query.py", "core/groups.py", "core/one_column.py", "core/date_groups.py", "core/group_product.py"),
+        (*unit("query", "table", "catalogue", "sensitivity"), _LOCAL),
+    ),
     Part(("core/access.py",), unit("catalogue")),
     Part(("core/codebook.py",), unit("codebook")),
     Part(
@@ -77,6 +80,9 @@ PARTS = (
             "core/filters/condition.py",
             "core/filters/filter.py",
             "core/filters/cells.py",
+            "core/filters/date_parts.py",
+            "core/filters/days.py",
+            "core/filters/joins.py",
             "core/filters/diagram.py",
             "core/filters/canonical.py",
         ),

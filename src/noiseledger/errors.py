@@ -82,7 +82,7 @@ class MissingExtra(NoiseledgerError, ImportError):
 
 
 class BudgetExceeded(NoiseledgerError):
-    """The request costs more precision than is left; nothing was changed."""
+    """The request needs more precision than is left; nothing was changed."""
 
     def __init__(self, requested: Fraction, remaining: Fraction) -> None:
         """Store the amounts, all of them precisions."""
@@ -90,8 +90,8 @@ class BudgetExceeded(NoiseledgerError):
         self.remaining = remaining
         self.missing = requested - remaining
         super().__init__(
-            f"The request costs precision {float(requested):.6g}, but only {float(remaining):.6g} of the budget "
-            f"is left ({float(self.missing):.6g} is missing). Nothing was spent; ask for less accuracy."
+            f"The request needs precision {float(requested):.6g}, but only {float(remaining):.6g} of the privacy "
+            f"budget is left ({float(self.missing):.6g} is missing). Nothing was spent; ask for less accuracy."
         )
 
     def __reduce__(self) -> tuple[type[BudgetExceeded], tuple[Fraction, Fraction]]:
@@ -188,8 +188,8 @@ class AllowanceExceeded(NotAllowed):
         may = f"may buy precision {float(remaining):.6g} more" if remaining else "has no allowance"
         whom = ", ".join(filter(None, ("the custodian", custodian, contact and f"contact: {contact}")))
         super().__init__(
-            f"This ledger is by invitation: {analyst or 'this analyst'} {may}, and the request costs "
-            f"{float(requested):.6g}. Nothing was spent; for an allowance, ask {whom}."
+            f"This ledger is by invitation: {analyst or 'this analyst'} {may}, and the request "
+            f"needs precision {float(requested):.6g}. Nothing was spent; for an allowance, ask {whom}."
         )
 
     def __reduce__(self) -> tuple[type[AllowanceExceeded], tuple[Fraction, Fraction, str, str, str]]:

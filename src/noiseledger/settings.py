@@ -54,7 +54,7 @@ RPC = Setting(
 )
 KEY_FILE = Setting(
     "key file",
-    "Encrypted keystore file of the key that signs and pays.",
+    "Encrypted keystore file of the key that signs and pays the chain's fees.",
     variable="NOISELEDGER_KEYFILE",
     flag="--key",
     file_key="key",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from audit.ledger_under_test import ANALYST, CUSTODIAN, OTHER, TERMS, WORKER, LedgerUnderTest, noise
 from noiseledger.chain import ContractRequest, ContractReveal, Key, Rpc, Terms, node
+from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.privacy import precision_for
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Population
@@ -28,6 +29,7 @@ QUERIES = (
     Query.sum(INCOME, "age > 18"),
     Query.counts_by("town", ["Jena", "Lille", "Ulm"]),
     Query.histogram("age", [0, 20, 40, 60, 80, 100]),
+    Query.sum(INCOME, "month(born) = 2", by=[Keys.of("town", ["Jena", "Ulm"]), Bins.years("born", [1950, 1980, 2010])]),
 )
 DIVIDING = (Query.share("age > 60"), Query.share("smokes = TRUE"), Query.mean(INCOME))
 PROMISES = {

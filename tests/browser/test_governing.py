@@ -58,7 +58,7 @@ def test_a_stranger_is_told_whom_to_ask_and_asks_once_invited(
     page.get_by_label("ε of everything they may buy from now on").fill("2")
     page.locator("#show-allow").click()
     expect(page.locator("#change-allow")).to_contain_text(f"{DORA.address} may buy precision")
-    expect(page.locator("#change-allow")).to_contain_text("of the budget")
+    expect(page.locator("#change-allow")).to_contain_text("of the privacy budget")
     assert contract.allowance(DORA.address) == 0  # it is only said
     page.get_by_role("button", name="Sign with your wallet").click()
     expect(page.locator("#live")).to_contain_text(DORA.address)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from browser import axe
-from browser.visitor import Visitor
+from browser.visitor import ASK, Visitor
 from browser.wallet import Wallet
 from noiseledger.chain import Key, node
 from noiseledger.client import connect
@@ -48,8 +49,8 @@ def custodian(context: BrowserContext, system: DemoSystem, site: str) -> Visitor
 
 def test_the_budget_page_brings_itself_up_to_date(reader: Visitor, system: DemoSystem) -> None:
     page = reader.open("/budget")
-    expect(page.get_by_role("img", name="Precision spent over time")).to_be_visible()
-    tile = page.locator(".tile", has_text="spent").first
+    expect(page.get_by_role("img", name="Privacy budget used over time")).to_be_visible()
+    tile = page.locator(".tile", has_text="used").first
     before = tile.inner_text()
     page.evaluate("window.notReloaded = true")
     with connect(system.ledger_file, rpc=system.url, key=ADA) as client:
@@ -58,6 +59,9 @@ def test_the_budget_page_brings_itself_up_to_date(reader: Visitor, system: DemoS
     expect(page.get_by_role("cell", name="citizens")).to_be_visible()
     expect(tile).not_to_have_text(before)
     assert f"{float(spent):.4g}"[:5] in tile.inner_text()
+    left = page.locator(".tile", has_text="left").first.inner_text()
+    used, rest = (Fraction(text.split("%")[0].split()[-1]) for text in (tile.inner_text(), left))
+    assert used + rest == 100
     assert page.evaluate("window.notReloaded")
     assert answer.transaction is not None
     link = page.get_by_role("link", name=f"{answer.transaction[:6]}…{answer.transaction[-4:]}")
@@ -103,11 +107,11 @@ def test_the_custodian_stops_selling_and_goes_on(
     ada.open()
     ada.want("mean_income", 8000)
     ada.expect_quote("The custodian has paused sales")
-    expect(ada.page.get_by_role("button", name="Ask and pay")).to_have_count(0)
+    expect(ada.page.get_by_role("button", name=ASK)).to_have_count(0)
     page.get_by_role("button", name="Resume sales").click()
     expect(page.get_by_role("button", name="Pause sales")).to_be_visible()
     ada.want("mean_income", 8001)
-    expect(ada.page.get_by_role("button", name="Ask and pay")).to_be_visible()
+    expect(ada.page.get_by_role("button", name=ASK)).to_be_visible()
     assert not custodian.complaints
     context.close()
 
@@ -224,7 +228,7 @@ def test_pages_can_be_printed(reader: Visitor) -> None:
     page = reader.open("/budget")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    expect(page.get_by_role("img", name="Precision spent over time")).to_be_visible()
+    expect(page.get_by_role("img", name="Privacy budget used over time")).to_be_visible()
     expect(page.get_by_role("button", name="Connect a wallet")).to_be_hidden()
 
 
@@ -234,7 +238,7 @@ def test_without_scripts_the_price_is_shown_all_the_same(browser: Browser, site:
     page.goto(site)
     page.get_by_label("Query", exact=True).select_option("over_60")
     page.get_by_label("Largest acceptable error", exact=True).fill("0.02")
-    page.get_by_role("button", name="Show the price").click()
+    page.get_by_role("button", name="Show privacy and accuracy").click()
     expect(page.locator("#quote")).to_contain_text("Your free answer")
     context.close()
 

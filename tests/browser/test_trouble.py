@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 from playwright.sync_api import BrowserContext, Route, expect
 
-from browser.visitor import Visitor
+from browser.visitor import ASK, Visitor
 from browser.wallet import Wallet
 from noiseledger.chain import Key, Rpc, abi, node
 from noiseledger.chain.values import ContractRequest
@@ -51,7 +51,7 @@ def test_too_much_is_refused_before_anybody_pays(ada: Visitor, system: DemoSyste
     ada.expect_quote("Not enough budget.")
     ada.expect_quote("is missing")
     ada.expect_quote("Allow a larger error")
-    expect(ada.page.get_by_role("button", name="Ask and pay")).to_have_count(0)
+    expect(ada.page.get_by_role("button", name=ASK)).to_have_count(0)
     assert _budget(system) == before
 
 
@@ -84,7 +84,7 @@ def test_whoever_declines_in_the_wallet_has_lost_nothing(ada: Visitor, system: D
     ada.wallet.reject_next()
     ada.ask()
     ada.expect_message("You declined in your wallet. Nothing was sent or spent")
-    expect(ada.page.get_by_role("button", name="Ask and pay")).to_be_enabled()
+    expect(ada.page.get_by_role("button", name=ASK)).to_be_enabled()
     assert _budget(system) == before
     ada.ask()
     ada.expect_step("answered")
@@ -139,7 +139,7 @@ def test_fields_that_come_late_come_all_the_same_and_nothing_typed_is_lost(ada: 
     with ada.new_query():
         ada.page.get_by_label("Query", exact=True).select_option("ages")
         expect(number).to_be_disabled()
-        expect(ada.page.get_by_role("button", name="Ask and pay")).to_be_disabled()
+        expect(ada.page.get_by_role("button", name=ASK)).to_be_disabled()
         # Longer than the page waits before it asks for a price: that question once stopped this one.
         ada.page.wait_for_timeout(500)
         late.pop().continue_()

@@ -13,6 +13,8 @@ from browser.wallet import Wallet
 
 #: Waiting for a chain, a worker and a browser on a busy machine.
 PATIENCE_MILLISECONDS = 30_000
+#: The name of the button that asks begins like this; then it says how much of the budget that uses.
+ASK = "Ask, using"
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
 
@@ -76,8 +78,8 @@ class Visitor:
         expect(meaning).not_to_have_text(before)
 
     def ask(self) -> None:
-        """Press the button that pays."""
-        self.page.get_by_role("button", name=re.compile("^Ask and pay")).click()
+        """Press the button that asks."""
+        self.page.get_by_role("button", name=ASK).click()
 
     @property
     def quote(self) -> str:
@@ -111,18 +113,26 @@ class Visitor:
         text = self.page.locator("#progress .answer .big").first.inner_text()
         return read_answer(text)
 
+    def published(self, place: str) -> float:
+        """Return the number as published, which is one hover away from the one that is shown."""
+        title = self.page.locator(f"{place} .answer .big strong").first.get_attribute("title")
+        assert title is not None
+        return float(title.removeprefix("published: "))
+
     @property
     def price(self) -> Fraction:
-        """The price that the page shows; 0 if it is free."""
-        found = re.search(r"Price\s+(?:free|([\d.,e-]+) precision)", self.quote)
+        """The privacy that the page says the answer uses, as a precision; 0 if it is free."""
+        found = re.search(r"Uses\s+(?:free|<?[\d.,]+% of the privacy budget[\s\S]*?precision ([\d.,e-]+);)", self.quote)
         assert found, self.quote
         return Fraction(found[1].replace(",", "")) if found[1] else Fraction(0)
 
 
 def read_answer(text: str) -> tuple[float, float]:
-    """Read a number and its error bar."""
+    """Read a number and its error bar; those of a share are in per cent."""
     value, _, width = text.replace(",", "").partition("±")
-    return float(value), float(width)
+    if "%" not in value:
+        return float(value), float(width)
+    return float(value.strip().rstrip("%")) / 100, float(width.removesuffix("points")) / 100
 
 
 def _listen(page: Page, visitor: Visitor) -> None:

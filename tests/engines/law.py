@@ -151,13 +151,18 @@ QUERIES = [
         Query.sum(NUMBER, by=Keys.of("t", ["Ulm", "ULM", "1"])),
         Query.sum(NUMBER, "x IS NULL", Bins.of("n", [-9, 0, 60, 99])),
     ),
+    *(
+        Query.count("year(d) = 2024 AND month(d) <= 2 OR n = 61"),
+        Query.count("month(d) IN (1, 2)", Keys.years("d", [1, 2024])),
+    ),
+    *(Query.sum(NUMBER, by=[Keys.months("d"), Keys.of("t", ["Ulm", "ulm"])]),),
 ]
 #: Some of them, with each column in a filter, in groups and in a sum.
 FEW_QUERIES = [
     *(Query.count(f"{name} IS NULL") for name in "ntbd"),
     *(Query.sum(NUMBER), Query.sum(NUMBER, "b = TRUE OR t = 'Ulm'"), Query.count("t IN ('nan', '01067', '1')")),
     *(Query.counts_by("n", [0, 1, 61, 5]), Query.counts_by("t", ["Ulm", "ULM", "ulm", "1", "nan"])),
-    Query.share("d = DATE '2024-02-29'"),
+    *(Query.share("d = DATE '2024-02-29'"), Query.count(by=[Keys.months("d"), Keys.of("t", ["Ulm", "1"])])),
 ]
 
 Fields: TypeAlias = tuple[str, str, str, str]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from engines.dataset import Cell, Dataset, Type
 from noiseledger.core.filters.filter import Filter, parse_filter
-from noiseledger.core.groups import Bins, Groups, Keys
+from noiseledger.core.group_product import ByColumn, Groups, by_column, groups_of
+from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.errors import InvalidInput
 
@@ -30,7 +31,8 @@ CODES = [
 ]
 #: Not for filters, which are written in one line.
 LINES = "line\nbreak\r\n\ttab"
-DAYS = [date(1969, 7, 20), date(2000, 2, 29), date(2024, 1, 1)]
+DAYS = [date(1969, 7, 20), date(2000, 2, 29), date(2024, 1, 1), date(1900, 2, 28), date(999, 12, 31)]
+YEARS = [1, 999, 1000, 1900, 1969, 1970, 2000, 2024, 9998]
 
 NAMES: dict[Type, str] = {"whole": "n", "double": "x", "text": "t", "boolean": "b", "date": "d"}
 _numbers = st.integers(-60, 60) | st.sampled_from([10**15, -(10**15), 2**53])
@@ -54,13 +56,14 @@ def cases(draw: st.DrawFn, types: Sequence[Type]) -> tuple[Dataset, list[Query]]
 
 @st.composite
 def queries(draw: st.DrawFn, types: Sequence[Type]) -> Query:
-    groups = draw(st.none() | _groups(types))
-    where = draw(st.none() | _filters([kind for kind in types if groups is None or NAMES[kind] != groups.column]))
+    groups = draw(st.none() | _by_column(types) | _by_several(types))
+    grouped = {one.column for one in by_column(groups)} - {NAMES["date"]}  # of which months may be left for the filter
+    where = draw(st.none() | _filters([kind for kind in types if NAMES[kind] not in grouped]))
     column = draw(st.none() | _columns())
     measure = draw(st.sampled_from([m for m in Measure if m.has_column == (column is not None)]))
     try:
         return Query(measure, column, where, groups)
-    except InvalidInput:  # a filter that nothing matches
+    except InvalidInput:  # a filter that nothing matches, or on what is grouped by
         return Query(measure, column, None, groups)
 
 
@@ -74,8 +77,23 @@ def _columns(draw: st.DrawFn) -> Column:
 
 
 @st.composite
-def _groups(draw: st.DrawFn, types: Sequence[Type]) -> Groups:
+def _by_several(draw: st.DrawFn, types: Sequence[Type]) -> Groups | None:
+    several = st.lists(_by_column(types), min_size=2, max_size=3, unique_by=lambda one: one.name)
+    try:
+        return groups_of(draw(several))
+    except InvalidInput:  # the same column as days and as years
+        return None
+
+
+@st.composite
+def _by_column(draw: st.DrawFn, types: Sequence[Type]) -> ByColumn:
     kind = draw(st.sampled_from(list(types)))
+    if kind == "date" and draw(st.booleans()):
+        years = sorted(draw(st.sets(st.sampled_from(YEARS), min_size=3, max_size=6)))
+        months = sorted(draw(st.sets(st.integers(1, 12), min_size=3, max_size=6)))
+        if draw(st.booleans()):
+            return Keys.years(NAMES[kind], years) if draw(st.booleans()) else Bins.years(NAMES[kind], years)
+        return Keys.months(NAMES[kind], months) if draw(st.booleans()) else Bins.months(NAMES[kind], months)
     if kind == "date" and draw(st.booleans()):
         return Bins.of(NAMES[kind], sorted(draw(st.sets(st.sampled_from(DAYS) | st.dates(), min_size=3, max_size=5))))
     if kind in ("whole", "double") and (kind == "double" or draw(st.booleans())):
@@ -100,6 +118,10 @@ def _leaf(kind: Type) -> st.SearchStrategy[str]:
     literal = (_numbers | _decimals if kind in ("whole", "double") else _cells[kind]).map(_literal)
     orders = ["=", "<>"] if kind in ("text", "boolean") else ["=", "<>", "<", "<=", ">", ">="]
     compared = st.tuples(st.sampled_from(orders), literal).map(lambda p: f"{NAMES[kind]} {p[0]} {p[1]}")
+    if kind == "date":
+        year = st.tuples(st.sampled_from(orders), st.sampled_from(YEARS)).map(lambda p: f"year(d) {p[0]} {p[1]}")
+        month = st.tuples(st.sampled_from(orders), st.integers(1, 12)).map(lambda p: f"month(d) {p[0]} {p[1]}")
+        compared |= year | month
     member = st.lists(literal, min_size=1, max_size=3).map(lambda values: f"{NAMES[kind]} IN ({', '.join(values)})")
     return compared | member | st.just(f"{NAMES[kind]} IS NULL")
 

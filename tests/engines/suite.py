@@ -78,6 +78,10 @@ FILTERS = [
     "born BETWEEN DATE '1960-01-01' AND DATE '1970-12-31'",
     "born NOT IN (DATE '1951-02-28', DATE '1952-03-28')",
     "born IS NULL AND age > 35",
+    "born >= 1960-01-01 AND born < 1990-01-01",
+    "year(born) = 1960 OR year(born) > 2030",
+    "month(born) IN (2, 12) OR town = 'Ulm'",
+    "NOT (month(born) > 3 AND age > 35)",
     "member = TRUE",
     "member <> TRUE",
     "member IS NULL",
@@ -108,6 +112,7 @@ class EngineConformance:
         "select",
         "group",
         "rows",
+        "group_0",
         "low",
         "high",
         "sum",
@@ -152,8 +157,23 @@ class EngineConformance:
         queries += [Query.count(by=Bins.of("born", [date(1950, 1, 1), date(1980, 5, 28), date(2030, 1, 1)]))]
         queries += [Query.counts_by("member", [True, False]), Query.sum(AGE, "member = TRUE", by=ages_by_income)]
         queries += [Query.sum(INCOME, "age > 30", by=towns), Query.sum(INCOME, "town <> 'Ulm'", by=ages)]
+        queries += [Query.count(by=[towns, ages]), Query.count("year(born) < 1970", by=Keys.months("born"))]
+        queries += [Query.sum(INCOME, "age > 30", by=[towns, Bins.months("born", [1, 4, 7, 10, 13])])]
+        queries += [Query.share("month(born) = 2", by=Keys.years("born", [1956, 1980, 2028]))]
+        queries += [Query.count(by=[Bins.years("born", [1950, 1970, 2000]), Keys.months("born"), towns])]
         queries += [Query(Measure.MEAN, INCOME, by, groups) for by in [None] for groups in (towns, ages)]
         _assert_same(people, PEOPLE, queries)
+
+    def test_parts_of_dates_are_those_of_the_calendar(self, load: Load) -> None:
+        days = ["0001-01-01", "0999-12-31", "1899-12-31", "1900-02-28", "1969-12-31", "1970-01-01", "2000-02-29"]
+        days += ["2023-12-31", "2024-02-29", "9999-12-31"]
+        data = Dataset({"d": "date", "n": "whole"}, [(date.fromisoformat(day), 1) for day in days] + [(None, 1)])
+        with closing(load(data)) as source:
+            assert list(source.totals(Query.count(by=Keys.months("d")))) == [2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5]
+            assert list(source.totals(Query.count(by=Keys.years("d", [1, 999, 1900, 1969, 1970, 2024])))) == [1] * 6
+            assert list(source.totals(Query.count("year(d) IN (1969, 2000) OR d IS NULL"))) == [3]
+            assert list(source.totals(Query.count("NOT month(d) = 12"))) == [5]
+            assert list(source.totals(Query.count("year(d) = 9999 AND month(d) <> 11"))) == [1]
 
     def test_literals_that_look_like_code_are_text(self, people: Source) -> None:
         queries = [Query.count(f"code = '{code.replace(chr(39), chr(39) * 2)}'") for code in CODES]

@@ -65,7 +65,7 @@ def test_from_the_price_to_the_answer_and_back(url: str, catalogue: Catalogue, r
         paid = run("ask", "over_60", "--sigma", "0.02", "--also", "towns precision=0.5", "--yes")
         assert paid.code == 0
         assert [line.split()[0] for line in paid.err.splitlines()] == ["Sent", "Mined", "Revealed."]
-        assert "Left: precision 2.641, epsilon" in paid.out
+        assert "left 77.88% (precision 2.641)" in paid.out
         more = run("ask", "over_60", "--precision", "0.5", "--yes", "--json")
     (answer,) = more.json["answers"]
     assert (answer["case"], answer["cost_exact"], more.err) == ("2B", "1/4", "")
@@ -75,7 +75,7 @@ def test_from_the_price_to_the_answer_and_back(url: str, catalogue: Catalogue, r
     free = run("ask", "over_60", "--sigma", "0.02", "--json").json["answers"][0]
     assert (free["values"], free["cost"], free["transaction"]) == (answer["values"], 0, None)
     keyless = run("ask", "mean_age", "--within", "20", "--yes")
-    assert (keyless.code, "there is no key to pay with" in keyless.err) == (2, True)
+    assert (keyless.code, "there is no key to sign with" in keyless.err) == (2, True)
     budget = run("budget", "--json").json
     assert {q["name"]: q["spent_exact"] for q in budget["queries"]} == {
         "mean_age": "0",
@@ -209,7 +209,7 @@ def test_keys(run: Runner, keystore: Path, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("NOISELEDGER_KEY", "11" * 32)
     poor = run(*request)
     assert (poor.code, poor.error) == (5, "NoFunds")
-    assert "has no coins to pay for transactions" in run("doctor").out.replace("\n", " ")
+    assert "has no coins to pay the chain's fees" in run("doctor").out.replace("\n", " ")
     assert spent(run) == "0"
     monkeypatch.delenv("NOISELEDGER_KEY")
     monkeypatch.setenv("NOISELEDGER_PASSWORD", "right")
@@ -328,7 +328,7 @@ def test_at_a_terminal_one_is_asked_and_ctrl_c_loses_nothing(
     asking.send_signal(signal.SIGINT)
     _, rest = asking.communicate(timeout=60)
     assert asking.returncode == 130
-    assert "Spend 1 of the 3.391 that is left?" in said
+    assert "Use 29.49% of the privacy budget (100% is left now)?" in said
     assert "nothing is lost: run the same command again to get the answer for free." in rest
     assert "Traceback" not in rest
     os.close(ours)

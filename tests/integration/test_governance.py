@@ -75,12 +75,12 @@ class TestFromPython:
     def test_what_will_happen_is_said_first(self, custodian: Custodian) -> None:
         first = custodian.propose_allow(ANALYST.address, precision="0.5")
         assert f"{ANALYST.address} may buy precision 0.5 (epsilon 2.5" in first.says[0]
-        assert "14.7% of the budget" in first.says[0]
+        assert "14.75% of the privacy budget" in first.says[0]
         assert not first.warnings
         custodian.carry_out(first)
         assert not custodian.propose_allow(ANALYST.address, precision="0.5").is_needed
         too_much = custodian.propose_allow(HEIR.address, precision=3)
-        assert "together may then buy precision 3.5, but only 3.39063 of the budget is left" in too_much.warnings[0]
+        assert "together may then buy 103.23% of the privacy budget, but only 100% is left" in too_much.warnings[0]
         less = custodian.propose_allow(ANALYST.address, precision="0.1")
         assert "can still use the old allowance" in less.warnings[0]
         nothing = custodian.propose_allow(ANALYST.address, precision=0)
@@ -169,8 +169,8 @@ class TestFromPython:
         with pytest.raises(AllowanceExceeded) as refused:
             ledger.ask(OVER_60, precision=QUARTER)
         assert str(refused.value) == (
-            f"This ledger is by invitation: {ANALYST.address} has no allowance, and the request costs 0.25. Nothing was spent; "
-            f"for an allowance, ask the custodian, {CUSTODIAN.address}, contact: data@example.org."
+            f"This ledger is by invitation: {ANALYST.address} has no allowance, and the request needs precision 0.25. "
+            f"Nothing was spent; for an allowance, ask the custodian, {CUSTODIAN.address}, contact: data@example.org."
         )
         admission = ledger.admission()
         assert (admission.access, admission.allowance) == (Access.INVITATION, 0)

@@ -134,6 +134,20 @@ def test_a_ledger_is_by_invitation_unless_an_open_one_is_asked_for(tmp_path: Pat
         ("edges = [0, 20, 40.5]", "edges = [0, 20, 20]", 32, "must be in increasing order"),
         ("edges = [0, 20, 40.5]", "", 32, "either groups"),
         ('by = "age"', "", 32, "need a column to group by"),
+        ('by = "age"', "by = 3", 32, "must be the name of one column"),
+        ('by = "age"', 'by = ["age", "race"]', 32, "edges must give each of them its own list"),
+        ('by = "age"\nedges = [0, 20, 40.5]', 'by = ["age", "race"]\nedges = { age = [1, 2, 3] }', 32, "by race needs"),
+        ('by = "age"\nedges = [0', 'by = ["age"]\ngroups = { race = ["a"] }\nedges = [0', 32, "its own list"),
+        ('by = "age"\nedges = [0, 20', 'by = ["age", "age"]\nedges.age = [0, 20', 32, "twice by the same column"),
+        ('by = "age"\nedges = [0, 20, 40.5]', 'by = "month(age)"\ngroups = [1, 2]', 32, "uses it as date"),
+        ('by = "age"\nedges = [0, 20, 40.5]', 'by = "month(d)"\ngroups = [1, 13]', 32, "whole numbers from 1 to 12"),
+        ('by = "age"\nedges = [0, 20, 40.5]', 'by = "year(d)"\nedges = [1, 2, 2.5]', 32, "must be whole numbers"),
+        (
+            'by = "age"\nedges = [0, 20, 40.5]',
+            'by = "day(d)"\ngroups = [1, 2]',
+            32,
+            "uses day(d), which is not declared",
+        ),
         ("ceiling = 0.5", "ceiling = -1", 23, "ceiling must be above 0"),
         ("ceiling = 0.5", "cieling = 0.5", 26, "did you mean ceiling?"),
         ("[source]", "[sauce]\nx = 1\n[source]", 2, "did you mean source?"),
@@ -238,6 +252,53 @@ def test_any_value_anywhere_is_read_or_is_a_problem(tmp_path: Path, table: str, 
                 fields.pop(key)
         if usual is not None:
             fields[key] = usual
+
+
+def test_groups_by_several_columns_and_by_parts_of_dates(tmp_path: Path) -> None:
+    text = (
+        GOOD
+        + """
+[columns.born]
+kind = "date"
+[columns."a(b)"]
+kind = "flag"
+[queries.ages_and_races]
+measure = "count"
+by = ["race", "age"]
+groups = { race = ["b", "a"] }
+edges.age = [0, 20, 40]
+[queries.years]
+measure = "count"
+by = "year(born)"
+groups = [1991, 1990]
+[queries.seasons]
+measure = "count"
+where = "month(born) = 2"
+by = ["Year(born)", "race", "a(b)"]
+groups = { race = ["a", "b"], "a(b)" = [true, false] }
+edges = { "Year(born)" = [1990, 2000, 2010] }
+[queries.quarters]
+measure = "count"
+where = "born >= 1990-01-01 AND year(born) < 2000"
+by = ["month(born)"]
+edges."month(born)" = [1, 4, 7, 10, 13]
+"""
+    )
+    races, flags = Keys.of("race", ["a", "b"]), Keys.of("a(b)", [True, False])
+    found = {entry.name: entry.query for entry in read_catalogue(write(tmp_path, text)).entries}
+    assert found["ages_and_races"] == Query.count(by=[Bins.of("age", [0, 20, 40]), races])
+    assert found["years"] == Query.count(by=Keys.years("born", [1990, 1991]))
+    years = Bins.years("born", [1990, 2000, 2010])
+    assert found["seasons"] == Query.count("month(born) = 2", by=[years, races, flags])
+    nineties = "born BETWEEN 1990-01-01 AND 1999-12-31"
+    assert found["quarters"] == Query.count(nineties, by=Bins.months("born", [1, 4, 7, 10, 13]))
+    # A column with the name of a part is a column; with both, nobody could tell.
+    named = GOOD + '[columns."year(born)"]\nkind = "number"\n[queries.years]\nmeasure = "count"\n'
+    named += 'by = "year(born)"\ngroups = [1990, 1991]\n'
+    assert read_catalogue(write(tmp_path, named)).entries[-1].query == Query.counts_by("year(born)", [1990, 1991])
+    both = text + '[columns."year(born)"]\nkind = "number"\n'
+    with pytest.raises(CatalogueProblems, match=r"year\(born\) is a column, and also a part of the column born"):
+        read_catalogue(write(tmp_path, both))
 
 
 @pytest.mark.parametrize("given", ["ab", b"ab", 5, None])

@@ -20,6 +20,7 @@ from noiseledger.errors import InvalidInput
 from noiseledger.web.charts import (
     Bar,
     Curve,
+    Group,
     Step,
     distribution_chart,
     intervals_chart,
@@ -36,6 +37,7 @@ HOSTILE = "\"'><script>alert(1)</script><svg onload=alert(2)>&lt;{{ 7 * 7 }}\x00
 STYLES = (Path(noiseledger.web.__file__).parent / "static" / "charts.css").read_text(encoding="utf-8")
 
 numbers = st.one_of(st.floats(), st.floats(0, 1e7), st.just(0.0))
+limits = st.sampled_from([(-inf, inf), (0.0, inf), (0.0, 100.0)])
 words = st.text(st.characters(exclude_categories=()), max_size=220)
 steps = st.lists(
     st.builds(Step, st.datetimes(datetime(1971, 1, 1), datetime(2400, 1, 1)), numbers, numbers), max_size=30
@@ -107,27 +109,27 @@ def test_any_spending_is_drawn(taken: list[Step], total: float, epsilons: list[t
     parsed(spending_chart("a", sorted(taken, key=lambda step: step.when), total, epsilons))
 
 
-@given(st.lists(st.builds(Bar, words, numbers, numbers, numbers), max_size=10))
-def test_any_queries_are_drawn(bars: list[Bar]) -> None:
-    parsed(queries_chart("a", bars))
+@given(st.lists(st.builds(Bar, words, numbers, numbers, numbers), max_size=10), st.floats(0, 1e7))
+def test_any_queries_are_drawn(bars: list[Bar], total: float) -> None:
+    parsed(queries_chart("a", bars, total))
 
 
-@given(st.lists(st.tuples(words, numbers, numbers), max_size=10))
-def test_any_groups_are_drawn(groups: list[tuple[str, float, float]]) -> None:
-    parsed(intervals_chart("a", groups))
+@given(st.lists(st.builds(Group, words, numbers, numbers, st.just("") | words), max_size=10), limits)
+def test_any_groups_are_drawn(groups: list[Group], limits: tuple[float, float]) -> None:
+    parsed(intervals_chart("a", groups, limits))
 
 
 @settings(max_examples=examples(300))
-@given(curves, st.none() | curves, words)
-def test_any_two_bells_are_drawn(wanted: Curve, known: Curve | None, unit: str) -> None:
-    parsed(distribution_chart("a", wanted, known, unit))
+@given(curves, st.none() | curves, words, limits)
+def test_any_two_bells_are_drawn(wanted: Curve, known: Curve | None, unit: str, limits: tuple[float, float]) -> None:
+    parsed(distribution_chart("a", wanted, known, unit, limits))
 
 
 def test_hostile_words_stay_words() -> None:
     curve = Curve(1.0, None, HOSTILE)
     charts = [
-        queries_chart("a", [Bar(HOSTILE, 1, 1, 1)]),
-        intervals_chart("b", [(HOSTILE, 1, 1)]),
+        queries_chart("a", [Bar(HOSTILE, 1, 1, 1)], 1.0),
+        intervals_chart("b", [Group(HOSTILE, 1, 1)]),
         distribution_chart("c", curve, curve, HOSTILE),
     ]
     for chart in charts:
@@ -140,7 +142,7 @@ def test_hostile_words_stay_words() -> None:
 @pytest.mark.parametrize("name", ["", "a b", '"><script>', "1a"])
 def test_an_id_that_could_not_be_referred_to_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput):
-        queries_chart(name, [])
+        queries_chart(name, [], 1.0)
 
 
 # What is spent over time
@@ -192,7 +194,7 @@ def test_one_step_is_no_curve() -> None:
 def test_a_hundred_thousand_steps_are_drawn_as_few() -> None:
     root = parsed(spending_chart("a", climb(100_000), 4.0, EPSILONS))
     assert 300 < len(points(root, "chart-spent")) <= 802  # two for each of 400 steps, and both ends
-    assert "Spent 1.00 of 4.00 so far; the naive scheme would have spent 3.00." in said(root)
+    assert "25.00% of the privacy budget is used so far; the naive scheme would have used 75.00%." in said(root)
 
 
 def test_higher_is_above_and_later_is_to_the_right() -> None:
@@ -263,7 +265,7 @@ def test_the_names_of_equal_curves_do_not_lie_on_each_other(level: float) -> Non
 def test_no_requests_are_said_to_be_none() -> None:
     root = parsed(spending_chart("a", [], 3.39, EPSILONS))
     assert "no requests yet" in texts(root)
-    assert said(root) == "Nothing has been spent of 3.39 so far."
+    assert said(root) == "Nothing of the privacy budget has been used so far."
     assert not [node for node in having(root, "chart-spent") if node.tag == "path"]
 
 
@@ -281,18 +283,18 @@ def test_a_budget_of_any_size_fills_the_picture(total: float) -> None:
 
 def test_bars_are_as_long_as_what_they_stand_for() -> None:
     bars = [Bar("a", 0.1, 1, 0.4), Bar("b", 0.2, 2, 0.8), Bar("c", 0.0, 0, 0.0)]
-    root = parsed(queries_chart("a", bars))
+    root = parsed(queries_chart("a", bars, 2.0))
     # The first of each is the key's.
     spent = [number(node, "width") for node in having(root, "chart-bar-spent")[1:]]
     naive = [number(node, "width") for node in having(root, "chart-bar-naive")[1:]]
     assert spent == pytest.approx([naive[1] / 8, naive[1] / 4, 0], abs=0.02)
     assert naive[0] == pytest.approx(naive[1] / 2, abs=0.02)
     assert naive[1] > 500
-    assert {"a", "0.100 (ε 1)", "0.200 (ε 2)", "0 (ε 0)"} <= set(texts(root))
+    assert {"a", "5.00% (ε 1)", "10.00% (ε 2)", "0% (ε 0)"} <= set(texts(root))
 
 
 def test_bars_of_one_query_lie_below_its_name_and_above_the_next() -> None:
-    root = parsed(queries_chart("a", [Bar("one", 1, 1, 1), Bar("two", 1, 1, 1)]))
+    root = parsed(queries_chart("a", [Bar("one", 1, 1, 1), Bar("two", 1, 1, 1)], 1.0))
     names = [number(node, "y") for node in having(root, "chart-name")]
     spent, naive = (having(root, f"chart-bar-{kind}")[1] for kind in ("spent", "naive"))
     assert names[0] + 9 < number(spent, "y")
@@ -303,7 +305,7 @@ def test_bars_of_one_query_lie_below_its_name_and_above_the_next() -> None:
 def test_the_picture_grows_with_its_rows_and_holds_them() -> None:
     heights = []
     for many in (1, 60):
-        root = parsed(queries_chart("a", [Bar("n" * 200, 1, 1, 1)] * many))
+        root = parsed(queries_chart("a", [Bar("n" * 200, 1, 1, 1)] * many, 1.0))
         heights.append(float(root.attrib["viewBox"].split()[3]))
         lowest = having(root, "chart-bar-naive")[-1]
         assert number(lowest, "y") + number(lowest, "height") < heights[-1]
@@ -312,7 +314,7 @@ def test_the_picture_grows_with_its_rows_and_holds_them() -> None:
 
 def test_a_long_name_is_shortened_and_kept_for_the_pointer() -> None:
     name = "How many people " + "x" * 200
-    root = parsed(queries_chart("a", [Bar(name, 1, 1, 1), Bar("short", 1, 1, 1)]))
+    root = parsed(queries_chart("a", [Bar(name, 1, 1, 1), Bar("short", 1, 1, 1)], 1.0))
     long, short = having(root, "chart-name")
     assert long.findtext("title") == name
     assert re.fullmatch("How many people x{5,35}…", long[0].tail or "")
@@ -320,7 +322,7 @@ def test_a_long_name_is_shortened_and_kept_for_the_pointer() -> None:
 
 
 def test_no_queries_are_said_to_be_none() -> None:
-    root = parsed(queries_chart("a", []))
+    root = parsed(queries_chart("a", [], 1.0))
     assert "no queries yet" in texts(root)
     assert said(root) == "No query has been asked yet."
 
@@ -345,17 +347,17 @@ def test_the_shade_holds_the_central_95_percent(known: Curve | None) -> None:
     assert "yours ± 3.92 (95%)" in texts(root)
 
 
-def test_without_a_known_answer_the_truth_is_in_the_middle() -> None:
+def test_without_a_known_answer_the_value_in_the_data_is_in_the_middle() -> None:
     root = parsed(distribution_chart("a", Curve(1275.5, None, "yours"), None, "people"))
-    (truth,) = (node for node in root.iter("text") if node.text == "truth")
-    assert number(truth, "x") == 240
-    assert "distance from the truth (people)" in texts(root)
+    (zero,) = (node for node in root.iter("text") if node.text == "0")
+    assert number(zero, "x") == 240
+    assert "distance from the value in the data (people)" in texts(root)
 
 
 def test_with_a_known_answer_the_axis_shows_natural_numbers() -> None:
     root = parsed(distribution_chart("a", Curve(1000, None, "yours"), Curve(3000, 52_000, "free"), "people"))
     labels = {node.text: number(node, "x") for node in root.iter("text")}
-    assert "truth" not in labels
+    assert "0" not in labels
     bell = points(root, "chart-spent")
     per_unit = (labels["55,000"] - labels["50,000"]) / 5000
     assert labels["50,000"] + 2000 * per_unit == pytest.approx((bell[0][0] + bell[-1][0]) / 2, abs=0.1)
@@ -407,7 +409,7 @@ def test_noise_without_a_width_is_refused(deviation: float) -> None:
 
 
 def test_group_bars_start_at_zero_and_whiskers_span_the_error() -> None:
-    root = parsed(intervals_chart("a", [("up", 100.0, 25.0), ("down", -50.0, 10.0)]))
+    root = parsed(intervals_chart("a", [Group("up", 100.0, 25.0), Group("down", -50.0, 10.0)]))
     up, down = having(root, "chart-bar-group")
     zero = number(up, "x")
     assert number(down, "x") + number(down, "width") == pytest.approx(zero, abs=0.02)
@@ -418,18 +420,58 @@ def test_group_bars_start_at_zero_and_whiskers_span_the_error() -> None:
     assert {"100 ± 25", "-50 ± 10"} <= set(texts(root))
 
 
+def test_counts_are_not_drawn_below_zero() -> None:
+    groups = [Group("few", 0.0, 24.0, "0 ± 24"), Group("many", 100.0, 24.0, "100 ± 24")]
+    root = parsed(intervals_chart("a", groups, (0.0, inf)))
+    few, many = having(root, "chart-bar-group")
+    assert (number(few, "width"), number(few, "x")) == (0, number(many, "x"))
+    flat = [node for node in having(root, "chart-whisker") if node.attrib["y1"] == node.attrib["y2"]]
+    assert number(flat[0], "x1") == number(few, "x")
+    assert number(flat[0], "x2") - number(flat[0], "x1") == pytest.approx(number(many, "width") * 0.24, abs=0.05)
+    assert not [words for words in texts(root) if words.startswith("-")]
+    assert {"0 ± 24", "100 ± 24"} <= set(texts(root))
+
+
+def test_per_cents_differ_by_points() -> None:
+    around, apart = Curve(1.0, 20.0, "yours"), Curve(1.0, None, "yours")
+    assert "answer (%)" in texts(parsed(distribution_chart("a", around, None, "points")))
+    root = parsed(distribution_chart("a", apart, None, "points"))
+    assert "distance from the value in the data (points)" in texts(root)
+    assert "within 1.96 points of the value in the data" in said(root)
+
+
+def test_a_bell_is_cut_off_where_a_count_cannot_be() -> None:
+    root = parsed(distribution_chart("a", Curve(10, 0.0, "yours"), Curve(20, 0.0, "free"), limits=(0.0, inf)))
+    assert not [words for words in texts(root) if words.startswith("-")]
+    assert min(points(root, "chart-spent"))[0] == min(points(root, "chart-naive"))[0] == 12
+    assert "cannot be are not drawn" in said(root)
+    assert "cannot be" not in said(parsed(distribution_chart("a", Curve(10, 0.0, "yours"), Curve(20, 0.0, "free"))))
+
+
+def test_groups_by_two_columns_stand_under_headings() -> None:
+    people = [("f", 10.0, "young"), ("m", 20.0, "young"), ("f", 40.0, "old"), ("m", 30.0, "old")]
+    root = parsed(intervals_chart("a", [Group(name, value, 1.0, heading=age) for name, value, age in people]))
+    rows = [(node.text, number(node, "y")) for node in root.iter("text") if node.text in ("f", "m", "young", "old")]
+    assert [name for name, _ in sorted(rows, key=lambda row: row[1])] == ["young", "f", "m", "old", "f", "m"]
+    assert "4 groups; the largest answer is 40.0 ± 1.0, for old / f." in said(root)
+    bars = [number(bar, "y") + number(bar, "height") for bar in having(root, "chart-bar-group")]
+    assert max(bars) < float(root.attrib["viewBox"].split()[3])
+    plain = parsed(intervals_chart("a", [Group(name, value, 1.0) for name, value, _ in people]))
+    assert not having(plain, "chart-heading")
+
+
 def test_a_groups_long_name_is_shortened_too() -> None:
-    (name,) = having(parsed(intervals_chart("a", [("x" * 200, 1.0, 1.0)])), "chart-name")
+    (name,) = having(parsed(intervals_chart("a", [Group("x" * 200, 1.0, 1.0)])), "chart-name")
     assert name.findtext("title") == "x" * 200
     assert re.fullmatch("x{5,20}…", name[0].tail or "")
 
 
 def test_more_than_forty_groups_are_counted() -> None:
-    root = parsed(intervals_chart("a", [(f"group {at}", float(at), 1.0) for at in range(512)]))
+    root = parsed(intervals_chart("a", [Group(f"group {at}", float(at), 1.0) for at in range(512)]))
     assert len(having(root, "chart-bar-group")) == 40
     assert "and 472 more" in texts(root)
     assert "512 groups; the largest answer is 511.0 ± 1.0, for group 511. The first 40 are drawn." in said(root)
-    assert not [words for words in texts(parsed(intervals_chart("a", [("g", 1.0, 1.0)] * 40))) if "more" in words]
+    assert not [words for words in texts(parsed(intervals_chart("a", [Group("g", 1.0, 1.0)] * 40))) if "more" in words]
 
 
 # Round numbers and times
@@ -505,9 +547,9 @@ def test_what_is_drawn_has_a_look() -> None:
     taken = [Step(NOON + timedelta(hours=at), 0.1 * at, 0.9 * at) for at in range(1, 11)]
     for chart in (
         spending_chart("a", taken, 1.0, EPSILONS),
-        queries_chart("b", [Bar("a", 1, 1, 1)]),
+        queries_chart("b", [Bar("a", 1, 1, 1)], 1.0),
         distribution_chart("c", curve, curve),
-        intervals_chart("d", [("a", 1.0, 1.0)]),
+        intervals_chart("d", [Group("a", 1.0, 1.0)]),
     ):
         for node in parsed(chart).iter():
             if node.tag in {"line", "rect", "path", "text"}:

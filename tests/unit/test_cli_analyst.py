@@ -17,7 +17,7 @@ from noiseledger.cli.accuracy import complete_query
 from noiseledger.cli.exits import Interrupted, exit_code
 from noiseledger.cli.output import plain
 from noiseledger.cli.progress import Progress
-from noiseledger.core.numbers import readable
+from noiseledger.core.display import show
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.ledger import NaiveLedger
 from noiseledger.progress import Mined, TransactionSent
@@ -104,7 +104,10 @@ def test_from_the_price_to_the_answer_and_back(run: Runner, ledger: Path, people
     ]
     assert [r["values"] for r in records] == [answer["values"], exact["values"]]
     table = run("history", ledger).out
-    assert all(readable(given["values"][0], 5) in table for given in (answer, exact))
+    raw = run("history", ledger, "--raw").out
+    for given in (answer, exact):
+        assert str(show(OVER_60, given["values"][0], given["half_width_95"])) in table
+        assert repr(given["values"][0])[:8] in raw  # a long number is wrapped
     assert run("history", ledger, "--last", "1", "--json").json["records"] == records[1:]
     assert run("history", ledger, "--query", towns, "--json").json == {"records": []}
     for command in ("queries", "budget", "history"):
@@ -112,6 +115,27 @@ def test_from_the_price_to_the_answer_and_back(run: Runner, ledger: Path, people
         assert (shown.code, shown.err) == (0, "")
         assert name in shown.out
     assert "█" in run("budget", ledger).out
+
+
+def test_groups_by_two_columns_have_a_column_each(run: Runner, tmp_path: Path, people: Path) -> None:
+    towns, ages = nl.Keys.of("town", ["Jena", "Ulm"]), nl.Bins.of("age", [0, 50, 100])
+    ledger = make_ledger(tmp_path / "two.ledger", nl.Query.count(by=[towns, ages]), OVER_60)
+    words = (ledger, "--precision", "1", "--data", people, "--yes")
+    table = run("ask", "count of rows by age and town", *words).out
+    head, first = (next(line.split() for line in table.splitlines() if word in line) for word in ("answer", "Jena"))
+    assert [word for word in head if word in ("name", "age", "town", "group", "answer")] == [
+        "name",
+        "age",
+        "town",
+        "answer",
+    ]
+    assert first[first.index("Jena") - 3 : first.index("Jena") + 1] == ["[0,", "50)", "│", "Jena"]
+    both = run("ask", OVER_60.identifier, *words, "--also", "'count of rows by age and town' precision=1").out
+    assert "town" in both
+    answer = run("ask", "count of rows by age and town", ledger, "--precision", "1", "--json").json["answers"][0]
+    assert answer["grouped_by"] == ["age", "town"]
+    assert answer["cells"][1] == ["[0, 50)", "Ulm"]
+    assert answer["groups"][1] == "[0, 50) / Ulm"
 
 
 def keys_of(value: Any) -> set[str]:
@@ -156,7 +180,7 @@ def test_nothing_is_spent_without_a_yes(run: Runner, ledger: Path, people: Path)
     refused = run(*request)
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "pass --yes. Nothing was spent" in refused.err
-    assert "Left afterwards: precision 2.391 of 3.391, epsilon" in refused.out
+    assert "Privacy budget afterwards: used 29.49% (precision 1), left 70.51% (precision 2.391)" in refused.out
     assert run(*request, "--json").error == "InvalidInput"
     declined = run(*request, typed="n\n")
     assert declined.code == 1
@@ -165,7 +189,7 @@ def test_nothing_is_spent_without_a_yes(run: Runner, ledger: Path, people: Path)
     assert run("budget", ledger, "--json").json["budget"]["spent"] == 0
     agreed = run(*request, typed="y\n")
     assert agreed.code == 0
-    assert "Spend 1 of the 3.391 that is left?" in agreed.err
+    assert "Use 29.49% of the privacy budget (100% is left now)?" in agreed.err
     assert run("budget", ledger, "--json").json["budget"]["spent"] == 1
 
 
@@ -199,13 +223,42 @@ def test_mistakes_are_one_sentence(run: Runner, ledger: Path, words: tuple[str, 
     assert run("ask", OVER_60.identifier[:12], ledger, *words, "--json").code == 2
 
 
+def test_answers_are_shown_as_people_read_them(run: Runner, ledger: Path, people: Path) -> None:
+    request = ("ask", "count of rows by town", ledger, "--precision", "0.5")
+    shown = run(*request, "--data", people, "--yes").out
+    values = run(*request, "--json").json["answers"][0]["values"]
+    jena, ulm = (line.split("│")[1:-1] for line in shown.splitlines() if "│ Jena" in line or "│ Ulm" in line)
+    assert [cell.strip() for cell in (jena[2], ulm[2])] == [f"{max(round(value), 0)}" for value in values]
+    assert jena[3].strip() == "4"
+    # The privacy belongs to the whole answer, and stands once.
+    assert [cell.strip() for cell in (*jena[4:], *ulm[4:])] == ["1", "14.75%", "", ""]
+    assert "± (95%): noise added for privacy; sampling error is not included." in shown
+    assert "used 14.75% (precision 0.5), left 85.25% (precision 2.891); all of it is epsilon 8" in shown
+    raw = run(*request, "--raw").out
+    assert all(repr(value)[:8] in raw for value in values)
+    both = run(*request, "--sampling-error").out
+    wider = [line.split("│")[5].strip() for line in both.splitlines() if "│ Jena" in line or "│ Ulm" in line]
+    assert all(int(width) > 9 for width in wider)
+    assert "the error of a simple random sample" in both
+
+
+def test_no_answer_is_bought_whose_sampling_error_cannot_be_shown(run: Runner, tmp_path: Path) -> None:
+    file, query = tmp_path / "private.ledger", nl.Query.count("age > 60")
+    population = nl.Population.add_remove()
+    nl.LocalLedger.create(file, epsilon=8, delta="1e-4", population=population, queries=[query]).close()
+    refused = run("ask", query.identifier[:12], file, "--precision", "1", "--sampling-error", "--yes")
+    assert (refused.code, refused.out) == (2, "")
+    assert "number of rows, which is private" in refused.err
+
+
 def test_a_budget_that_is_gone_and_other_refusals(run: Runner, ledger: Path, tmp_path: Path, people: Path) -> None:
     name = OVER_60.identifier[:12]
     gone = run("ask", name, ledger, "--precision", "100", "--yes", "--json")
     assert (gone.code, gone.error) == (3, "BudgetExceeded")
     assert gone.json["error"]["requested"] == 100
     assert run("quote", name, ledger, "--precision", "100", "--json").json["affordable"] is False
-    assert "Too expensive" in run("quote", name, ledger, "--precision", "100").out
+    too_much = run("quote", name, ledger, "--precision", "100").out
+    assert "Not enough budget: it needs 2,949.30% of the privacy budget, but only 100% is left" in too_much
     # Together they are too much, and each alone is not.
     assert (
         run("ask", name, ledger, "--precision", "2", "--also", "'count of rows by town' precision=2", "--yes").code == 3
@@ -349,11 +402,11 @@ def test_whoever_stops_waiting_is_told_what_became_of_it(capsys: pytest.CaptureF
             raise KeyboardInterrupt
         return str(stopped.value)
 
-    assert "nothing was paid for" in stop()
+    assert "nothing was bought" in stop()
     progress.on_event(TransactionSent("0xab", 1))
     assert "0xab was sent and may still be mined. Nothing is lost" in stop()
     progress.on_event(Mined("0xab", 7))
-    assert "paid for (block 7) and nothing is lost" in stop()
+    assert "bought (block 7) and nothing is lost" in stop()
     assert capsys.readouterr().err.split("\n")[:2] == ["Sent 0xab.", "Mined in block 7."]
 
 

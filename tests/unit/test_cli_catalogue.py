@@ -271,6 +271,8 @@ def test_what_the_data_cannot_answer_has_a_line_and_a_hint(data: Path) -> None:
         '[columns.incme]\nkind = "number"\n'
         '[queries.rich]\nmeasure = "share"\nwhere = "incme > 5"\n'
         f'[queries.all]\nmeasure = "count"\nby = "incme"\nedges = {list(range(600))}\n'
+        f'[queries.two]\nmeasure = "count"\nby = ["incme", "month(name)"]\nedges.incme = {list(range(52))}\n'
+        'groups = { "month(name)" = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] }\n[columns.name]\nkind = "date"\n'
     )
     catalogue.write_text(text)
     found = run("check", str(catalogue)).stderr
@@ -278,3 +280,6 @@ def test_what_the_data_cannot_answer_has_a_line_and_a_hint(data: Path) -> None:
         f"{catalogue}:1: The data has no column incme (did you mean income?): correct the name, or remove it." in found
     )
     assert f"{catalogue}:12: Query all: A ledger on a chain accepts at most 512 groups, not 599" in found
+    assert (
+        "accepts at most 512 groups, not 612 (51 of incme times 12 of month(name)): use fewer, or two queries." in found
+    )

@@ -13,8 +13,8 @@ from fractions import Fraction
 import pytest
 
 from noiseledger.core.filters import diagram
-from noiseledger.core.filters.canonical import MAX_LENGTH
 from noiseledger.core.filters.condition import And, Comparison, Constant, IsNull, Membership, Not, Operator, Or, Value
+from noiseledger.core.filters.days import MAX_LENGTH
 from noiseledger.core.filters.filter import Filter, parse_filter
 from noiseledger.core.filters.sql import RESERVED, identifier, write
 from noiseledger.core.filters.tokens import MAX_NESTING
@@ -150,7 +150,19 @@ def test_columns_have_the_kind_of_their_literals() -> None:
         ("age BETWEEN SYMMETRIC 2 AND 1", "SQL word SYMMETRIC"),
         ("age NOTNULL", "SQL word NOTNULL"),
         ("current_date > 1", "double quotes"),
-        ("lower(name) = 'x'", r"near \( at character 6"),
+        ("lower(name) = 'x'", "the function lower at character 1; the only functions are year"),
+        ("year(born)", "where it does not belong"),
+        ("year(1990) = 1990", "where it does not belong"),
+        ("year(born) = '1990'", "expected a whole number from 1 to 9999"),
+        ("year(born) >= 1990.5", "expected a whole number from 1 to 9999"),
+        ("year(born) < 10000", "expected a whole number from 1 to 9999"),
+        ("month(born) IN (1, 13)", "expected a whole number from 1 to 12"),
+        ("month(born) BETWEEN 0 AND 3", "expected a whole number from 1 to 12"),
+        ("month(born) = month(died)", "where it does not belong"),
+        ("5 BETWEEN age AND weight", "where it does not belong"),
+        ("month(born) = 6 AND born = 1990", "both with a date and with a number"),
+        ("born >= 1990-02-30", "not a day of the calendar"),
+        ("born >= 1990-01-01-01", "cannot be read near -"),
         ("age + 1 = 2", r"near \+ at character 5"),
         ("age - 1 = 2", r"near - at character 5"),
         ("-age = 2", "without a number after it"),
@@ -436,6 +448,20 @@ def test_a_tree_with_two_kinds_for_a_column_has_no_canonical_text() -> None:
         ("day = DATE '2020-02-29' OR day = DATE '2020-03-01'", "day >= DATE '2020-02-29' AND day <= DATE '2020-03-01'"),
         ("day >= DATE '0001-01-01' AND day <= DATE '9999-12-31'", "day IS NOT NULL"),
         ("NOT day <> DATE '2020-02-29'", "day = DATE '2020-02-29'"),
+        ("day >= 1990-01-01 AND day < 2000-01-01", "day >= DATE '1990-01-01' AND day <= DATE '1999-12-31'"),
+        ("1990 <= year(day) and Year(day) < 2000", "day >= DATE '1990-01-01' AND day <= DATE '1999-12-31'"),
+        ("year(day) = 2020 AND month(day) = 2", "day >= DATE '2020-02-01' AND day <= DATE '2020-02-29'"),
+        ("year(day) <> 2020", "day <= DATE '2019-12-31' OR day >= DATE '2021-01-01'"),
+        ("year(day) IN (1, 9999)", "day <= DATE '0001-12-31' OR day >= DATE '9999-01-01'"),
+        ("month(day) = 2", "month(day) = 2"),
+        ("NOT month(day) IN (1, 2)", "month(day) NOT IN (1, 2)"),
+        ("month(day) >= 2", "month(day) <> 1"),
+        ("month(day) BETWEEN 3 AND 5 AND day < 1970-01-01", "day <= DATE '1969-05-31' AND month(day) IN (3, 4, 5)"),
+        ("month(day) = 6 AND (day > 1990-06-01 OR day IS NULL)", "day >= DATE '1990-06-02' AND month(day) = 6"),
+        ("month(day) <= 12", "day IS NOT NULL"),
+        ("month(day) < 1 OR year(day) IS NULL", "day IS NULL"),
+        ("month(day) = 6 AND day >= 2020-07-01 AND day < 2021-06-01", "FALSE"),
+        ('month = 6 AND "year" = 1', "month = 6 AND year = 1"),
         ("b IN (TRUE, FALSE)", "b IS NOT NULL"),
         ("b = TRUE OR b IS NULL", "b = TRUE OR b IS NULL"),
         ("a = 1 OR a = 3 OR a = 2.50", "a IN (1, 2.5, 3)"),

@@ -81,6 +81,10 @@ RETIRED = [
     Phrase("so many requests at", "'the given number of requests'", gone_from_source=True),
     Phrase("tells the same story", "'shows the same pattern'", gone_from_source=True),
     Phrase("phone and desk", "'mobile and desktop'", gone_from_source=True),
+    Phrase("ask and pay", "'Ask, using 0.3% of the privacy budget'", gone_from_source=True),
+    Phrase("the truth lies", "'the value in the data lies'", gone_from_source=True),
+    Phrase("too expensive", "'not enough budget'", gone_from_source=True),
+    Phrase("the budget pays for", "say how accurate answers can be, in per cent of the budget", gone_from_source=True),
 ]
 
 

@@ -3,17 +3,22 @@ from __future__ import annotations
 import json
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noiseledger.core.date_groups import Parts
 from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.errors import InvalidFilter, InvalidInput
 
 INCOME = Column.of("income", -10_000, 1_000_000, missing=0)
+SEX = Keys.of("sex", ["f", "m"])
+AGES = Bins.of("age", [0, 40, 80])
+YEARS = Bins.years("born", [1990, 2000, 2010])
 
 
 @pytest.mark.parametrize(
@@ -27,6 +32,16 @@ INCOME = Column.of("income", -10_000, 1_000_000, missing=0)
         (Query.sum(INCOME), Query.sum(INCOME, where="age > 1 OR age <= 1 OR age IS NULL")),
         (Query.counts_by("race", ["white", "black"]), Query.counts_by("race", ["black", "white"])),
         (Query.histogram("age", [0, 20, 40]), Query.histogram("age", ["0", 20.0, "4e1"])),
+        (Query.count(by=[SEX, AGES]), Query.count(by=[AGES, SEX])),
+        (Query.count(by=[Keys.months("born"), SEX, YEARS]), Query.count(by=(YEARS, Keys.months("born"), SEX))),
+        (Query.count(by=[SEX]), Query.count(by=SEX)),
+        (Query.count(by=Keys.years("born", [1991, 1990])), Query.count(by=Bins.years("born", [1990, 1991, 1992]))),
+        (
+            Query.count(by=YEARS),
+            Query.count(by=Bins.of("born", [date(1990, 1, 1), date(2000, 1, 1), date(2010, 1, 1)])),
+        ),
+        (Query.count(by=Keys.months("born", [2, 1])), Query.count(by=Bins.months("born", [1, 2, 3]))),
+        (Query.count("year(born) = 1990"), Query.count("born >= 1990-01-01 AND born < 1991-01-01")),
     ],
 )
 def test_the_same_meaning_has_the_same_identifier(one: Query, other: Query) -> None:
@@ -58,6 +73,19 @@ DIFFERENT = [
     Query.histogram("age", [0, 1, 2, 3]),
     Query.share(by=Bins.of("age", [0, 1, 2])),
     Query.sum(INCOME, by=Keys.of("age", [0, 1])),
+    Query.count(by=[SEX, AGES]),
+    Query.count("age > 1", by=[SEX, Keys.of("town", ["a", "b"])]),
+    Query.count(by=[SEX, YEARS]),
+    Query.count(by=[SEX, YEARS, Keys.months("born")]),
+    Query.count(by=Keys.months("born")),
+    Query.count(by=Keys.months("died")),
+    Query.count("born >= 1990-01-01", by=Keys.months("born")),
+    Query.count("month(born) = 1", by=YEARS),
+    Query.count(by=Bins.months("born", [1, 4, 13])),
+    Query.count(by=Keys.months("born", [1, 4])),
+    Query.count(by=Keys.years("born", [1, 4])),
+    Query.counts_by("born", [1, 4]),
+    Query.count("month(born) = 1"),
 ]
 
 
@@ -79,6 +107,39 @@ def test_identifiers_never_change() -> None:
         '{"column":{"grid":"1","lower":"-10000","missing":"0","name":"income","upper":"1000000"},'
         '"measure":"mean","noiseledger":1}'
     )
+    sexes = '{"column":"sex","values":["f","m"]}'
+    ages = '{"column":"age","edges":["0","40","80"]}'
+    days = '{"column":"born","edges":["1990-01-01","2000-01-01","2010-01-01"],"kind":"date"}'
+    months = '{"column":"born","part":"month","ranges":[[1,4],[6,7]]}'
+    pinned: list[tuple[Any, str]] = [(SEX, sexes), (AGES, ages), (YEARS, days), ([SEX, AGES], f"[{ages},{sexes}]")]
+    for by, text in pinned:
+        assert Query.count(by=by).canonical == f'{{"groups":{text},"measure":"count","noiseledger":1}}'
+    assert Parts("born", "month", ((1, 4), (6, 7))).dump() == json.loads(months)
+
+
+_F, _A = '{"column":"f","values":["x","y"]}', '{"column":"a","values":["x","y"]}'
+#: Groups in an order or a form of which there is another one, and without meaning.
+NOT_CANONICAL = [
+    *(f"[{_F},{_A}]", f"[{_A}]", "[]", f"[{_A},{_A}]", f"[{_A},[{_F},{_F}]]", f'[{_A},"f"]', "3", '"f"'),
+    *(
+        f'{{"column":"d","part":{part},"ranges":{ranges}}}'
+        for part, ranges in [
+            ('"year"', "[[1990,1991],[1991,1992]]"),
+            ('"year"', "[[1990,1991],[9999,10000]]"),
+            ('"month"', "[[1,4]]"),
+            ('"month"', "[[4,5],[1,2]]"),
+            ('"month"', "[[1,3],[2,5]]"),
+            ('"month"', "[[1,1],[2,5]]"),
+            ('"month"', "[[0,1],[2,5]]"),
+            ('"month"', "[[1,2],[2,14]]"),
+            ('"month"', "[[true,2],[2,3]]"),
+            ('"month"', '[["1","2"],["2","3"]]'),
+            ('"month"', "[[1,2,3],[4,5,6]]"),
+            ('"month"', "7"),
+            ('"day"', "[[1,2],[2,3]]"),
+        ]
+    ),
+]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +148,8 @@ def test_identifiers_never_change() -> None:
     + ['{"measure": "count","noiseledger":1}', '{"measure":"count","noiseledger":2}']
     + ['{"measure":"count","noiseledger":1,"where":"60 < age"}', '{"measure":"count","noiseledger":1,"x":1}']
     + ['{"groups":{"column":"a"},"measure":"count","noiseledger":1}']
-    + ['{"column":{"name":"a"},"measure":"sum","noiseledger":1}'],
+    + ['{"column":{"name":"a"},"measure":"sum","noiseledger":1}']
+    + [f'{{"groups":{groups},"measure":"count","noiseledger":1}}' for groups in NOT_CANONICAL],
 )
 def test_anything_but_a_canonical_form_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="canonical form"):
@@ -127,6 +189,89 @@ def test_queries_that_make_no_sense_are_refused() -> None:
         Query.counts_by("race", ["a", "b"], where="race <> 'a'")
     with pytest.raises(InvalidInput, match="sums the column income, but its filter or groups use it as text"):
         Query.sum(INCOME, "income = 'high'")
+    with pytest.raises(InvalidInput, match="both as text and as date"):
+        Query.count(by=[Keys.of("born", ["a", "b"]), Keys.months("born")])
+    with pytest.raises(InvalidInput, match=r"groups twice by the same column: age, age\."):
+        Query.count(by=[AGES, Keys.of("age", [1, 2])])
+    for by in ([], "sex", ["sex"], [SEX, None], 3, [[SEX, AGES], SEX]):
+        with pytest.raises(InvalidInput, match="by must be groups"):
+            Query.count(by=by)  # type: ignore[arg-type]
+    ages = Bins.of("age", range(1002))
+    with pytest.raises(InvalidInput, match=r"not 1,002,001 \(1,001 of age times 1,001 of size\)\."):
+        Query.count(by=[ages, Bins.of("size", range(1002))])
+
+
+@pytest.mark.parametrize(
+    ("where", "by"),
+    [
+        ("month(born) = 1", [Keys.months("born"), SEX]),
+        ("born IS NOT NULL", [Keys.months("born"), SEX]),
+        ("born >= 1990-01-01 AND month(born) < 3", [Keys.months("born")]),
+        ("born >= 1990-01-01", [YEARS, SEX]),
+        ("born IS NULL OR sex IS NULL", [YEARS, AGES]),
+        ("month(born) = 1", [Bins.of("born", [date(1990, 1, 1), date(1991, 1, 1), date(1991, 7, 1)])]),
+        ("month(born) = 1", [Keys.of("born", [date(1990, 1, 1), date(1991, 1, 1)])]),
+        ("month(born) = 1 AND year(born) > 1990", [Keys.years("born", [1990, 1995])]),
+        ("sex = 'f'", [AGES, SEX]),
+    ],
+)
+def test_a_filter_uses_nothing_that_is_grouped_by(where: str, by: list[Any]) -> None:
+    """Otherwise one question could have two definitions: the groups choose already."""
+    with pytest.raises(InvalidInput, match="by which the query groups"):
+        Query.count(where, by=by)
+
+
+@pytest.mark.parametrize("part", ["years", "months"])
+@pytest.mark.parametrize(
+    ("make", "given"),
+    [(Keys, given) for given in ([], [1], [1, 1], [0, 1], [1, 10**6], [True, 2], ["1", "2"], [1.0, 2.0], "12", 3)]
+    + [(Bins, given) for given in ([1, 2], [2, 1, 3], [1, 1, 2], [1, 2, 10**6], [1, 2, 2.5])],
+)
+def test_years_and_months_are_those_of_the_calendar(part: str, make: Any, given: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"(year|month)\(born\)"):
+        getattr(make, part)("born", given)
+
+
+def test_cells_are_the_combinations_in_a_fixed_order() -> None:
+    query = Query.count(by=[SEX, AGES, Bins.months("born", [1, 7, 13])])
+    assert query.grouped_by == ("age", "month(born)", "sex")
+    assert query.dimension == len(query.cells) == len(query.labels) == 8
+    assert query.cells[:3] == (("[0, 40)", "[1, 7)", "f"), ("[0, 40)", "[1, 7)", "m"), ("[0, 40)", "[7, 13)", "f"))
+    assert query.labels[-1] == "[40, 80) / [7, 13) / m"
+    assert str(query) == "count of rows by age and month(born) and sex"
+    assert Keys.years("born", [1990, 1991, 2000]).labels == ("1990", "1991", "2000")
+    assert Keys.years("born", [1990, 1991]).labels == ("1990", "1991")
+    assert (YEARS.labels, YEARS.name) == (("[1990, 2000)", "[2000, 2010)"), "year(born)")
+    days = Bins.of("born", [date(1990, 1, 1), date(1991, 1, 1), date(1991, 7, 1)])
+    assert (days.labels[0], days.name) == ("[1990-01-01, 1991-01-01)", "born")
+    assert (Query.count("a = 1").grouped_by, Query.count("a = 1").cells) == ((), ((),))
+
+
+DAYS = st.dates() | st.none()
+BY = [SEX, AGES, YEARS, Keys.years("born", [1969, 2000]), Keys.months("born"), Keys.months("died", [2, 12])]
+
+
+@given(
+    st.lists(st.sampled_from(BY), min_size=2, max_size=4, unique_by=lambda one: (one.column, "month" in one.name)),
+    st.fixed_dictionaries({"sex": st.sampled_from("fmx"), "age": st.integers(-9, 99), "born": DAYS, "died": DAYS}),
+    st.randoms(),
+)
+def test_a_record_is_in_one_cell_at_most_and_the_order_of_columns_does_not_matter(
+    by: list[Any], record: dict[str, Any], random: Random
+) -> None:
+    query = Query.count(by=by)
+    random.shuffle(by)
+    assert Query.count(by=by) == query == Query.parse(query.canonical)
+    row = record | {"age": Fraction(record["age"])}
+    cells = [i for i, cell in enumerate(query.cells) if all(_is_in(one, row, cell, query) for one in by)]
+    assert query.groups is not None
+    assert cells == [place for place in [query.groups.place(row)] if place is not None]
+
+
+def _is_in(one: Any, row: dict[str, Any], cell: tuple[str, ...], query: Query) -> bool:
+    """Say whether a record belongs to a cell as far as one column goes."""
+    place = one.index(row[one.column])
+    return place is not None and one.labels[place] == cell[query.grouped_by.index(one.name)]
 
 
 @pytest.mark.parametrize("edges", [[], [0], [0, 1], [0, 0, 1], [2, 1, 0]])

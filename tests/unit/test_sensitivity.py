@@ -9,13 +9,16 @@ from itertools import product
 import pytest
 
 from noiseledger.core.filters.condition import Kind
-from noiseledger.core.groups import Keys
+from noiseledger.core.group_product import ByColumn
+from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
 from noiseledger.data import Table
 from noiseledger.errors import InvalidInput, SensitivityUnknown
 
 TWO_GROUPS = Keys.of("g", ["a", "b"])
+#: Groups by two columns, and by a column and a part of a date.
+CROSSED: list[list[ByColumn]] = [[Keys.of("m", ["y", "n"]), TWO_GROUPS], [TWO_GROUPS, Bins.months("d", [1, 6, 13])]]
 
 
 def test_the_paper_s_five_sensitivities() -> None:
@@ -33,10 +36,11 @@ def test_the_paper_s_five_sensitivities() -> None:
 def records(column: Column) -> list[dict[str, Fraction | str]]:
     """Return every kind of record that matters: extreme and middle values, each group and none, matching or not."""
     values = (column.lower, column.upper, min(max(Fraction(0), column.lower), column.upper))
-    return [{"x": x, "g": g, "m": m} for x, g, m in product(values, "abz", "yn")]
+    days = {"y": "2024-02-29", "n": "1969-12-31"}
+    return [{"x": x, "g": g, "m": m, "d": days[m]} for x, g, m in product(values, "abz", "yn")]
 
 
-KINDS: dict[str, Kind] = {"x": "number", "g": "text", "m": "text"}
+KINDS: dict[str, Kind] = {"x": "number", "g": "text", "m": "text", "d": "date"}
 
 
 def neighbours(column: Column, notion: Neighbours) -> Iterator[tuple[Table, Table]]:
@@ -77,6 +81,9 @@ def test_sensitivities_are_the_largest_distance_and_tight(bounds: tuple[int, int
         Query.count("m = 'y'"),
         Query.count(by=TWO_GROUPS),
         Query.count("m = 'y'", by=TWO_GROUPS),
+        *(Query.count(by=by) for by in CROSSED),
+        *(Query.sum(column, by=by) for by in CROSSED),
+        Query.count("year(d) = 2024 OR month(d) = 3"),
     ]
     if notion is Neighbours.REPLACE:
         queries += [Query.mean(column), Query.share("m = 'y'"), Query.share(by=TWO_GROUPS)]

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from noiseledger.core.budget import Budget
 from noiseledger.core.path import Case
 from noiseledger.core.query import Query
 from noiseledger.ledger.interface import Record
@@ -28,9 +29,19 @@ RECORD = Record(
     spent=Fraction(1),
 )
 
+BUDGET = Budget.of(8, 1e-4)
+
 
 @pytest.mark.parametrize(
-    ("values", "is_answered", "said"), [((), False, "waits"), ((0.25,), True, "0.25000"), ((), True, "answered")]
+    ("values", "is_answered", "said"),
+    [((), False, "waits"), ((0.25,), True, "25.0% ± 2.0 points"), ((), True, "answered")],
 )
 def test_what_came_of_a_request(values: tuple[float, ...], is_answered: bool, said: str) -> None:
-    assert Listed("over_60", replace(RECORD, values=values), is_answered).answer == said
+    assert Listed("over_60", replace(RECORD, values=values), is_answered, Fraction(1, 100), BUDGET).answer == said
+
+
+def test_what_a_request_used_is_a_part_of_the_budget() -> None:
+    listed = Listed("over_60", replace(RECORD, cost=BUDGET.total / 8, values=(-0.25,)), True, Fraction(1, 100), BUDGET)
+    assert (listed.uses, listed.without_reuse) == ("12.50%", "29.49%")
+    assert (listed.answer, listed.published) == ("0.0% ± 2.0 points", "-0.25")
+    assert Listed("over_60", replace(RECORD, cost=Fraction(0)), False, Fraction(1), BUDGET).uses == "free"

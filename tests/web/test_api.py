@@ -366,8 +366,8 @@ class TestRefusals:
             stranger = refusal(visitor, 403, query="over_60", precision="0.1", analyst=ANALYST.address.lower())
             assert stranger["remaining"] == 0
             assert stranger["message"] == (
-                f"This ledger is by invitation: {ANALYST.address} has no allowance, and the request costs 0.1. Nothing was "
-                f"spent; for an allowance, ask the custodian, {CUSTODIAN.address}, contact: data@example.org."
+                f"This ledger is by invitation: {ANALYST.address} has no allowance, and the request needs precision 0.1. "
+                f"Nothing was spent; for an allowance, ask the custodian, {CUSTODIAN.address}, contact: data@example.org."
             )
             page = visitor.get(f"/accounts/{ANALYST.address}").text
             assert f"{ANALYST.address} has no allowance: ask the custodian, {CUSTODIAN.address}" in page

@@ -98,6 +98,10 @@ def catalogue() -> str:
         '[queries.good]\nmeasure = "share"\nwhere = "age > 60"',
         f'[queries.{quoted(FORMULA)}]\nmeasure = "count"\nby = "town"\ngroups = [{", ".join(map(quoted, TEXTS))}]',
     ]
+    crossed = (
+        f"groups = {{ town = [{quoted(FORMULA)}, {quoted(SCRIPT)}] }}\nedges = {{ {quoted(COLUMN)} = [0, 5, 11] }}"
+    )
+    parts.append(f'[queries.crossed]\nmeasure = "count"\nby = [{quoted(COLUMN)}, "town"]\n{crossed}')
     # Each text once more as a name.
     for number, text in enumerate(TEXTS):
         if text not in (SCRIPT, IMAGE, FORMULA):
@@ -270,7 +274,20 @@ def test_downloads_are_no_pages(visitor: TestClient, path: str) -> None:
     assert MARK not in str(reply.headers)
 
 
-@pytest.mark.parametrize("path", [path for path in DOWNLOADS if path.endswith(".csv")])
+def test_groups_by_two_columns_are_columns_of_the_page_and_the_file(visitor: TestClient) -> None:
+    rows = list(csv.reader(io.StringIO(visitor.get("/queries/crossed/answer.csv").text)))
+    assert rows[0] == [COLUMN, "town", "answer", "half_width_95", "label"]
+    assert [row[:2] for row in rows[1:3]] == [["[0, 5)", SCRIPT], ["[0, 5)", f"'{FORMULA}"]]
+    best = visitor.get("/api/v1/best", params={"query": "crossed"}).json()
+    assert [float(row[2]) for row in rows[1:]] == best["values"]
+    assert best["cells"][0] == ["[0, 5)", SCRIPT]
+    page = visitor.get("/queries/crossed").text
+    assert page.count('class="chart-text chart-heading"') == 2
+
+
+@pytest.mark.parametrize(
+    "path", [*(path for path in DOWNLOADS if path.endswith(".csv")), "/queries/crossed/answer.csv"]
+)
 def test_no_cell_becomes_a_formula(visitor: TestClient, path: str) -> None:
     rows = list(csv.reader(io.StringIO(visitor.get(path).text)))
     assert len(rows) > 3

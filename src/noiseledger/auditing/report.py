@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import inf
 
 from noiseledger.auditing.scope import Gap, Scope
+from noiseledger.core.numbers import percent
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.errors import NoiseledgerError
 
@@ -116,6 +117,17 @@ class Report:
     def first(self) -> Finding | None:
         """The first problem, in the order of the chain; a problem with the contract's code comes before all others."""
         return self.findings[0] if self.findings else None
+
+    @property
+    def used(self) -> str:
+        """The amounts used and left, in units that add up."""
+        if not 0 <= self.spent <= self.budget or not self.budget:
+            return f"precision {float(self.spent):.6g}"
+        left = self.budget - self.spent
+        return (
+            f"{percent(self.spent / self.budget)} (precision {float(self.spent):.6g}), left: "
+            f"{percent(left / self.budget)} (precision {float(left):.6g})"
+        )
 
     @property
     def epsilon_spent(self) -> float:

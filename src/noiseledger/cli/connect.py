@@ -88,7 +88,7 @@ def find_payer(given: Path | None) -> Path | None:
     keystore = find_keystore(given)
     if not has_key(keystore):
         raise InvalidInput(
-            f"This must be paid for, and there is no key to pay with: pass --key KEYSTORE, or set {KEY_FILE.variable} or "
-            f"{KEY.variable}. Nothing was spent."
+            "This answer uses privacy, so the request must be signed, and there is no key to sign with: pass --key KEYSTORE, "
+            f"or set {KEY_FILE.variable} or {KEY.variable}. Nothing was spent."
         )
     return keystore

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.path import natural_values
+from noiseledger.core.query import Query
 from noiseledger.ledger.interface import Record
 from noiseledger.ledger.shapes import amount, describe_query, groups
 
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
     from noiseledger.ledger.chain import ChainLedger
     from noiseledger.ledger.query_state import Purchase
 
+#: A query, and what happened to it as a JSON object.
+Happening: TypeAlias = tuple[Query, dict[str, Any]]
+
 
 class Follower(Protocol):
     """Reads a ledger repeatedly."""
 
-    def look(self) -> Iterator[dict[str, Any]]:
+    def look(self) -> Iterator[Happening]:
         """Yield what is new since the last call."""
 
 
@@ -33,7 +37,7 @@ class LocalFollower:
         self._client = client
         self._last = max((record.number for record in client.history()), default=0)
 
-    def look(self) -> Iterator[dict[str, Any]]:
+    def look(self) -> Iterator[Happening]:
         """Yield what is new since the last call."""
         offers = {offer.query: offer for offer in self._client.queries()}
         total = self._client.budget().total
@@ -61,7 +65,7 @@ class ChainFollower:
         for event in ledger.contract.events(["Asked", "Revealed"], first=first_block, last=newest):
             self._take(event)
 
-    def look(self) -> Iterator[dict[str, Any]]:
+    def look(self) -> Iterator[Happening]:
         """Yield what is new since the last call."""
         # Each call reads one state of the chain; a block that is replaced after it was reported is not reported again.
         newest = self._ledger.contract.newest()
@@ -76,7 +80,7 @@ class ChainFollower:
             if happening is not None:
                 yield happening
 
-    def _take(self, event: Event) -> dict[str, Any] | None:
+    def _take(self, event: Event) -> Happening | None:
         """Count an event and describe it; an event of an unreadable query is not described, but its cost counts."""
         self._state.take(event)
         offer = self._offers.get(event.fields["query"].hex())
@@ -90,11 +94,11 @@ class ChainFollower:
             values = natural_values(state.points[-1], offer.sensitivity / state.revealed)
             return _revealed(offer, state.revealed, values, event.transaction, event.block)
         where = {"transaction": event.transaction, "block": event.block}
-        return {"event": "registered", **describe_query(offer.name, offer.query), **where}
+        return offer.query, {"event": "registered", **describe_query(offer.name, offer.query), **where}
 
 
-def _asked(offer: Offer, request: Record | Purchase, remaining: Fraction) -> dict[str, Any]:
-    return {
+def _asked(offer: Offer, request: Record | Purchase, remaining: Fraction) -> Happening:
+    return offer.query, {
         "event": "asked",
         "analyst": request.analyst,
         **describe_query(offer.name, offer.query),
@@ -110,8 +114,8 @@ def _asked(offer: Offer, request: Record | Purchase, remaining: Fraction) -> dic
 
 def _revealed(
     offer: Offer, precision: Fraction, values: tuple[float, ...], transaction: str | None, block: int | None
-) -> dict[str, Any]:
-    return {
+) -> Happening:
+    return offer.query, {
         "event": "revealed",
         **describe_query(offer.name, offer.query),
         "groups": groups(offer.query),

@@ -1,4 +1,4 @@
-"""The price and accuracy of a list of requests, shown before anything is spent."""
+"""The privacy cost and accuracy of a list of requests, shown before anything is spent."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from noiseledger.cli.output import console, plain, print_table
-from noiseledger.core.answer import Answer
+from noiseledger.core.answer import NOISE_ONLY, Answer
 from noiseledger.core.budget import Budget
-from noiseledger.core.numbers import readable
+from noiseledger.core.display import show_error
 from noiseledger.core.path import Case
 from noiseledger.core.query import Query
 from noiseledger.ledger import Quote
@@ -58,23 +58,20 @@ class Plan:
         return answers if len(answers) == len(self.items) else None
 
     def show(self) -> None:
-        """Print price, case, expected error, and the budget that remains."""
+        """Print the privacy cost, case, expected error, and the budget that remains."""
         rows = [(item.name, str(item.quote.query), *_cells(item)) for item in self.items]
-        print_table("Price and accuracy", ("name", "query", ">error ± (95%)", "case", ">price"), rows)
+        print_table("Privacy and accuracy", ("name", "query", ">error ± (95%)", "case", ">privacy"), rows)
+        console.print(f"Error: {NOISE_ONLY}.")
         if self.unnamed is not None:
             console.print(plain(self.unnamed), soft_wrap=True)
         now = self.budget
         if not self.affordable:
             console.print(
-                f"Too expensive: it costs precision {float(self.cost):.4g}, but only {float(now.remaining):.4g} of "
-                f"{float(now.total):.4g} is left."
+                f"Not enough budget: it needs {now.percent(self.cost)} of the privacy budget, but only "
+                f"{now.percent(now.remaining)} is left."
             )
             return
-        after = now.charge(self.cost)
-        console.print(
-            f"Left afterwards: precision {float(after.remaining):.4g} of {float(now.total):.4g}, "
-            f"epsilon {after.epsilon_remaining:.4g} of {float(now.epsilon):g} (at delta {float(now.delta):g})."
-        )
+        console.print(f"Privacy budget afterwards: {now.charge(self.cost).standing}.")
 
     def describe(self) -> dict[str, Any]:
         """Return the plan as JSON."""
@@ -126,8 +123,9 @@ def _priced_without_reuse(client: Client, quotes: Sequence[Quote], exact_noise: 
 
 
 def _cells(item: Item) -> tuple[str, str, str]:
-    price = f"{float(item.cost):.4g}" if item.cost else "free"
-    return readable(item.quote.half_width(), 3), f"{item.case}: {MEANING[item.case]}", price
+    quote = item.quote
+    uses = quote.budget.percent(item.cost) if item.cost else "free"
+    return show_error(quote.query, quote.half_width()), f"{item.case}: {MEANING[item.case]}", uses
 
 
 def _describe(item: Item) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class Progress:
                 self._print(f"Sent {self._sent}.", "Waiting for a block")
             case Mined():
                 self._block = event.block
-                self._print(f"Mined in block {self._block}.", "Paid for; waiting for the custodian's worker")
+                self._print(f"Mined in block {self._block}.", "Bought; waiting for the custodian's worker")
             case Revealed() if event.answered == event.asked:
                 self._print("Revealed.", "Reading the answer")
             case Revealed():
@@ -61,15 +61,15 @@ class Progress:
         """What became of the request, for somebody who stops waiting."""
         if self._block is not None:
             return (
-                f"Stopped waiting. The request is paid for (block {self._block}) and nothing is lost: "
+                f"Stopped waiting. The request is bought (block {self._block}) and nothing is lost: "
                 "run the same command again to get the answer for free."
             )
         if self._sent is not None:
             return (
                 f"Stopped waiting. Transaction {self._sent} was sent and may still be mined. Nothing is lost: run the same "
-                "command again to get the answer. No privacy is paid for twice."
+                "command again to get the answer. No privacy is used twice."
             )
-        return "Stopped. As far as is known nothing was paid for. Nothing is lost: run the same command to ask again."
+        return "Stopped. As far as is known nothing was bought. Nothing is lost: run the same command to ask again."
 
     def _print(self, line: str, next_step: str) -> None:
         if not self._quiet:

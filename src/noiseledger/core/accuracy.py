@@ -30,12 +30,14 @@ def deviation(precision: Number, sensitivity: Number = 1) -> float:
 
 
 def half_width(precision: Number, sensitivity: Number = 1, confidence: Number = 0.95) -> float:
-    """Return the largest distance between the answer and the truth, with this confidence.
+    """Return the largest distance between the answer and the true answer, with this confidence.
+
+    This is the noise added for privacy; sampling error is not included (see ``core.sampling``).
 
     >>> round(half_width(1, confidence=0.95), 4)
     1.96
     """
-    return _quantile(confidence) * deviation(precision, sensitivity)
+    return quantile(confidence) * deviation(precision, sensitivity)
 
 
 def useful_alpha(precision: Number, sensitivity: Number = 1, beta: Number = 0.05) -> float:
@@ -57,13 +59,13 @@ def precision_for_sigma(sigma: Number, sensitivity: Number = 1) -> Fraction:
 
 
 def precision_for_within(within: Number, confidence: Number = 0.95, sensitivity: Number = 1) -> Fraction:
-    """Return the least precision, in whole units, whose answer lies within ``within`` of the truth.
+    """Return the least precision, in whole units, whose answer lies within ``within`` of the true answer.
 
     >>> p = precision_for_within(500, confidence=0.95, sensitivity=202)
     >>> round(half_width(p, sensitivity=202), 6)
     500.0
     """
-    factor = Fraction(_quantile(confidence))
+    factor = Fraction(quantile(confidence))
     return precision_for_sigma(positive(within, "half-width") / factor, sensitivity)
 
 
@@ -71,7 +73,12 @@ def _whole_units_up(precision: Fraction) -> Fraction:
     return Fraction(ceil(precision * UNITS), UNITS)
 
 
-def _quantile(confidence: Number) -> float:
+def quantile(confidence: Number) -> float:
+    """Return how many standard deviations to each side hold a normal variable with this confidence.
+
+    >>> round(quantile(0.95), 3)
+    1.96
+    """
     level = exact(confidence, "confidence")
     if not 0 < level < 1:
         raise InvalidInput(f"The confidence must be between 0 and 1, such as 0.95, not {confidence}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from noiseledger.core.numbers import Number, exact
+from noiseledger.core.numbers import Number, exact, percent
 from noiseledger.core.privacy import epsilon_for, precision_for
 from noiseledger.errors import BudgetExceeded
 
@@ -44,6 +44,15 @@ class Budget:
         """The amount left, as an epsilon at the budget's delta; the epsilons spent and left do not add up to the total."""
         return epsilon_for(self.remaining, self.delta)
 
+    def percent(self, amount: Fraction) -> str:
+        """Format an amount of precision for people: as a per cent of the whole budget, since per cents add up.
+
+        >>> budget = Budget.of(8, 1e-4).charge(Fraction(1))
+        >>> budget.percent(budget.spent), budget.percent(budget.remaining)
+        ('29.49%', '70.51%')
+        """
+        return percent(amount / self.total)
+
     def charge(self, cost: Fraction) -> Budget:
         """Return the budget after paying ``cost``, or raise ``BudgetExceeded``; this budget never changes."""
         if cost > self.remaining:
@@ -51,9 +60,18 @@ class Budget:
         return replace(self, spent=self.spent + cost)
 
     def __str__(self) -> str:
-        """Show total, spent and left, as epsilon and as precision."""
+        """Show what is used and left, and the promise."""
+        return f"privacy budget: {self.standing}"
+
+    @property
+    def standing(self) -> str:
+        """What is used and left, in units that add up, and the promise, in words.
+
+        What is left has no epsilon here: a reader would add it to the one that is used, and epsilons do not add up.
+        """
         return (
-            f"budget: epsilon {float(self.epsilon):g} at delta {float(self.delta):g} = precision {float(self.total):.6g}; "
-            f"spent {float(self.spent):.6g} (epsilon {self.epsilon_spent:.4g}); "
-            f"left {float(self.remaining):.6g} (epsilon {self.epsilon_remaining:.4g})"
+            f"used {self.percent(self.spent)} (precision {float(self.spent):.4g}), "
+            f"left {self.percent(self.remaining)} (precision {float(self.remaining):.4g}); all of it is epsilon "
+            f"{float(self.epsilon):g} at delta {float(self.delta):g}, and all answers together guarantee epsilon "
+            f"{self.epsilon_spent:.4g}"
         )

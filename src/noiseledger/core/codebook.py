@@ -17,13 +17,12 @@ from itertools import product
 from typing import Any
 
 from noiseledger.core.filters.condition import Value
+from noiseledger.core.group_product import SEPARATOR, Product
 from noiseledger.core.query import Query
 
 #: The largest number of characters of a label and of a meaning that are shown.
 LONGEST_LABEL = 80
 LONGEST_MEANING = 300
-#: Between the names of a group by several columns.
-_SEPARATOR = " / "
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Codebook:
         """Return a name for each coordinate of the answer: its label or, where there is none, its value."""
         if query.groups is None or not self.labels:
             return query.labels
-        return tuple(_SEPARATOR.join(cell) for cell in self.cells_of(query))
+        return tuple(SEPARATOR.join(cell) for cell in self.cells_of(query))
 
     def cells_of(self, query: Query) -> tuple[tuple[str, ...], ...]:
         """Return, for each coordinate, the label of its group in each column that the query groups by."""
@@ -84,8 +83,9 @@ class Codebook:
 
 def grouped_values(query: Query) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each column that a query groups by, with the texts of its groups."""
-    # Groups by several columns have a list of them.
-    for groups in () if query.groups is None else getattr(query.groups, "columns", (query.groups,)):
+    if query.groups is None:
+        return
+    for groups in query.groups.columns if isinstance(query.groups, Product) else (query.groups,):
         yield groups.column, groups.labels
 
 

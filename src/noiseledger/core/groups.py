@@ -1,7 +1,8 @@
-"""Groups of records: bins of a number or a date, or a list of values.
+"""Groups of records by one column: bins of a number or a date, or a list of values.
 
 Groups are declared, never discovered: the list of groups in an answer depends on the query alone. Each record falls
-into at most one group.
+into at most one group. :mod:`noiseledger.core.date_groups` has groups by year and month, and
+:mod:`noiseledger.core.group_product` groups by several columns.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from noiseledger.core.filters.condition import Kind, Value
+from noiseledger.core.date_groups import Parts, Range, has_no_gap, ranges_of_edges, ranges_of_values
+from noiseledger.core.filters.condition import InMonths, Kind, Leaf, Value
+from noiseledger.core.filters.date_parts import MONTHS
 from noiseledger.core.numbers import Number, exact, held_everywhere
+from noiseledger.core.one_column import OneColumn
 from noiseledger.errors import InvalidInput
 
 Key: TypeAlias = str | int | bool | date
@@ -24,7 +28,7 @@ Edge: TypeAlias = Fraction | date
 
 
 @dataclass(frozen=True)
-class Bins:
+class Bins(OneColumn):
     """Half-open intervals ``[edge, next edge)`` of a column of numbers or dates."""
 
     column: str
@@ -35,6 +39,28 @@ class Bins:
         """Read the edges exactly from any kind of number, or take them as dates."""
         _check_listed(column, edges)
         return cls(column, tuple(edge if type(edge) is date else _number(column, edge) for edge in edges))
+
+    @classmethod
+    def years(cls, column: str, edges: Iterable[int]) -> Bins:
+        """Group by the year of a date, in bins of years.
+
+        >>> Bins.years("born", [1990, 2000, 2010]).labels
+        ('[1990, 2000)', '[2000, 2010)')
+        """
+        return cls._of_years(column, ranges_of_edges("year", column, edges))
+
+    @staticmethod
+    def months(column: str, edges: Iterable[int]) -> Parts:
+        """Group by the month of a date, in bins of months; 13 is the edge after December.
+
+        >>> Bins.months("born", [1, 4, 7, 10, 13]).labels
+        ('[1, 4)', '[4, 7)', '[7, 10)', '[10, 13)')
+        """
+        return Parts(column, "month", ranges_of_edges("month", column, edges))
+
+    @classmethod
+    def _of_years(cls, column: str, ranges: Sequence[Range]) -> Bins:
+        return cls.of(column, [date(year, 1, 1) for year in (ranges[0][0], *(end for _, end in ranges))])
 
     def __post_init__(self) -> None:
         """Refuse edges that are not in increasing order, or that make a single bin."""
@@ -49,8 +75,21 @@ class Bins:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """A name for each bin."""
-        return tuple(f"[{a}, {b})" for a, b in pairwise(self.edges))
+        """A name for each bin; whole years are called by their numbers."""
+        if not self.whole_years:
+            return tuple(f"[{a}, {b})" for a, b in pairwise(self.edges))
+        return tuple(str(a) if b == a + 1 else f"[{a}, {b})" for a, b in pairwise(self.whole_years))
+
+    @cached_property
+    def whole_years(self) -> tuple[int, ...]:
+        """The years that start at the edges; empty unless all of them do."""
+        starts = [edge.year for edge in self.edges if isinstance(edge, date) and (edge.month, edge.day) == (1, 1)]
+        return tuple(starts) if len(starts) == len(self.edges) else ()
+
+    @property
+    def name(self) -> str:
+        """What is grouped by, as it is shown."""
+        return f"year({self.column})" if self.whole_years else self.column
 
     @property
     def kind(self) -> Kind:
@@ -65,13 +104,17 @@ class Bins:
             return None
         return bisect_right(edges, given) - 1
 
+    def allows(self, leaf: Leaf) -> bool:
+        """Allow months next to whole years, each of which has them all."""
+        return isinstance(leaf, InMonths) and bool(self.whole_years)
+
     def dump(self) -> dict[str, Any]:
         """Return the definition as plain JSON values."""
         return {"column": self.column, "edges": [str(edge) for edge in self.edges], **_date_mark(self.kind)}
 
 
 @dataclass(frozen=True)
-class Keys:
+class Keys(OneColumn):
     """Chosen values of a column, in sorted order."""
 
     column: str
@@ -92,6 +135,21 @@ class Keys:
         if len(listed) < 2:
             raise InvalidInput(f"Give at least two groups of {column}: a single group is a filter, so use one.")
         return cls(column, tuple(sorted(listed)))
+
+    @staticmethod
+    def years(column: str, values: Iterable[int]) -> Bins | Parts:
+        """Group by the year of a date: chosen years, which are bins of days if none is left out between them.
+
+        >>> Keys.years("born", [1990, 1991]) == Bins.years("born", [1990, 1991, 1992])
+        True
+        """
+        ranges = ranges_of_values("year", column, values)
+        return Bins._of_years(column, ranges) if has_no_gap(ranges) else Parts(column, "year", ranges)
+
+    @staticmethod
+    def months(column: str, values: Iterable[int] = MONTHS) -> Parts:
+        """Group by the month of a date: chosen months, or all twelve."""
+        return Parts(column, "month", ranges_of_values("month", column, values))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -120,9 +178,6 @@ class Keys:
         return {"column": self.column, "values": values, **_date_mark(self.kind)}
 
 
-Groups: TypeAlias = Bins | Keys
-
-
 def _check_listed(column: str, given: object) -> None:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InvalidInput(f"The groups or edges of {column} must be a list, not {type(given).__name__}.")
@@ -144,10 +199,8 @@ def _date_mark(kind: Kind) -> dict[str, str]:
     return {"kind": "date"} if kind == "date" else {}
 
 
-def load_groups(state: dict[str, Any] | None) -> Groups | None:
+def load_bins_or_keys(state: dict[str, Any]) -> Bins | Keys:
     """Restore what ``dump`` returned."""
-    if state is None:
-        return None
     given = dict(state)
     if given.pop("kind", None) == "date":
         given = {

@@ -103,3 +103,23 @@ def readable(value: float, digits: int = 6) -> str:
         return f"{value:.{digits}g}"
     places = max(digits - 1 - floor(log10(abs(value))), 0)
     return f"{round(value, digits - 1 - floor(log10(abs(value)))):,.{places}f}"
+
+
+def percent(share: Fraction | float) -> str:
+    """Format a part of a whole as a per cent with two decimals, so that a part and the rest add up to 100%.
+
+    A part that is not 0 is never shown as 0%, and one that is not everything never as 100%.
+
+    >>> percent(Fraction(613, 1000)), percent(Fraction(387, 1000)), percent(Fraction(0)), percent(Fraction(1, 10**9))
+    ('61.30%', '38.70%', '0%', '<0.01%')
+    """
+    part = Fraction(share)
+    # Rounded from the exact number, with halves to the even digit: then the roundings of x and 1 - x add up to 1.
+    hundredths = round(part * 10_000)
+    if part in (0, 1):
+        return f"{100 * part}%"
+    if part > 0 and hundredths == 0:
+        return "<0.01%"
+    if part < 1 and hundredths == 10_000:
+        return ">99.99%"
+    return f"{hundredths // 100:,}.{hundredths % 100:02}%"

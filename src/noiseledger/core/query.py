@@ -17,11 +17,12 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from math import floor
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypeAlias, TypedDict, Unpack
 
-from noiseledger.core.filters.condition import Kind
+from noiseledger.core.filters.condition import Kind, leaves
 from noiseledger.core.filters.filter import Filter, parse_filter
-from noiseledger.core.groups import Bins, Groups, Key, Keys, load_groups
+from noiseledger.core.group_product import ByColumn, Groups, by_column, groups_of, load_groups
+from noiseledger.core.groups import Bins, Key, Keys
 from noiseledger.core.numbers import Number, exact, positive
 from noiseledger.errors import InvalidInput
 
@@ -30,6 +31,10 @@ FORMAT = 1
 MAX_DIMENSION = 1_000_000
 #: The largest bound, in grid units: beyond it, doubles would not distinguish neighbouring grid points.
 MAX_UNITS = 2**50
+
+
+#: Groups by one column, or a list of them.
+By: TypeAlias = Groups | Iterable[ByColumn] | None
 
 
 class Measure(StrEnum):
@@ -135,21 +140,24 @@ class Query:
         return cls(Measure.MEAN, _column(column, bounds))
 
     @classmethod
-    def sum(
-        cls, column: Column | str, where: str | None = None, by: Groups | None = None, **bounds: Unpack[Bounds]
-    ) -> Query:
+    def sum(cls, column: Column | str, where: str | None = None, by: By = None, **bounds: Unpack[Bounds]) -> Query:
         """Ask for the sum of a column, over the records that match, for each group."""
-        return cls(Measure.SUM, _column(column, bounds), _filter(where), by)
+        return cls(Measure.SUM, _column(column, bounds), _filter(where), groups_of(by))
 
     @classmethod
-    def count(cls, where: str | None = None, by: Groups | None = None) -> Query:
-        """Ask for the number of records that match, for each group."""
-        return cls(Measure.COUNT, None, _filter(where), by)
+    def count(cls, where: str | None = None, by: By = None) -> Query:
+        """Ask for the number of records that match, for each group; ``by`` lists the groups of several columns.
+
+        >>> ages, sexes = Bins.of("age", [0, 40, 80]), Keys.of("sex", ["f", "m"])
+        >>> Query.count(by=[sexes, ages]).labels
+        ('[0, 40) / f', '[0, 40) / m', '[40, 80) / f', '[40, 80) / m')
+        """
+        return cls(Measure.COUNT, None, _filter(where), groups_of(by))
 
     @classmethod
-    def share(cls, where: str | None = None, by: Groups | None = None) -> Query:
+    def share(cls, where: str | None = None, by: By = None) -> Query:
         """Ask for the share of all records that match, for each group."""
-        return cls(Measure.SHARE, None, _filter(where), by)
+        return cls(Measure.SHARE, None, _filter(where), groups_of(by))
 
     @classmethod
     def histogram(cls, column: str, edges: Sequence[Number], where: str | None = None) -> Query:
@@ -167,32 +175,57 @@ class Query:
             needs = "needs a column" if self.measure.has_column else "takes no column"
             raise InvalidInput(f"A {self.measure} {needs}.")
         if self.dimension > MAX_DIMENSION:
-            raise InvalidInput(f"A query may have {MAX_DIMENSION:,} groups at most, not {self.dimension:,}.")
+            raise InvalidInput(f"A query may have {MAX_DIMENSION:,} groups at most, not {self.sizes}.")
         where = self.where
-        if where is not None and self.groups is not None and self.groups.column in where.columns:
-            # Otherwise two definitions of the same groups could differ in their filters.
-            raise InvalidInput(
-                f"The filter may not use {self.groups.column}, by which the query groups: choose the groups instead."
-            )
         if where is not None and where.canonical == "FALSE":
             raise InvalidInput("The filter can never match a record, whatever the data: correct it.")
         canonical = None if where is None or where.canonical == "TRUE" else parse_filter(where.canonical)
         object.__setattr__(self, "where", canonical)
+        self._check_filter()
         self.kinds  # noqa: B018 - fails now if a column is used as two kinds
-        if not _is_text("".join((str(self), *self.labels))):
+        if not _is_text("".join((str(self), *(label for one in by_column(self.groups) for label in one.labels)))):
             raise InvalidInput("A name or a value is not valid Unicode text, so no data can contain it: correct it.")
+
+    def _check_filter(self) -> None:
+        """Refuse a filter on what is grouped by: otherwise two definitions of the same groups could differ in it."""
+        tests = [] if self.where is None else list(leaves(self.where.expression))
+        for one in by_column(self.groups):
+            if any(leaf.column == one.column and not one.allows(leaf) for leaf in tests):
+                raise InvalidInput(
+                    f"The filter may not use {one.name}, by which the query groups: choose the groups instead."
+                )
 
     @property
     def dimension(self) -> int:
         """The number of coordinates of the answer."""
-        return 1 if self.groups is None else len(self.groups.labels)
+        return 1 if self.groups is None else self.groups.size
+
+    @property
+    def sizes(self) -> str:
+        """The number of groups in words, with the number in each column if there are several."""
+        each = [f"{one.size:,} of {one.name}" for one in by_column(self.groups)]
+        return f"{self.dimension:,}" + (f" ({' times '.join(each)})" if len(each) > 1 else "")
+
+    @property
+    def grouped_by(self) -> tuple[str, ...]:
+        """What the answer is grouped by: columns, or parts of dates such as month(born); empty for a single number."""
+        return tuple(one.name for one in by_column(self.groups))
+
+    @property
+    def cells(self) -> tuple[tuple[str, ...], ...]:
+        """For each coordinate of the answer, the name of its group in each of ``grouped_by``."""
+        return ((),) if self.groups is None else self.groups.cells
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind | None]:
         """The columns that the query uses, each with the kind it must have, or None if any kind will do."""
         kinds: dict[str, Kind | None] = {} if self.where is None else dict(self.where.columns)
-        if self.groups is not None:
-            kinds[self.groups.column] = self.groups.kind
+        for one in by_column(self.groups):
+            if kinds.get(one.column) not in (None, one.kind):
+                raise InvalidInput(
+                    f"The query uses the column {one.column} both as {kinds[one.column]} and as {one.kind}: use it as one."
+                )
+            kinds[one.column] = one.kind
         if self.column is not None:
             if kinds.get(self.column.name) not in (None, "number"):
                 raise InvalidInput(
@@ -262,8 +295,8 @@ class Query:
         """
         what = "rows" if self.column is None else self.column.name
         text = f"{self.measure} of {what}"
-        text += "" if self.groups is None else f" by {self.groups.column}"
-        return text if self.where is None else f"{text} where {self.where.canonical}"
+        text += "" if self.groups is None else f" by {self.groups.name}"
+        return text if self.where is None else f"{text} where {self.where.shown}"
 
 
 def _column(column: Column | str, bounds: Bounds) -> Column:

@@ -71,7 +71,8 @@ def _counting(query: Query, population: Population) -> Fraction:
     if population.neighbours is Neighbours.ADD_REMOVE:
         return Fraction(1)
     if query.groups is not None:
-        return sqrt_up(Fraction(2))  # one record leaves a group and enters another
+        # One record leaves a group and enters another; by several columns, too, it is in one cell at most.
+        return sqrt_up(Fraction(2))
     if query.where is None:
         raise SensitivityUnknown(
             "The number of all rows is public when records are replaced, so it needs no query: remove this one."

@@ -126,7 +126,7 @@ def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract, fi
 def too_large(query: Query) -> str:
     """Return why a query cannot be published; an empty text if it can."""
     if query.dimension > MAX_COORDINATES:
-        number = query.dimension
+        number = query.sizes
         return f"A ledger on a chain accepts at most {MAX_COORDINATES} groups, not {number}: use fewer, or two queries."
     size = len(query.canonical.encode())
     if size > MAX_DEFINITION:

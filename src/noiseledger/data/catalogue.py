@@ -230,7 +230,7 @@ class _Reader:
             column = self._measured(fields, columns)
             if fields.get("column") is not None and column is None:
                 return None  # its own problem has been reported
-            query = declared.query(fields, column)
+            query = declared.query(fields, column, columns)
             if neighbours is not None:
                 # Whether a sensitivity exists does not depend on the number of rows, so any number will do.
                 sensitivity(query, Population(neighbours, 1 if neighbours is Neighbours.REPLACE else None))

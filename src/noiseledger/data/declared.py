@@ -6,7 +6,8 @@ is guessed, and only the grid has a default.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Container, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +15,8 @@ from noiseledger.core.access import LONGEST_CONTACT, Access
 from noiseledger.core.budget import Budget
 from noiseledger.core.filters.condition import Kind, Value
 from noiseledger.core.filters.filter import parse_filter
-from noiseledger.core.groups import Bins, Groups, Keys
+from noiseledger.core.group_product import ByColumn, Groups, groups_of
+from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.numbers import positive
 from noiseledger.core.privacy import whole_units
 from noiseledger.core.query import Column, Measure, Query
@@ -33,6 +35,9 @@ KEYS = {
     "columns": ("kind", *_BOUNDS, "missing_codes", "labels", "meaning"),
     "queries": ("measure", "column", "where", "by", "groups", "edges", "ceiling"),
 }
+#: A part of a date in by, as in a filter.
+_PART = re.compile(r"(?i:(?P<part>year|month))\((?P<column>.+)\)")
+_EXAMPLES = {"groups": 'groups = { sex = ["f", "m"] }', "edges": "edges = { age = [0, 40, 80] }"}
 _WHY_MISSING = (
     "the value to use for missing ones, within the bounds; anything that cannot be read as a number is missing, so it is "
     "needed even if you know of none"
@@ -117,12 +122,12 @@ def column(name: str, fields: Mapping[str, Any]) -> Column:
     return Column.of(name, lower, upper, fields.get("grid", 1), missing)
 
 
-def query(fields: Mapping[str, Any], summed: Column | None) -> Query:
-    """Return a query; ``summed`` is the column that it sums, if any."""
+def query(fields: Mapping[str, Any], summed: Column | None, columns: Container[str]) -> Query:
+    """Return a query; ``summed`` is the column that it sums, if any, and ``columns`` are the declared ones."""
     where = fields.get("where")
     if where is not None and not isinstance(where, str):
         raise InvalidInput('where must be a condition in quotes, such as "age > 60".')
-    return Query(_measure(fields), summed, None if where is None else parse_filter(where), _groups(fields))
+    return Query(_measure(fields), summed, None if where is None else parse_filter(where), _groups(fields, columns))
 
 
 def ceiling(fields: Mapping[str, Any]) -> Fraction:
@@ -144,17 +149,41 @@ def _measure(fields: Mapping[str, Any]) -> Measure:
     return Measure(given)
 
 
-def _groups(fields: Mapping[str, Any]) -> Groups | None:
-    by, given = fields.get("by"), [key for key in ("groups", "edges") if key in fields]
+def _groups(fields: Mapping[str, Any], columns: Container[str]) -> Groups | None:
+    by, given = fields.get("by"), {key: fields[key] for key in ("groups", "edges") if key in fields}
     if by is None:
         if given:
             raise InvalidInput('groups and edges need a column to group by: add by = "...".')
         return None
-    if not isinstance(by, str):
-        raise InvalidInput('by must be the name of one column, in quotes, such as by = "town".')
+    if isinstance(by, str):
+        return _by(by, given, columns)
+    if not isinstance(by, list) or not by or not all(isinstance(name, str) for name in by):
+        raise InvalidInput(
+            'by must be the name of one column, in quotes, such as by = "town", or a list such as by = ["sex", "age"].'
+        )
+    for key, lists in given.items():
+        if not isinstance(lists, Mapping) or not lists.keys() <= set(by):
+            raise InvalidInput(
+                f"With a list of columns in by, {key} must give each of them its own list, such as {_EXAMPLES[key]}."
+            )
+    one_by_one = [{key: lists[name] for key, lists in given.items() if name in lists} for name in by]
+    return groups_of([_by(name, own, columns) for name, own in zip(by, one_by_one, strict=True)])
+
+
+def _by(name: str, given: Mapping[str, Any], columns: Container[str]) -> ByColumn:
+    """Return the groups of one column, or of a part of a date such as year(born)."""
     if len(given) != 1:
-        raise InvalidInput(f"Grouping by {by} needs either groups = [values] or edges = [numbers].")
-    values = fields[given[0]]
+        raise InvalidInput(f"Grouping by {name} needs either groups = [values] or edges = [numbers].")
+    ((key, values),) = given.items()
     if not isinstance(values, list):
-        raise InvalidInput(f"{given[0]} must be a list in brackets, not {values!r}.")
-    return Keys.of(by, values) if given == ["groups"] else Bins.of(by, values)
+        raise InvalidInput(f"{key} must be a list in brackets, not {values!r}.")
+    part = _PART.fullmatch(name)
+    if part is None or name in columns:
+        if part is not None and part["column"] in columns:
+            raise InvalidInput(
+                f"{name} is a column, and also a part of the column {part['column']}: rename one of them."
+            )
+        return Keys.of(name, values) if key == "groups" else Bins.of(name, values)
+    if part["part"].lower() == "year":
+        return (Keys.years if key == "groups" else Bins.years)(part["column"], values)
+    return (Keys.months if key == "groups" else Bins.months)(part["column"], values)

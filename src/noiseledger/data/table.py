@@ -96,7 +96,7 @@ def totals(query: Query, records: Iterable[Row]) -> list[int]:
     for record in records:
         if query.where is not None and not query.where.matches(record):
             continue
-        group = 0 if query.groups is None else query.groups.index(record[query.groups.column])
+        group = 0 if query.groups is None else query.groups.place(record)
         if group is not None:
             sums[group] += _contribution(query, record)
     return sums

@@ -156,7 +156,7 @@ class ChainLedger(Ledger):
 
     def best(self, query: Query) -> Answer | None:
         reading = self._reader.read([query])
-        return reading.states[query].best(query, sensitivity(query, self.population), reading.budget)
+        return reading.states[query].best(query, sensitivity(query, self.population), reading.budget, self.population)
 
     def close(self) -> None:
         self.contract.rpc.close()

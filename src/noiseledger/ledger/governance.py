@@ -15,7 +15,7 @@ from typing import Any
 from noiseledger.chain.contract import checksummed
 from noiseledger.chain.values import to_units
 from noiseledger.core.access import Access
-from noiseledger.core.numbers import Number, exact
+from noiseledger.core.numbers import Number, exact, percent
 from noiseledger.core.privacy import MAX_PRECISION, epsilon_for, precision_for, whole_units
 from noiseledger.errors import InvalidInput, NotAllowed
 from noiseledger.ledger.snapshot import LedgerSnapshot
@@ -102,9 +102,9 @@ def allow(snapshot: LedgerSnapshot, analyst: str, allowance: Fraction) -> Change
     address, budget = _another(snapshot, analyst, "analyst"), snapshot.budget()
     before = snapshot.analyst(address)
     now = before.allowance or Fraction(0)
-    share = float(allowance / budget.total)
+    share = allowance / budget.total
     says = [
-        f"{address} may buy {_amount(allowance, snapshot)} from now on: {share:.1%} of the budget.",
+        f"{address} may buy {_amount(allowance, snapshot)} from now on: {percent(share)} of the privacy budget.",
         f"Now it may buy {_amount(now, snapshot)}; it has bought {_amount(before.spent, snapshot)} in "
         f"{before.requests} request{'' if before.requests == 1 else 's'}.",
         "The new allowance replaces the old one. Only purchases from now on count against it, not earlier ones.",
@@ -115,8 +115,8 @@ def allow(snapshot: LedgerSnapshot, analyst: str, allowance: Fraction) -> Change
     warnings = []
     if allowance and allowance + others > budget.remaining:
         warnings.append(
-            f"All analysts together may then buy precision {float(allowance + others):.6g}, but only "
-            f"{float(budget.remaining):.6g} of the budget is left: first come, first served."
+            f"All analysts together may then buy {budget.percent(allowance + others)} of the privacy budget, but only "
+            f"{budget.percent(budget.remaining)} is left: first come, first served."
         )
     if 0 < allowance < now:
         warnings.append(
@@ -130,7 +130,7 @@ def allow(snapshot: LedgerSnapshot, analyst: str, allowance: Fraction) -> Change
         **_described("allowance", allowance, snapshot),
         **_described("before", now, snapshot),
         **_described("spent", before.spent, snapshot),
-        "share": share,
+        "share": float(share),
     }
     return _by_custodian(snapshot, "allow", "allow", (address, allowance), says, warnings, facts, allowance != now)
 
@@ -144,10 +144,9 @@ def pause(snapshot: LedgerSnapshot, paused: bool) -> Change:
             "the problem.",
         ]
     else:
+        left = percent(snapshot.budget().remaining / snapshot.budget().total)
         who = "everyone on the chain" if snapshot.access is Access.OPEN else "analysts with an allowance"
-        says = [
-            f"Selling resumes: {who} can buy again, up to the remaining {_amount(snapshot.budget().remaining, snapshot)}."
-        ]
+        says = [f"Selling resumes: {who} can buy again, up to the remaining {left} of the privacy budget."]
     needed = snapshot.facts.paused is not paused
     if not needed:
         says = ["Selling is already stopped." if paused else "Selling is already on."]

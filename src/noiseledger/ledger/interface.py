@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Unpack
 from noiseledger.core import accuracy
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
-from noiseledger.core.numbers import Number, readable
+from noiseledger.core.display import show_error
+from noiseledger.core.numbers import Number
 from noiseledger.core.path import Case, Price, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request, resolve
@@ -66,9 +67,11 @@ class Quote:
 
     def __str__(self) -> str:
         """Show price, error bar, and what would be left."""
-        cost = f"costs {float(self.price.cost):.4g}" if self.price.cost else "free"
-        verdict = f"of {float(self.budget.remaining):.4g} left" + ("" if self.affordable else ": too much")
-        return f"{self.query}: ± {readable(self.half_width(), 3)} (95%), case {self.price.case}, {cost} {verdict}"
+        budget, cost = self.budget, self.price.cost
+        uses = f"uses {budget.percent(cost)} of the privacy budget" if cost else "free: uses no privacy"
+        left = f"{budget.percent(budget.remaining)} is left now"
+        verdict = left if self.affordable else f"too much: only {left}"
+        return f"{self.query}: ± {show_error(self.query, self.half_width())} (95%), case {self.price.case}, {uses}; {verdict}"
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,7 @@ class LocalLedger(Ledger):
         budget = book.read_budget(run, *self._promise).charge(price.cost)
         reveal = path.reveal(request.precision, lambda: self._truth(entry))
         number, built_from = book.write_reveal(run, entry, request, reveal, budget, analyst)
-        return Answer(entry.query, entry.sensitivity, reveal, number, built_from, budget)
+        return Answer(entry.query, entry.sensitivity, reveal, number, built_from, budget, population=self._population)
 
     def best(self, query: Query) -> Answer | None:
         with self._store.reading() as run:
@@ -203,7 +203,8 @@ class LocalLedger(Ledger):
         if not furthest:
             return None
         point = book.read_neighbours(run, entry, furthest)[furthest]
-        return Answer.public(query, entry.sensitivity, furthest, point, book.read_budget(run, *self._promise))
+        budget = book.read_budget(run, *self._promise)
+        return Answer.public(query, entry.sensitivity, furthest, point, budget, self._population)
 
     def records(self, after: int = 0) -> Iterator[Record]:
         while True:

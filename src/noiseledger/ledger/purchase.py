@@ -167,10 +167,10 @@ class Buyer:
         if purchase is None:
             price = find_price(request.precision, state.ends)
             reveal = Reveal(price, _revealed(path.point(request.precision)))
-            return Answer(request.query, unit, reveal, 0, (), reading.budget)
+            return Answer(request.query, unit, reveal, 0, (), reading.budget, population=reading.population)
         reveal = Reveal(purchase.price, _revealed(path.answer(purchase)))
-        place = purchase.transaction, purchase.block
-        return Answer(request.query, unit, reveal, purchase.number, purchase.built_from, reading.budget, *place)
+        found = purchase.transaction, purchase.block, reading.population
+        return Answer(request.query, unit, reveal, purchase.number, purchase.built_from, reading.budget, *found)
 
 
 def _revealed(point: Point | None) -> Point:

@@ -23,6 +23,7 @@ from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.path import Case, Point, Price, find_price
 from noiseledger.core.query import Query
+from noiseledger.core.sensitivity import Population
 from noiseledger.errors import ChainMismatch
 
 _LOGS_PER_BLOCK = 2**20
@@ -139,9 +140,11 @@ class QueryState:
         needs_more = self.is_ahead and precision > self.revealed
         return find_price(precision, [*self.ends[-1:], self.bought] if needs_more else self.ends)
 
-    def best(self, query: Query, sensitivity: Fraction, budget: Budget) -> Answer | None:
+    def best(self, query: Query, sensitivity: Fraction, budget: Budget, population: Population) -> Answer | None:
         """Return the most accurate answer that is public; None if nothing is revealed."""
-        return Answer.public(query, sensitivity, self.revealed, self.points[-1], budget) if self.ends else None
+        if not self.ends:
+            return None
+        return Answer.public(query, sensitivity, self.revealed, self.points[-1], budget, population)
 
     def copy(self) -> QueryState:
         """Return an independent copy."""

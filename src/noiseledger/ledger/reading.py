@@ -24,6 +24,7 @@ from noiseledger.core.coins import Coins
 from noiseledger.core.path import Point, Price
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
+from noiseledger.core.sensitivity import Population
 from noiseledger.errors import ChainMismatch, RpcFailed, UnknownQuery
 from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.query_state import Behind, QueryState, fold
@@ -43,6 +44,7 @@ class ChainReading:
     block: BlockRef
     budget: Budget
     states: dict[Query, QueryState]
+    population: Population
 
     def price(self, request: Request) -> Price:
         """Return the price of a request."""
@@ -50,7 +52,7 @@ class ChainReading:
 
     def best(self, request: Request) -> Answer | None:
         """Return the best public answer to a request."""
-        return self.states[request.query].best(request.query, request.sensitivity, self.budget)
+        return self.states[request.query].best(request.query, request.sensitivity, self.budget, self.population)
 
 
 class ChainReader:
@@ -113,7 +115,7 @@ class ChainReader:
                 self._check(query, meter, entries.get(query.identifier))
             ours = [event for event in found.events if event.fields["query"].hex() == query.identifier]
             states[query] = _checked(fold(ours, reuses=self.terms.reuses), meter, point, names)
-        return ChainReading(block, self.budget(found.spent), states)
+        return ChainReading(block, self.budget(found.spent), states, self.terms.population)
 
     def _check(self, query: Query, meter: Meter, entry: Registered | None) -> None:
         """Refuse a query that the custodian registered as something else than it is."""

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 
 class QueryShape(TypedDict):
-    """The name and definition of a query."""
+    """The name and definition of a query, and what its answer is grouped by."""
 
     name: str
     query: str
     identifier: str
+    grouped_by: list[str]
 
 
 class BudgetShape(TypedDict):
@@ -49,13 +50,15 @@ class BudgetShape(TypedDict):
 
 
 class AnswerShape(QueryShape):
-    """A noisy answer, with its error bar and its price."""
+    """A noisy answer, with its error bar and its privacy cost; the values are as published, not rounded."""
 
     groups: list[str]
+    cells: list[list[str]]
     labels: list[str]
     values: list[float]
     deviation: float
     half_width_95: float
+    half_widths_95_with_sampling: list[float]
     precision: float
     precision_exact: str
     case: str
@@ -134,7 +137,12 @@ def amount(name: str, value: Fraction) -> dict[str, Any]:
 
 def describe_query(name: str, query: Query) -> QueryShape:
     """Describe the name and definition of a query."""
-    return {"name": name, "query": str(query), "identifier": query.identifier}
+    return {
+        "name": name,
+        "query": str(query),
+        "identifier": query.identifier,
+        "grouped_by": list(query.grouped_by),
+    }
 
 
 def describe_budget(budget: Budget) -> BudgetShape:
@@ -172,10 +180,12 @@ def describe_answer(name: str, answer: Answer) -> AnswerShape:
     return {
         **describe_query(name, answer.query),
         "groups": groups(answer.query),
+        "cells": cells(answer.query),
         "labels": labels(answer.query, answer.codebook),
         "values": list(answer.values),
         "deviation": answer.deviation,
         "half_width_95": answer.half_width(),
+        "half_widths_95_with_sampling": list(answer.half_widths(sampling=True)) if answer.has_public_rows else [],
         "precision": float(answer.precision),
         "precision_exact": str(answer.precision),
         "case": answer.case.value,
@@ -244,6 +254,11 @@ def describe_error(error: Exception) -> dict[str, Any]:
 def groups(query: Query) -> list[str]:
     """Return the names of the coordinates; none if the answer is a single number."""
     return [] if query.groups is None else list(query.labels)
+
+
+def cells(query: Query) -> list[list[str]]:
+    """Return, for each coordinate, the name of its group in each column; none if the answer is a single number."""
+    return [] if query.groups is None else [list(cell) for cell in query.cells]
 
 
 def labels(query: Query, codebook: Codebook | None = None) -> list[str]:

@@ -157,7 +157,7 @@ class LedgerSnapshot(LedgerView):
     def best(self, query: Query) -> Answer | None:
         """Return the most accurate answer that is public."""
         state = self.query_state(query)
-        return state.best(query, self.registered(query).sensitivity, self.budget())
+        return state.best(query, self.registered(query).sensitivity, self.budget(), self.population)
 
     def standings(self) -> list[Standing]:
         """Return the state of every query."""

@@ -15,6 +15,7 @@ from noiseledger.ledger.interface import Record
 from noiseledger.ledger.shapes import (
     AnswerShape,
     BudgetShape,
+    cells,
     describe_analyst,
     describe_answer,
     describe_budget,
@@ -207,6 +208,7 @@ def _offer(look: Look, offer: Offer) -> OfferShape:
         "meaning": look.meaning(offer.query),
         "definition": offer.query.canonical,
         "groups": groups(offer.query),
+        "cells": cells(offer.query),
         "labels": labels(offer.query, look.client.codebook),
         "dimension": offer.query.dimension,
         "sensitivity": float(offer.sensitivity),

@@ -65,6 +65,7 @@ class OfferShape(QueryShape):
     meaning: str
     definition: str
     groups: list[str]
+    cells: list[list[str]]
     labels: list[str]
     dimension: int
     sensitivity: float

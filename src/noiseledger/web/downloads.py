@@ -7,11 +7,12 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from noiseledger.core.query import Query
 from noiseledger.ledger.shapes import describe_record
 from noiseledger.web import charts, views
 from noiseledger.web.site import Look, Site, epsilon_of
@@ -50,7 +51,25 @@ def router(site: Site) -> APIRouter:
     def records_csv() -> Response:
         return _csv(_records(site.look()), "records.csv")
 
+    @files.get("/queries/{name}/answer.csv")
+    def answer_csv(name: Annotated[str, Path(max_length=400)]) -> Response:
+        look = site.look()
+        return _csv(_answer(look, views.find_offer(look, name).query), "answer.csv")
+
     return files
+
+
+def _answer(look: Look, query: Query) -> Iterator[dict[str, Any]]:
+    """Yield each number of the best public answer, if there is one, after its group in each column."""
+    best = look.client.best(query)
+    if best is None:
+        return
+    # A column of the data may be called like a column of this file.
+    prefix = "by " if {"label", "answer", "half_width_95"} & set(query.grouped_by) else ""
+    names = [prefix + name for name in query.grouped_by]
+    for cell, label, value in zip(query.cells, best.labels, best.values, strict=True):
+        numbers = {"answer": value, "half_width_95": best.half_width(), "label": label}
+        yield dict(zip(names, cell, strict=True)) | numbers
 
 
 def _spending(look: Look) -> list[dict[str, Any]]:
@@ -94,7 +113,7 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     writer = csv.writer(text)
     for place, row in enumerate(rows):
         if place == 0:
-            writer.writerow(row)
+            writer.writerow([_harmless(name) for name in row])
         writer.writerow([_harmless(value) for value in row.values()])
         yield text.getvalue()
         text.seek(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_UP, Context
 from fractions import Fraction
 
 from noiseledger.client.reader import Offer
@@ -65,11 +66,20 @@ def read_form(snapshot: LedgerSnapshot, offer: Offer, given: Mapping[str, str]) 
     return Form(
         offer=offer,
         way="privacy" if given.get("way") == "privacy" else "accuracy",
-        within=Slider(best, best * _RANGE, given.get("within") or f"{beginning:.2g}"),
+        within=Slider(best, best * _RANGE, given.get("within") or _rounded_up(beginning)),
         confidence=confidence,
         epsilon=Slider(_LEAST_EPSILON, float(budget.epsilon), given.get("epsilon") or "1"),
         delta=given.get("delta") or f"{float(budget.delta):g}",
     )
+
+
+def _rounded_up(width: float) -> str:
+    """Return an error with two digits, rounded up: then it costs no more than the suggested share.
+
+    >>> _rounded_up(0.009212), _rounded_up(18.2)
+    ('0.0093', '19')
+    """
+    return f"{Context(prec=2, rounding=ROUND_UP).create_decimal_from_float(width).normalize():f}"
 
 
 def _width(precision: Fraction, offer: Offer, confidence: str) -> float:

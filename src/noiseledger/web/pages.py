@@ -160,7 +160,9 @@ def _budget(look: Look, number: int) -> dict[str, Any]:
         "naive": snapshot.state.naive,
         "spending": look.cached(("spending",), lambda: views.spending_chart(look)),
         "bars": bars,
-        "queries_chart": look.cached(("queries",), lambda: charts.queries_chart("by-query", bars)),
+        "queries_chart": look.cached(
+            ("queries",), lambda: charts.queries_chart("by-query", bars, float(snapshot.terms.budget))
+        ),
         "records": views.listed(look, places),
         "count": count,
         "page": number,

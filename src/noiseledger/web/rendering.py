@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from noiseledger.core.numbers import readable
+from noiseledger.core.numbers import percent, readable
 
 _FOLDER = Path(__file__).parent
 STATIC = _FOLDER / "static"
@@ -57,4 +57,4 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_TEMPLATES.filters |= {"number": number, "brief": brief, "short": short, "moment": moment}
+_TEMPLATES.filters |= {"number": number, "brief": brief, "short": short, "moment": moment, "percent": percent}

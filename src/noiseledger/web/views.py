@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 
 from markupsafe import Markup
 
 from noiseledger.chain.contract import checksummed
 from noiseledger.client.reader import Offer
 from noiseledger.core.accuracy import half_width
-from noiseledger.core.answer import Answer
+from noiseledger.core.answer import NOISE_ONLY, Answer
 from noiseledger.core.budget import Budget
-from noiseledger.core.numbers import readable
+from noiseledger.core.display import Shown, about, show, show_error, show_range, within_limits
+from noiseledger.core.display import limits as display_limits
+from noiseledger.core.group_product import SEPARATOR
+from noiseledger.core.query import Measure, Query
+from noiseledger.core.sampling import PRIVATE_ROWS, SAMPLING
 from noiseledger.errors import InvalidInput, NoiseledgerError, UnknownQuery
 from noiseledger.ledger.interface import Quote, Record
 from noiseledger.ledger.snapshot import LedgerSnapshot
@@ -38,13 +43,49 @@ class Listed:
     name: str
     record: Record
     is_answered: bool
+    sensitivity: Fraction
+    budget: Budget
 
     @property
     def answer(self) -> str:
         """The answer, formatted for the table."""
         if not self.is_answered:
             return "waits"
-        return readable(self.record.values[0], 5) if self.record.values else "answered"
+        if not self.record.values:
+            return "answered"
+        width = half_width(self.record.precision, self.sensitivity)
+        return str(show(self.record.query, self.record.values[0], width))
+
+    @property
+    def published(self) -> str:
+        """The number as it was published, neither rounded nor cut off at zero."""
+        return repr(self.record.values[0]) if self.is_answered and self.record.values else ""
+
+    @property
+    def uses(self) -> str:
+        """The part of the budget that the request used."""
+        return self.budget.percent(self.record.cost) if self.record.cost else "free"
+
+    @property
+    def without_reuse(self) -> str:
+        """The part of the budget that the request would have used without reuse."""
+        return self.budget.percent(self.record.precision)
+
+
+@dataclass(frozen=True)
+class ShownGroup:
+    """One number of an answer: for people, as it was published, and its error bar with sampling error, if there is one."""
+
+    #: Its group in each column; empty without groups.
+    cell: tuple[str, ...]
+    value: float
+    shown: Shown
+    sampling: str | None
+
+    @property
+    def published(self) -> str:
+        """The number as it was published, neither rounded nor cut off at zero."""
+        return repr(self.value)
 
 
 @dataclass(frozen=True)
@@ -57,9 +98,37 @@ class AnswerView:
     history: list[Listed]
 
     @property
-    def rows(self) -> list[tuple[str, float]]:
-        """Each group with its number."""
-        return list(zip(self.answer.labels, self.answer.values, strict=True))[:SHOWN_GROUPS]
+    def rows(self) -> list[ShownGroup]:
+        """Each group with its number; an answer without groups is one row."""
+        answer, width = self.answer, self.answer.half_width()
+        wider = answer.half_widths(sampling=True) if answer.has_public_rows else [None] * answer.query.dimension
+        found = islice(zip(answer.cells, answer.values, wider, strict=True), SHOWN_GROUPS)
+        return [_shown_group(answer.query, cell, value, width, more) for cell, value, more in found]
+
+    @property
+    def error(self) -> str:
+        """The error bar."""
+        return show(self.answer.query, 0.0, self.answer.half_width()).error
+
+    @property
+    def interval(self) -> tuple[str, str]:
+        """The ends of the interval, of an answer without groups."""
+        return show_range(self.answer.query, self.answer.value, self.answer.half_width())
+
+    @property
+    def clamped(self) -> str:
+        """What the value in the data is, where it differs from what a reader expects."""
+        return about(self.answer.query)
+
+    @property
+    def contains(self) -> str:
+        """What the error bar contains."""
+        return NOISE_ONLY
+
+    @property
+    def sampling(self) -> str:
+        """What the error bar with sampling error contains, or why there is none."""
+        return f"± with sampling error (95%): {SAMPLING}." if self.answer.has_public_rows else PRIVATE_ROWS
 
     @property
     def hidden(self) -> int:
@@ -71,9 +140,21 @@ class AnswerView:
         """The chart of a histogram."""
         if self.answer.query.groups is None:
             return None
-        width = self.answer.half_width()
-        points = [(label, value, width) for label, value in self.rows]
-        return charts.intervals_chart(f"answer-{self.answer.query.identifier[:12]}", points)
+        query = self.answer.query
+        scale, limits = _scale(query), tuple(_scale(query) * limit for limit in display_limits(query))
+        width = scale * self.answer.half_width()
+        # With several columns, bars are called by the last one, under a heading with the groups of the others.
+        points = [
+            charts.Group(
+                row.cell[-1],
+                scale * within_limits(query, row.value),
+                width,
+                str(row.shown),
+                heading=SEPARATOR.join(row.cell[:-1]),
+            )
+            for row in self.rows
+        ]
+        return charts.intervals_chart(f"answer-{query.identifier[:12]}", points, (limits[0], limits[1]))
 
 
 @dataclass(frozen=True)
@@ -109,8 +190,18 @@ class QuoteView:
         return self.quote is not None and not self.is_known and self.quote.price.cost == 0
 
     @property
+    def expected_error(self) -> str:
+        """The expected error."""
+        return "" if self.quote is None else show_error(self.quote.query, self.quote.half_width())
+
+    @property
+    def contains(self) -> str:
+        """What the expected error contains."""
+        return NOISE_ONLY
+
+    @property
     def epsilon(self) -> float:
-        """The cost as an epsilon at the budget's delta."""
+        """The privacy cost as an epsilon at the budget's delta."""
         return 0.0 if self.quote is None else epsilon_of(self.quote.price.cost, self.quote.budget.delta)
 
 
@@ -153,9 +244,26 @@ def quote_view(look: Look, form: Form) -> QuoteView:
 
 
 def _picture(quote: Quote, best: AnswerView | None) -> Markup:
-    centre = None if best is None or len(best.answer.values) > 1 else best.answer.value
-    known = None if best is None else charts.Curve(best.answer.deviation, centre, "already free")
-    return charts.distribution_chart("picture", charts.Curve(quote.deviation, centre, "requested"), known)
+    query, scale = quote.query, _scale(quote.query)
+    centre = None
+    if best is not None and len(best.answer.values) == 1:
+        centre = scale * within_limits(query, best.answer.value)
+    known = None if best is None else charts.Curve(scale * best.answer.deviation, centre, "already free")
+    wanted = charts.Curve(scale * quote.deviation, centre, "requested")
+    unit = "points" if query.measure is Measure.SHARE else ""
+    low, high = display_limits(query)
+    return charts.distribution_chart("picture", wanted, known, unit, (scale * low, scale * high))
+
+
+def _scale(query: Query) -> int:
+    """Return the factor by which numbers are drawn: a share is drawn in per cent."""
+    return 100 if query.measure is Measure.SHARE else 1
+
+
+def _shown_group(query: Query, cell: tuple[str, ...], value: float, width: float, wider: float | None) -> ShownGroup:
+    return ShownGroup(
+        cell, value, show(query, value, width), None if wider is None else show(query, value, wider).error
+    )
 
 
 def best_view(look: Look, offer: Offer) -> AnswerView | None:
@@ -181,10 +289,14 @@ def newest_of(look: Look, address: str) -> list[Listed]:
 def listed(look: Look, places: Iterable[int]) -> list[Listed]:
     """Return the requests at these positions of the record."""
     snapshot, rows = look.snapshot, []
+    budget = snapshot.budget()
     for place in places:
         answered = snapshot.is_answered(snapshot.state.record[place].purchase)
         found = snapshot.picked([place], longest=1)
-        rows += [Listed(look.name(record.query), record, answered) for record in found]
+        rows += [
+            Listed(look.name(record.query), record, answered, snapshot.registered(record.query).sensitivity, budget)
+            for record in found
+        ]
     return rows
 
 

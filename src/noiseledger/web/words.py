@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from noiseledger.core.numbers import readable
+from noiseledger.core.display import about
 from noiseledger.core.path import Case
-from noiseledger.core.query import Column, Measure, Query
+from noiseledger.core.query import Measure, Query
 from noiseledger.core.sensitivity import Population
 
 CASES = {
-    Case.NEW: "nobody has asked this query before, so the full price is due",
+    Case.NEW: "nobody has asked this query before, so the answer uses its full amount of privacy",
     Case.KNOWN: "an answer of exactly this accuracy is public, so it is free",
-    Case.EXTEND: "a less accurate answer is public, so only the difference is due",
+    Case.EXTEND: "a less accurate answer is public, so only the difference is used",
     Case.BRIDGE: "a more accurate answer is public, so this one is free",
 }
 
@@ -19,34 +19,30 @@ def meaning(query: Query, population: Population) -> str:
     """Describe a query.
 
     >>> meaning(Query.share("age > 60"), Population.replace(2000))
-    'The share of all 2,000 records with age > 60, as a number between 0 and 1.'
+    'The share of all 2,000 records with age > 60.'
     """
     everyone = "all records" if population.rows is None else f"all {population.rows:,} records"
-    which = everyone if query.where is None else f"the records with {query.where.canonical}"
-    by = "" if query.groups is None else f", for each group of {query.groups.column}"
+    which = everyone if query.where is None else f"the records with {query.where.shown}"
+    by = "" if query.groups is None else f", for each group of {query.groups.name}"
     match query.measure:
         case Measure.COUNT:
             return f"The number of records{_with(query)}{by}."
         case Measure.SHARE:
-            return f"The share of {everyone}{_with(query)}{by}, as a number between 0 and 1."
+            return f"The share of {everyone}{_with(query)}{by}."
         case Measure.SUM:
-            return f"The total of {_name(query)} over {which}{by}. {_bounds(query.column)}"
+            return f"The total of {_name(query)} over {which}{by}. {_bounds(query)}"
         case Measure.MEAN:
-            return f"The average of {_name(query)} over {everyone}{by}. {_bounds(query.column)}"
+            return f"The average of {_name(query)} over {everyone}{by}. {_bounds(query)}"
 
 
 def _with(query: Query) -> str:
-    return "" if query.where is None else f" with {query.where.canonical}"
+    return "" if query.where is None else f" with {query.where.shown}"
 
 
 def _name(query: Query) -> str:
     return "" if query.column is None else query.column.name
 
 
-def _bounds(column: Column | None) -> str:
-    if column is None:
-        return ""
-    lower, upper = readable(float(column.lower)), readable(float(column.upper))
-    text = f"Values are clamped to the range from {lower} to {upper}"
-    missing = "" if column.missing is None else f"; a missing value counts as {readable(float(column.missing))}"
-    return f"{text}{missing}."
+def _bounds(query: Query) -> str:
+    words = about(query)
+    return f"{words[:1].upper()}{words[1:]}."

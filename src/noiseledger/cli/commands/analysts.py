@@ -8,6 +8,7 @@ from noiseledger.cli.governing import open_custodian
 from noiseledger.cli.options import ChainLedgerArgument, JsonOption, RpcOption
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.core.access import Access
+from noiseledger.core.budget import Budget
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.ledger.shapes import describe_analyst, describe_budget
 
@@ -24,23 +25,23 @@ def analysts(ledger: ChainLedgerArgument = None, rpc: RpcOption = None, json: Js
     rows = [
         (
             analyst.address,
-            "anything" if analyst.allowance is None else _both(analyst.allowance, delta),
-            _both(analyst.spent, delta),
+            "anything" if analyst.allowance is None else _both(analyst.allowance, budget),
+            _both(analyst.spent, budget),
             analyst.requests,
         )
         for analyst in found
     ]
     columns = ("analyst", ">may buy (epsilon)", ">bought (epsilon)", ">requests")
-    print_table("Analysts", columns, rows)
-    left = f"precision {float(budget.remaining):.4g} of {float(budget.total):.4g} is left"
+    print_table("Analysts, in per cent of the privacy budget", columns, rows)
+    left = f"{budget.percent(budget.remaining)} of the privacy budget is left"
     if snapshot.access is Access.OPEN:
         console.print(f"This ledger is open: everyone on the chain may buy; {left}.")
     else:
-        total = sum(analyst.allowance or 0 for analyst in found)
-        console.print(f"By invitation: together they may buy precision {float(total):.4g}; {left}.")
+        total = sum((analyst.allowance or Fraction(0) for analyst in found), Fraction(0))
+        console.print(f"By invitation: together they may buy {budget.percent(total)} of it; {left}.")
     if snapshot.facts.paused:
         console.print("The ledger is paused: nobody can buy until you run noiseledger resume.")
 
 
-def _both(precision: Fraction, delta: Fraction) -> str:
-    return f"{float(precision):.4g} ({epsilon_for(precision, delta):.4g})"
+def _both(precision: Fraction, budget: Budget) -> str:
+    return f"{budget.percent(precision)} ({epsilon_for(precision, budget.delta):.4g})"

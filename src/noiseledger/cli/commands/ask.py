@@ -1,4 +1,4 @@
-"""``noiseledger ask QUERY [LEDGER]``: show the price, ask for confirmation, get the answer with its error bar.
+"""``noiseledger ask QUERY [LEDGER]``: show the privacy cost, ask for confirmation, get the answer with its error bar.
 
 Why nothing is half done: all requests are in one transaction, and nothing changes anywhere before it is sent.
 """
@@ -27,13 +27,16 @@ from noiseledger.cli.accuracy import (
 )
 from noiseledger.cli.connect import find_payer, open_client, open_key
 from noiseledger.cli.exits import DECLINED
+from noiseledger.cli.groups import group_cells, group_columns
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, finite, notes, print_json, print_table
 from noiseledger.cli.plan import Plan, make_plan
 from noiseledger.cli.progress import Progress
-from noiseledger.core.answer import Answer
+from noiseledger.core.answer import NOISE_ONLY, Answer
+from noiseledger.core.display import Shown, show
 from noiseledger.core.numbers import readable
 from noiseledger.core.request import Accuracy
+from noiseledger.core.sampling import SAMPLING, check_public_rows
 from noiseledger.errors import BudgetExceeded, InvalidInput
 from noiseledger.ledger.local import MAX_ANALYST_LENGTH
 from noiseledger.ledger.shapes import describe_answer, describe_budget
@@ -59,7 +62,17 @@ def ask(
             "--exact-noise", help="Add noise of exactly the requested size; do not use the best public answer."
         ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Spend without asking for confirmation.")] = False,
+    sampling_error: Annotated[
+        bool,
+        typer.Option(
+            "--sampling-error", help="Also show the error of a simple random sample, beside that of the noise."
+        ),
+    ] = False,
+    raw: Annotated[
+        bool,
+        typer.Option("--raw", help="Show the numbers as published: not rounded, and counts below zero as they are."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     wait: Annotated[
         float, typer.Option(help="How many seconds to wait for the custodian's worker.", min=0.0, callback=finite)
     ] = ANSWER_SECONDS,
@@ -71,7 +84,7 @@ def ask(
     key: KeyOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Get an answer. The price, the error and the remaining budget come first. Free answers need no confirmation and no key."""
+    """Get an answer. Privacy cost, error and remaining budget come first. Free answers need no confirmation and no key."""
     accuracy = Accuracy(
         epsilon=epsilon, delta=delta, within=within, confidence=confidence, sigma=sigma, precision=precision
     )
@@ -87,6 +100,8 @@ def ask(
             catalogue = _read_catalogue(data)
             options |= {"source": stack.enter_context(closing(catalogue.open())), "codebook": catalogue.codebook}
         client = stack.enter_context(open_client(ledger, rpc, **options))
+        if sampling_error:
+            check_public_rows(client.ledger.population)  # before anything is spent
         plan = make_plan(client, asks, exact_noise=exact_noise)
         if not json:
             plan.show()
@@ -107,19 +122,18 @@ def ask(
         described = [describe_answer(name, answer) for name, answer in zip(names, answers, strict=True)]
         print_json({"answers": described, "budget": describe_budget(answers[-1].budget)})
     else:
-        _show(names, answers)
+        _show(names, answers, sampling_error=sampling_error, raw=raw)
 
 
 def _agree(plan: Plan, *, yes: bool) -> None:
     """Ask for confirmation; without a terminal, refuse."""
     if yes:
         return
-    price = f"{float(plan.cost):.4g} of the {float(plan.budget.remaining):.4g} that is left"
+    budget = plan.budget
+    uses = f"{budget.percent(plan.cost)} of the privacy budget ({budget.percent(budget.remaining)} is left now)"
     if not sys.stdin.isatty():
-        raise InvalidInput(
-            f"This spends {price}, and there is no terminal to confirm at: pass --yes. Nothing was spent."
-        )
-    if not typer.confirm(f"Spend {price}?", err=True):
+        raise InvalidInput(f"This uses {uses}, and there is no terminal to confirm at: pass --yes. Nothing was spent.")
+    if not typer.confirm(f"Use {uses}?", err=True):
         notes.print("Nothing was spent.")
         raise typer.Exit(DECLINED)
 
@@ -130,20 +144,31 @@ def _read_catalogue(file: Path) -> Catalogue:
     return read_catalogue(file)
 
 
-def _show(names: Sequence[str], answers: Sequence[Answer]) -> None:
-    rows = [row for name, answer in zip(names, answers, strict=True) for row in _rows(name, answer)]
-    print_table("Answers", ("name", "group", ">answer", ">± (95%)", "case", ">paid"), rows)
-    paid = {answer.transaction: answer.block for answer in answers if answer.transaction}
-    for transaction, block in paid.items():
-        console.print(f"Paid in block {block}: {transaction}", soft_wrap=True)
-    budget = answers[-1].budget
-    console.print(
-        f"Left: precision {float(budget.remaining):.4g}, epsilon {budget.epsilon_remaining:.4g} "
-        f"(at delta {float(budget.delta):g})."
-    )
+def _show(names: Sequence[str], answers: Sequence[Answer], *, sampling_error: bool, raw: bool) -> None:
+    groups = group_columns(answers)
+    with_sampling = (">± with sampling error",) if sampling_error else ()
+    columns = ("name", *groups, ">answer", ">± (95%)", *with_sampling, "case", ">privacy")
+    rows = [
+        (name, *row)
+        for name, answer in zip(names, answers, strict=True)
+        for row in _rows(answer, len(groups), sampling_error=sampling_error, raw=raw)
+    ]
+    print_table("Answers", columns, rows)
+    console.print(f"± (95%): {NOISE_ONLY}.")
+    if sampling_error:
+        console.print(f"± with sampling error (95%): {SAMPLING}.")
+    recorded = {answer.transaction: answer.block for answer in answers if answer.transaction}
+    for transaction, block in recorded.items():
+        console.print(f"Recorded in block {block}: {transaction}", soft_wrap=True)
+    console.print(f"Privacy budget now: {answers[-1].budget.standing}.")
 
 
-def _rows(name: str, answer: Answer) -> Iterator[tuple[str, ...]]:
-    width, paid = readable(answer.half_width(), 3), f"{float(answer.cost):.4g}" if answer.cost else "free"
-    for label, value in zip(answer.labels, answer.values, strict=True):
-        yield name, label, readable(value), width, answer.case.value, paid
+def _rows(answer: Answer, places: int, *, sampling_error: bool, raw: bool) -> Iterator[tuple[str, ...]]:
+    """Yield a row per group; the case and the privacy used belong to the whole answer and stand in its first row."""
+    query, width = answer.query, answer.half_width()
+    more = answer.half_widths(sampling=True) if sampling_error else ()
+    once = answer.case.value, answer.budget.percent(answer.cost) if answer.cost else "free"
+    for at, (cell, value) in enumerate(zip(group_cells(answer, places), answer.values, strict=True)):
+        shown = Shown(repr(value), readable(width, 3)) if raw else show(query, value, width)
+        wider = [readable(more[at], 3) if raw else show(query, value, more[at]).error] if more else []
+        yield *cell, shown.value, shown.error, *wider, *(("", "") if at else once)

@@ -12,6 +12,7 @@ from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
 from noiseledger.cli.standing import OfferStanding, remarks, standings
 from noiseledger.core.budget import Budget
+from noiseledger.core.numbers import percent
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.ledger.shapes import amount, describe_admission, describe_budget, describe_query
 
@@ -34,19 +35,21 @@ def budget(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOptio
         print_json({"budget": describe_budget(now), "admission": asks, "queries": described, "unanswered": late})
         return
     rows = [(s.offer.name, *_cells(s.spent, now, "cyan")) for s in found]
-    rows += [("all", *_cells(now.spent, now, "yellow")), ("left", *_cells(now.remaining, now, "green"))]
-    title = f"Epsilon {float(now.epsilon):g} at delta {float(now.delta):g} = precision {float(now.total):.6g}"
-    print_table(title, ("query", "of the budget", ">", ">precision", ">epsilon"), rows)
+    rows += [("used in all", *_cells(now.spent, now, "yellow"))]
+    # No epsilon for what is left: a reader would add it to the one that is used, and epsilons do not add up.
+    rows += [("left", *_cells(now.remaining, now, "green")[:-1], "")]
+    title = f"Privacy budget: epsilon {float(now.epsilon):g} at delta {float(now.delta):g} (precision {float(now.total):.6g})"
+    print_table(title, ("query", "used", ">of the budget", ">precision", ">epsilon by itself"), rows)
     for sentence in said:
         console.print(plain(sentence), soft_wrap=True)
     if admission is not None:
         console.print(plain(admission))
-    console.print("Precisions add up; epsilons do not: each is what that precision means at the budget's delta.")
+    console.print("Per cents and precisions add up; epsilons do not: each is the guarantee of its row by itself.")
 
 
 def _cells(spent: Fraction, budget: Budget, style: str) -> tuple[object, ...]:
     share = spent / budget.total
-    return (_bar(share, style), f"{float(share):.1%}", f"{float(spent):.4g}", f"{_epsilon(spent, budget):.4g}")
+    return (_bar(share, style), percent(share), f"{float(spent):.4g}", f"{_epsilon(spent, budget):.4g}")
 
 
 def _bar(share: Fraction, style: str) -> Text:

@@ -1,14 +1,16 @@
-"""``noiseledger check CATALOGUE``: every problem in it, or what its budget pays for."""
+"""``noiseledger check CATALOGUE``: every problem in it, or how accurate its answers can be."""
 
 from __future__ import annotations
 
 from contextlib import closing
+from fractions import Fraction
 from secrets import token_bytes
 from typing import Any
 
 from noiseledger.cli.options import CatalogueArgument, JsonOption
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.core.accuracy import half_width
+from noiseledger.core.answer import NOISE_ONLY
 from noiseledger.core.numbers import readable
 from noiseledger.core.privacy import precision_for
 from noiseledger.core.sensitivity import sensitivity
@@ -19,13 +21,15 @@ from noiseledger.errors import NoiseledgerError
 
 #: The paper's requests have an epsilon from 0.1 to 1.1 and a delta from 1e-5 to 1e-4.
 TYPICAL = (("0.1", "1e-5"), ("0.5", "1e-5"), ("1", "1e-5"))
+#: The parts of the budget whose accuracy is shown.
+PARTS = (Fraction(1, 100), Fraction(1, 10), Fraction(1))
 
 
 def check(
     catalogue: CatalogueArgument,
     json: JsonOption = False,
 ) -> None:
-    """Report every problem in a catalogue, with its line and a hint. If there is none, show what the budget pays for."""
+    """Report every problem in a catalogue, with its line and a hint. If there is none, show how accurate answers can be."""
     read = read_catalogue(catalogue)
     rows_of_data, found = _check_data(read)
     facts = _describe(read, rows_of_data) | {"doubts": found}
@@ -35,11 +39,10 @@ def check(
     rows = [
         (q["name"], q["query"], q["dimension"], readable(q["sensitivity"], 4), _errors(q)) for q in facts["queries"]
     ]
-    columns = ("name", "query", ">dimension", ">sensitivity", ">± 95% at epsilon 0.1, 0.5, 1")
+    columns = ("name", "query", ">dimension", ">sensitivity", ">± 95% with 1%, 10%, all of the budget")
     print_table(f"{catalogue}: {rows_of_data} rows, no problems", columns, rows)
-    console.print(str(read.budget))
-    afforded = ", ".join(f"{item['requests']} at epsilon {item['epsilon']:g}" for item in facts["affords"])
-    console.print(f"Requests that the budget pays for without reuse (delta 1e-5): {afforded}.")
+    promise = f"epsilon {float(read.budget.epsilon):g} at delta {float(read.budget.delta):g}"
+    console.print(f"Privacy budget: {promise} (precision {float(read.budget.total):.6g}). ±: {NOISE_ONLY}.")
     # For the custodian alone: no other command prints these, and nothing of them is published.
     for doubt in found:
         console.print(f"Please check: {doubt}", markup=False)
@@ -78,9 +81,16 @@ def _describe(catalogue: Catalogue, rows: int) -> dict[str, Any]:
     for entry in catalogue.entries:
         unit = sensitivity(entry.query, population)
         widths = [half_width(precision_for(*promise), unit) for promise in TYPICAL]
+        parts = [half_width(catalogue.budget.total * share, unit) for share in PARTS]
         facts = {"name": entry.name, "query": str(entry.query), "identifier": entry.query.identifier}
         queries.append(
-            {**facts, "dimension": entry.query.dimension, "sensitivity": float(unit), "half_widths_95": widths}
+            {
+                **facts,
+                "dimension": entry.query.dimension,
+                "sensitivity": float(unit),
+                "half_widths_95": widths,
+                "half_widths_95_by_part": parts,
+            }
         )
     budget = catalogue.budget
     affords = [
@@ -96,4 +106,4 @@ def _describe(catalogue: Catalogue, rows: int) -> dict[str, Any]:
 
 
 def _errors(query: dict[str, Any]) -> str:
-    return ", ".join(readable(width, 3) for width in query["half_widths_95"])
+    return ", ".join(readable(width, 3) for width in query["half_widths_95_by_part"])

@@ -14,7 +14,7 @@ import typer
 from noiseledger.cli.options import JsonOption
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.cli.payer import HeadOption, OwnChainRpcOption, PayerOption, open_payer
-from noiseledger.core.numbers import readable
+from noiseledger.core.display import show
 from noiseledger.core.request import Accuracy
 from noiseledger.extras import require
 from noiseledger.settings import KEY, LEDGER, RPC
@@ -104,32 +104,31 @@ def _show(result: ScenarioResult) -> None:
     names = [f"{name} (precision {float(share):.4g})" for name, share in result.invited.items()]
     console.print(f"The ledger is by invitation. Its custodian invites {', '.join(names)}: `noiseledger allow`.")
     console.print(f"A stranger is refused. {result.stranger}\n")
-    columns = ("analyst", "query", "asks for", ">gets ± 95%", "case", ">pays", ">naive")
-    title = "Three analysts ask (delta 1e-5); earlier answers are reused and not paid for again"
+    columns = ("analyst", "query", "asks for", ">gets ± 95%", "case", ">privacy", ">naive")
+    title = "Three analysts ask (delta 1e-5); earlier answers are reused and use no privacy again"
     print_table(title, columns, [_row(request) for request in result.requests])
     who, name, accuracy = TOO_MUCH
     console.print(f"\nRefused: {who} asks for {name} {_words(accuracy)}. {result.refusal}\n")
     console.print(f"After:  {result.after}")
     console.print(
-        f"Naive:  without reuse, the same requests would have spent {float(result.naive.spent):.6g} (epsilon "
-        f"{result.naive.epsilon_spent:.4g}); reuse saved {float(1 - result.after.spent / result.naive.spent):.0%} of it."
+        f"Naive:  without reuse, the same requests would have used {result.after.percent(result.naive.spent)} of the budget; "
+        f"reuse saved {float(1 - result.after.spent / result.naive.spent):.0%} of it."
     )
-    console.print(f"Web:    the web pages, which only read the chain, show {float(result.web_spent):.6g} spent.\n")
+    web = result.after.percent(result.web_spent)
+    console.print(f"Web:    the web pages, which only read the chain, show {web} used.\n")
 
 
 def _row(request: AnsweredRequest) -> tuple[str, ...]:
     answer = request.answer
-    values = ", ".join(readable(value, 5) for value in answer.values)
-    paid = f"{float(answer.cost):.4f}" if answer.cost else "free"
-    error = readable(answer.half_width(), 3)
+    shown = [show(answer.query, value, answer.half_width()) for value in answer.values]
     return (
         request.analyst,
         request.name,
         _words(request.accuracy),
-        f"{values} ± {error}",
+        f"{', '.join(each.value for each in shown)} ± {shown[0].error}",
         answer.case,
-        paid,
-        f"{float(request.naive_cost):.4f}",
+        answer.budget.percent(answer.cost) if answer.cost else "free",
+        answer.budget.percent(request.naive_cost),
     )
 
 

@@ -54,9 +54,18 @@ def doctor(
             for c in checks
         ]
         print_table("Checks", ("check", "", "result"), rows)
-        console.print("Everything that is needed is in place." if fine else "There are problems: see above.")
+        console.print(_conclusion(checks))
     if not fine:
         raise typer.Exit(DECLINED)
+
+
+def _conclusion(checks: list[Check]) -> str:
+    found = {check.status for check in checks}
+    if Status.PROBLEM in found:
+        return "There are problems: see above."
+    if Status.WARNING in found:
+        return "No problem was found. The warnings above say what does not work yet."
+    return "Everything that is needed is in place."
 
 
 def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[Check]:
@@ -158,9 +167,9 @@ def _check_balance(chain: Rpc, address: str) -> Check:
     except ChainError as error:
         return Check("balance", Status.PROBLEM, str(error))
     if balance:
-        return Check("balance", Status.OK, f"{balance / WEI:.4g} coins")
+        return Check("balance", Status.OK, f"{balance / WEI:.4g} coins, for the chain's fees")
     advice = "Send it some coins; on a local chain, use the key of one of its accounts."
-    return Check("balance", Status.PROBLEM, f"{address} has no coins to pay for transactions.", advice)
+    return Check("balance", Status.PROBLEM, f"{address} has no coins to pay the chain's fees.", advice)
 
 
 def _check_ledger(client: Client | Check) -> Check:
@@ -170,7 +179,7 @@ def _check_ledger(client: Client | Check) -> Check:
         budget = client.budget()
     except NoiseledgerError as error:
         return Check("ledger", Status.PROBLEM, str(error))
-    left = f"precision {float(budget.remaining):.4g} of {float(budget.total):.4g} is left"
+    left = f"{budget.percent(budget.remaining)} of the privacy budget is left"
     advice = "" if budget.remaining else "Only what is known can still be asked, for free."
     return Check("ledger", Status.OK if budget.remaining else Status.WARNING, left, advice)
 

@@ -1,4 +1,4 @@
-"""``noiseledger history [LEDGER]``: who asked what, what it cost, and the answers."""
+"""``noiseledger history [LEDGER]``: who asked what, how much privacy it used, and the answers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from noiseledger.cli.accuracy import complete_query
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table, short_address
+from noiseledger.core.accuracy import half_width
+from noiseledger.core.budget import Budget
+from noiseledger.core.display import show
 from noiseledger.core.numbers import readable
-from noiseledger.core.query import Query
+from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.ledger import Record
 from noiseledger.ledger.shapes import describe_record
 
@@ -24,43 +27,52 @@ def history(
         str | None, typer.Option(help="Show only requests for this query.", autocompletion=complete_query)
     ] = None,
     last: Annotated[int | None, typer.Option(help="Show only this many of the newest requests.", min=1)] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="Show the numbers as published: not rounded.")] = False,
     rpc: RpcOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show who asked what, what it cost, what it would have cost without reuse, and the answers."""
+    """Show who asked what, how much privacy it used and would have used without reuse, and the answers."""
     from noiseledger.client.reader import unnamed_note  # noqa: PLC0415 - takes a second
 
     with open_client(ledger, rpc) as client:
         names = {offer.query: offer.name for offer in client.queries()}
         records = client.history(query)[-(last or 0) :]
+        now, population = client.budget(), client.ledger.population
         unnamed = unnamed_note(client.unnamed(dict.fromkeys(record.query for record in records)))
     if json:
         described = [describe_record(names[record.query], record, client.codebook) for record in records]
         print_json({"records": described})
-    else:
-        _show(records, names)
-        if unnamed is not None:
-            console.print(plain(unnamed), soft_wrap=True)
+        return
+    answers = [_answer(record, population, raw=raw) for record in records]
+    _show(records, [names[record.query] for record in records], answers, now)
+    if unnamed is not None:
+        console.print(plain(unnamed), soft_wrap=True)
 
 
-def _show(records: Sequence[Record], names: dict[Query, str]) -> None:
-    columns = ("when", "who", "what", "case", ">cost", ">naive", ">answer", ">block")
-    print_table(f"{len(records)} requests", columns, [_cells(record, names[record.query]) for record in records])
-    cost = float(sum((record.cost for record in records), Fraction(0)))
-    naive = float(sum((record.precision for record in records), Fraction(0)))
+def _show(records: Sequence[Record], names: Sequence[str], answers: Sequence[str], budget: Budget) -> None:
+    columns = ("when", "who", "what", "case", ">privacy", ">naive", ">answer ± (95%)", ">block")
+    rows = [_cells(*line, budget) for line in zip(records, names, answers, strict=True)]
+    print_table(f"{len(records)} requests", columns, rows)
+    cost = sum((record.cost for record in records), Fraction(0))
+    naive = sum((record.precision for record in records), Fraction(0))
     if naive:
-        console.print(f"Total cost: {cost:.4g}. Without reuse it would have been {naive:.4g}.")
+        console.print(
+            f"These requests used {budget.percent(cost)} of the privacy budget; without reuse (naive) they would have used "
+            f"{budget.percent(naive)}."
+        )
 
 
-def _cells(record: Record, name: str) -> tuple[str, ...]:
-    cost = f"{float(record.cost):.4g}" if record.cost else "free"
+def _cells(record: Record, name: str, answer: str, budget: Budget) -> tuple[str, ...]:
+    uses = budget.percent(record.cost) if record.cost else "free"
     block = "" if record.block is None else str(record.block)
     when = f"{record.asked_at:%Y-%m-%d %H:%M}"
-    naive = f"{float(record.precision):.4g}"
-    return (when, short_address(record.analyst), name, record.case.value, cost, naive, _answer(record.values), block)
+    naive = budget.percent(record.precision)
+    return (when, short_address(record.analyst), name, record.case.value, uses, naive, answer, block)
 
 
-def _answer(values: tuple[float, ...]) -> str:
-    if len(values) == 1:
-        return readable(values[0], 5)
-    return f"{len(values)} numbers" if values else "not yet"
+def _answer(record: Record, population: Population, *, raw: bool) -> str:
+    if len(record.values) != 1:
+        return f"{len(record.values)} numbers" if record.values else "not yet"
+    (value,) = record.values
+    width = half_width(record.precision, sensitivity(record.query, population))
+    return f"{value!r} ± {readable(width, 3)}" if raw else str(show(record.query, value, width))

@@ -10,9 +10,9 @@ from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
 from noiseledger.cli.standing import OfferStanding, remarks, standings
 from noiseledger.core.codebook import Codebook, grouped_values
-from noiseledger.core.numbers import readable
+from noiseledger.core.display import show_error
 from noiseledger.core.query import Query
-from noiseledger.ledger.shapes import amount, describe_query, groups, labels
+from noiseledger.ledger.shapes import amount, cells, describe_query, groups, labels
 
 
 def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
@@ -46,7 +46,7 @@ def _show(codebook: Codebook, asked: Iterable[Query]) -> None:
 
 
 def _free(standing: OfferStanding) -> str:
-    return "nothing yet" if standing.half_width is None else readable(standing.half_width, 3)
+    return "nothing yet" if standing.half_width is None else show_error(standing.offer.query, standing.half_width)
 
 
 def _describe(standing: OfferStanding, codebook: Codebook) -> dict[str, Any]:
@@ -54,6 +54,7 @@ def _describe(standing: OfferStanding, codebook: Codebook) -> dict[str, Any]:
     return {
         **describe_query(offer.name, offer.query),
         "groups": groups(offer.query),
+        "cells": cells(offer.query),
         "labels": labels(offer.query, codebook),
         "notes": list(codebook.notes(offer.query)),
         "dimension": offer.query.dimension,

@@ -1,4 +1,4 @@
-"""``noiseledger quote QUERY [LEDGER]``: the price and accuracy of an answer."""
+"""``noiseledger quote QUERY [LEDGER]``: the privacy cost and accuracy of an answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def quote(
     rpc: RpcOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show what an answer would cost and how accurate it would be. Spends nothing and needs no key."""
+    """Show how much privacy an answer would use and how accurate it would be. Spends nothing and needs no key."""
     accuracy = Accuracy(
         epsilon=epsilon, delta=delta, within=within, confidence=confidence, sigma=sigma, precision=precision
     )

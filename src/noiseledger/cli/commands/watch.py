@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +12,9 @@ from noiseledger.cli.connect import first_block, open_client
 from noiseledger.cli.follow import ChainFollower, Follower, LocalFollower
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, finite, notes, plain, print_json_line, short_address
-from noiseledger.core.numbers import readable
+from noiseledger.core.budget import Budget
+from noiseledger.core.display import show, show_error
+from noiseledger.core.query import Query
 from noiseledger.errors import ChainError, LedgerBusy
 from noiseledger.ledger.shapes import describe_budget
 
@@ -39,7 +42,7 @@ def watch(
             else:
                 console.print(f"{budget}\nWatching the ledger. Press Ctrl-C to stop.")
             while True:
-                _look(follower, as_json=json)
+                _look(follower, budget, as_json=json)
                 time.sleep(seconds)
     except KeyboardInterrupt:
         # This is the normal way to stop watching, and not a failure.
@@ -50,34 +53,37 @@ def _follower(client: Client, ledger: str | None) -> Follower:
     return ChainFollower(client, first_block(ledger)) if client.ledger.is_on_chain else LocalFollower(client)
 
 
-def _look(follower: Follower, *, as_json: bool) -> None:
+def _look(follower: Follower, budget: Budget, *, as_json: bool) -> None:
     """Print what is new; if the ledger cannot be read now, say so and try again later."""
     try:
-        for happening in follower.look():
+        for query, happening in follower.look():
             if as_json:
                 print_json_line(happening)
             else:
-                console.print(_line(happening), soft_wrap=True)
+                console.print(_line(query, happening, budget), soft_wrap=True)
     except (ChainError, LedgerBusy) as error:
         notes.print(f"Waiting: {plain(error)}")
 
 
-def _line(happening: dict[str, Any]) -> str:
+def _line(query: Query, happening: dict[str, Any], budget: Budget) -> str:
     name, block = plain(happening["name"]), "" if happening["block"] is None else f"block {happening['block']}: "
     match happening["event"]:
         case "asked":
-            cost = f"costs {happening['cost']:.4g}" if happening["cost"] else "free"
-            width = readable(happening["half_width_95"], 3)
-            return (
-                f"{block}{short_address(happening['analyst']) or 'somebody'} asks {name} ± {width} (case {happening['case']}): "
-                f"{cost}, left {happening['remaining']:.4g}"
-            )
+            who = short_address(happening["analyst"]) or "somebody"
+            width = show_error(query, happening["half_width_95"])
+            return f"{block}{who} asks {name} ± {width} (case {happening['case']}): {_uses(happening, budget)}"
         case "revealed":
-            return f"{block}{name} is {_values(happening['values'])} ± {readable(happening['half_width_95'], 3)}"
+            return f"{block}{name} is {_values(query, happening['values'], happening['half_width_95'])}"
         case _:
             return f"{block}new query {name}: {plain(happening['query'])}"
 
 
-def _values(values: list[float]) -> str:
-    shown = ", ".join(readable(value, 5) for value in values[:SHOWN_VALUES])
-    return shown + (f", ... ({len(values)} numbers)" if len(values) > SHOWN_VALUES else "")
+def _uses(happening: dict[str, Any], budget: Budget) -> str:
+    cost, left = Fraction(happening["cost_exact"]), budget.percent(Fraction(happening["remaining_exact"]))
+    return f"uses {budget.percent(cost)} of the privacy budget, {left} is left" if cost else f"free, {left} is left"
+
+
+def _values(query: Query, values: list[float], width: float) -> str:
+    shown = [show(query, value, width) for value in values[:SHOWN_VALUES]]
+    more = f", ... ({len(values)} numbers)" if len(values) > SHOWN_VALUES else ""
+    return f"{', '.join(each.value for each in shown)}{more} ± {shown[0].error}"

@@ -13,25 +13,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from noiseledger.core.filters.cells import Column, Mask, all_of, any_of
+from noiseledger.core.filters.cells import Column, Mask
 from noiseledger.core.filters.condition import Constant, Expression
+from noiseledger.core.filters.days import MAX_LENGTH
 from noiseledger.core.filters.diagram import FALSE, TRUE, Blocks, Diagram, Node, too_complex
+from noiseledger.core.filters.joins import all_of, any_of
 from noiseledger.core.filters.sql import write
 
-MAX_LENGTH = 4_000
+#: Months are described with more work than other conditions.
+_MONTHS_WORK = 200
 
 _Fitting: TypeAlias = Expression | None  # None: too long to be part of any text
 
 
-def canonical_text(expression: Expression) -> str:
-    """Return the text that all expressions with the meaning of ``expression`` share.
+def canonical_text(expression: Expression, *, brief: bool = False) -> str:
+    """Return the text that all expressions with the meaning of ``expression`` share; a ``brief`` one is for people.
 
     >>> from fractions import Fraction
     >>> from noiseledger.core.filters.condition import Comparison, Or
     >>> canonical_text(Or((Comparison("age", ">", Fraction(60)), Comparison("age", "<=", Fraction(60)))))
     'age IS NOT NULL'
     """
-    diagram = Diagram(expression)
+    diagram = Diagram(expression, brief=brief)
     found = _Description(diagram).of(diagram.root)
     if found is None:
         raise too_complex(f"its canonical form is longer than {MAX_LENGTH:,} characters")
@@ -116,6 +119,8 @@ class _Description:
         return [(self._diagram.meet(lows), self._diagram.meet(highs)), *sorted(blocks, key=rank)]
 
     def _term(self, column: Column, cells: Mask, text: _Fitting, negated: bool) -> _Fitting:
+        if column.by_month:
+            self._diagram.spend(_MONTHS_WORK)
         if negated:
             return self._fitting(any_of, [column.condition(column.everything & ~cells), text])
         return self._fitting(all_of, [column.condition(cells), text])

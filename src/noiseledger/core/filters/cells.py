@@ -2,7 +2,8 @@
 
 With the literals 50 and 60, a number lies below 50, at 50, between them, at 60, above 60, or is missing; a filter that
 mentions only these literals treats all values of one cell alike. Dates are whole days: they are split before and after each
-literal, so that "after the 1st" and "from the 2nd on" are the same cells. A set of cells is an integer, one bit per cell.
+literal, so that "after the 1st" and "from the 2nd on" are the same cells, and by month if the filter uses months
+(:mod:`noiseledger.core.filters.days`). A set of cells is an integer, one bit per cell.
 
 ``condition`` converts a set back to the tree a person would write. It uses only literals at which the set changes,
 so the result depends on the set of values and not on how finely it was split.
@@ -18,19 +19,20 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from noiseledger.core.filters.condition import (
-    And,
     Comparison,
     Constant,
     Expression,
+    InMonths,
     IsNull,
     Kind,
     Leaf,
     Membership,
     Not,
     Operator,
-    Or,
     Value,
 )
+from noiseledger.core.filters.days import Days
+from noiseledger.core.filters.joins import all_of, any_of, none_of, one_of
 
 Mask: TypeAlias = int
 _DAY = timedelta(days=1)
@@ -41,28 +43,34 @@ class Column:
     """A column and the literals it is compared with; bit ``size`` is the missing value.
 
     Number cells alternate: an open interval, a point, an open interval, and so on, in ascending order. Date cells are the
-    days from one of the ``values`` to before the next. The cells of other kinds are the literals, then ``rest``, the bit
-    of any other value; a flag has no other value.
+    days from one of the ``values`` to before the next, all of them or, ``by_month``, those of one month. The cells of other
+    kinds are the literals, then ``rest``, the bit of any other value; a flag has no other value.
     """
 
     name: str
     kind: Kind | None
     values: tuple[Value, ...]
+    by_month: bool = False
+    brief: bool = False
 
     @classmethod
-    def cut(cls, name: str, kind: Kind | None, tests: Iterable[Leaf]) -> Column:
+    def cut(cls, name: str, kind: Kind | None, tests: Iterable[Leaf], brief: bool = False) -> Column:
         """Return the column split at every literal in ``tests``, which may also contain conditions on other columns."""
         found: set[Any] = {False, True} if kind == "flag" else set()
+        by_month = False
         for leaf in tests:
-            if leaf.column == name and not isinstance(leaf, IsNull):
+            if leaf.column == name and isinstance(leaf, Comparison | Membership):
                 found.update(leaf.values if isinstance(leaf, Membership) else [leaf.value])
+            by_month |= leaf.column == name and isinstance(leaf, InMonths)
         if kind == "date":
             found = (found | {day + _DAY for day in found if day < date.max}) - {date.min}
-        return cls(name, kind, tuple(sorted(found)))
+        return cls(name, kind, tuple(sorted(found)), by_month, brief)
 
     @cached_property
     def size(self) -> int:
         """The number of cells, without the missing value."""
+        if self.kind == "date":
+            return len(self._days.cells)
         others = {"number": len(self.values) + 1, "flag": 0}.get(self.kind or "text", 1)
         return len(self.values) + others
 
@@ -72,9 +80,11 @@ class Column:
         return 0 if self.kind in ("number", "flag", "date") else 1 << len(self.values)
 
     @cached_property
+    def _days(self) -> Days:
+        return Days((date.min, *(value for value in self.values if isinstance(value, date))), self.by_month, self.brief)
+
+    @cached_property
     def _position(self) -> dict[Value, int]:
-        if self.kind == "date":
-            return {date.min: 0} | {day: index for index, day in enumerate(self.values, start=1)}
         step = 2 if self.kind == "number" else 1
         return {value: index * step + step - 1 for index, value in enumerate(self.values)}
 
@@ -103,11 +113,16 @@ class Column:
         """Return the condition that is true of exactly these cells."""
         if mask == self.everything:
             return Constant(True)
-        describe = {"number": self._intervals, "date": self._days}.get(self.kind or "text", self._listed)
+        describe = {"number": self._intervals, "date": self._dates}.get(self.kind or "text", self._listed)
         terms = describe(mask & self.present) if mask & self.present else []
         return any_of([*terms, *([IsNull(self.name)] if mask >> self.size else [])])
 
-    def _found(self, leaf: Comparison | Membership) -> Mask:
+    def _found(self, leaf: Comparison | Membership | InMonths) -> Mask:
+        if self.kind == "date":
+            # All days of a cell are alike to the filter, so its first day decides.
+            cells = enumerate(self._days.cells)
+            return sum(1 << bit for bit, cell in cells if leaf.truth({self.name: cell.first}))
+        assert not isinstance(leaf, InMonths)  # noqa: S101 - only dates have months
         if isinstance(leaf, Membership):
             return sum({1 << self._position[value] for value in leaf.values})
         point = 1 << self._position[leaf.value]
@@ -127,7 +142,7 @@ class Column:
             return [Not(IsNull(self.name))]
         inside = [value for value, bit in self._position.items() if mask >> bit & 1]
         outside = [value for value, bit in self._position.items() if not mask >> bit & 1]
-        return self._none_of(outside) if mask & self.rest else self._one_of(inside)
+        return none_of(self.name, outside) if mask & self.rest else one_of(self.name, inside)
 
     def _intervals(self, mask: Mask) -> list[Expression]:
         """Describe a set of numbers as single points, then intervals from which single points may be missing."""
@@ -136,7 +151,7 @@ class Column:
         holes = [value for value, bits in around.items() if bits == 0b101]
         solid = mask | sum(1 << self._position[value] for value in holes)
         solid &= ~sum(1 << self._position[value] for value in points)
-        return [*self._one_of(points), *(self._interval(run, holes) for run in _runs(solid, self.size))]
+        return [*one_of(self.name, points), *(self._interval(run, holes) for run in _runs(solid, self.size))]
 
     def _interval(self, run: Sequence[int], holes: Iterable[Value]) -> Expression:
         low, high = run[0], run[-1]
@@ -145,56 +160,14 @@ class Column:
             terms.append(self._compare(">=", low // 2) if low % 2 else self._compare(">", low // 2 - 1))
         if high < self.size - 1:
             terms.append(self._compare("<=" if high % 2 else "<", high // 2))
-        terms += self._none_of([value for value in holes if low < self._position[value] < high])
+        terms += none_of(self.name, [value for value in holes if low < self._position[value] < high])
         return all_of(terms) if terms else Not(IsNull(self.name))
 
-    def _days(self, mask: Mask) -> list[Expression]:
-        """Describe a set of days as single days, then intervals from which single days may be missing."""
-        starts = [date.min, *(value for value in self.values if isinstance(value, date))]
-        ends = [*(day - _DAY for day in starts[1:]), date.max]
-        runs = [(starts[run[0]], ends[run[-1]]) for run in _runs(mask, self.size)]
-        points: list[Value] = [first for first, last in runs if first == last]
-        intervals: list[tuple[date, date, list[Value]]] = []
-        for first, last in runs:
-            if intervals and first != last and first - intervals[-1][1] == 2 * _DAY:
-                low, _, holes = intervals.pop()
-                intervals.append((low, last, [*holes, first - _DAY]))
-            elif first != last:
-                intervals.append((first, last, []))
-        return [*self._one_of(points), *(self._stretch(*interval) for interval in intervals)]
-
-    def _stretch(self, first: date, last: date, holes: Sequence[Value]) -> Expression:
-        terms: list[Expression] = [Comparison(self.name, ">=", first)] if first > date.min else []
-        terms += [Comparison(self.name, "<=", last)] if last < date.max else []
-        terms += self._none_of(holes)
-        return all_of(terms) if terms else Not(IsNull(self.name))
+    def _dates(self, mask: Mask) -> list[Expression]:
+        return self._days.terms([cell for bit, cell in enumerate(self._days.cells) if mask >> bit & 1], self.name)
 
     def _compare(self, operator: Operator, index: int) -> Expression:
         return Comparison(self.name, operator, self.values[index])
-
-    def _one_of(self, values: Sequence[Value]) -> list[Expression]:
-        if len(values) > 1:
-            return [Membership(self.name, tuple(values))]
-        return [Comparison(self.name, "=", value) for value in values]
-
-    def _none_of(self, values: Sequence[Value]) -> list[Expression]:
-        if len(values) > 1:
-            return [Not(Membership(self.name, tuple(values)))]
-        return [Comparison(self.name, "<>", value) for value in values]
-
-
-def all_of(terms: Iterable[Expression]) -> Expression:
-    """Join by AND, without needless nesting."""
-    flat = [part for term in terms for part in (term.terms if isinstance(term, And) else [term])]
-    flat = [term for term in flat if term != Constant(True)]
-    return And(tuple(flat)) if len(flat) > 1 else flat[0] if flat else Constant(True)
-
-
-def any_of(terms: Iterable[Expression]) -> Expression:
-    """Join by OR, without needless nesting."""
-    flat = [part for term in terms for part in (term.terms if isinstance(term, Or) else [term])]
-    flat = [term for term in flat if term != Constant(False)]
-    return Or(tuple(flat)) if len(flat) > 1 else flat[0] if flat else Constant(False)
 
 
 def _runs(mask: Mask, size: int) -> Iterator[list[int]]:

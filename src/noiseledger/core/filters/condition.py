@@ -1,6 +1,6 @@
 """The tree of a filter: conditions on one record, with SQL's three-valued logic.
 
-There are seven small frozen nodes. Data engines translate them; :mod:`noiseledger.core.filters.filter` parses them from text
+There are eight small frozen nodes. Data engines translate them; :mod:`noiseledger.core.filters.filter` parses them from text
 and :mod:`noiseledger.core.filters.canonical` decides whether two trees mean the same. A node depends on one record only, and
 a comparison with a missing value is neither true nor false: its truth is ``None``.
 
@@ -25,7 +25,8 @@ Kind: TypeAlias = Literal["number", "text", "flag", "date"]
 Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 Row: TypeAlias = Mapping[str, Value | None]
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+#: What each operator compares.
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "<>": operator.ne,
     "<": operator.lt,
@@ -79,7 +80,7 @@ class Comparison:
     def truth(self, row: Row) -> bool | None:
         """Compare exactly; a missing value is neither true nor false."""
         value = _value(row, self.column, self.kind)
-        return None if value is None else _COMPARE[self.operator](value, self.value)
+        return None if value is None else COMPARE[self.operator](value, self.value)
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,27 @@ class IsNull:
     def truth(self, row: Row) -> bool | None:
         """Return whether the value is missing; never ``None``."""
         return _value(row, self.column, None) is None
+
+
+@dataclass(frozen=True)
+class InMonths:
+    """``month(column) IN (months)``: a day lies in one of these months, in any year.
+
+    There is no such node for years: a year is a range of days, so the reader writes ``year(column)`` as comparisons.
+    """
+
+    column: str
+    months: tuple[int, ...]
+    kind: Kind = field(init=False, repr=False, default="date")
+
+    def __post_init__(self) -> None:
+        if not self.months or not set(self.months) <= set(range(1, 13)):
+            raise InvalidFilter(f"The months of the column {self.column!r} must be whole numbers from 1 to 12.")
+
+    def truth(self, row: Row) -> bool | None:
+        """Look the month up; for a missing value the result is unknown."""
+        value = _value(row, self.column, self.kind)
+        return value.month in self.months if isinstance(value, date) else None
 
 
 @dataclass(frozen=True)
@@ -144,7 +166,7 @@ class Or:
         return _first(True, self.terms, row)
 
 
-Leaf: TypeAlias = Comparison | Membership | IsNull
+Leaf: TypeAlias = Comparison | Membership | InMonths | IsNull
 Expression: TypeAlias = Constant | Leaf | Not | And | Or
 
 
@@ -156,7 +178,7 @@ def leaves(expression: Expression) -> Iterator[Leaf]:
         case And(terms) | Or(terms):
             for term in terms:
                 yield from leaves(term)
-        case Comparison() | Membership() | IsNull():
+        case Comparison() | Membership() | InMonths() | IsNull():
             yield expression
 
 

@@ -18,6 +18,7 @@ from noiseledger.core.filters.condition import (
     Comparison,
     Constant,
     Expression,
+    InMonths,
     IsNull,
     Membership,
     Not,
@@ -39,12 +40,12 @@ FALSE, TRUE = 0, 1
 class Diagram:
     """A store of shared nodes; children come before parents."""
 
-    def __init__(self, expression: Expression) -> None:
+    def __init__(self, expression: Expression, *, brief: bool = False) -> None:
         kinds = column_kinds(expression)
         if len(kinds) > MAX_COLUMNS:
             raise too_complex(f"it uses {len(kinds)} columns, and at most {MAX_COLUMNS} are handled")
         tests = list(leaves(expression))
-        self.columns = [Column.cut(name, kind, tests) for name, kind in kinds.items()]
+        self.columns = [Column.cut(name, kind, tests, brief) for name, kind in kinds.items()]
         self._level = {name: level for level, name in enumerate(kinds)}
         self._nodes: list[tuple[int, Branches]] = [(len(kinds), ()), (len(kinds), ())]
         self._known: dict[tuple[int, Branches], Node] = {}
@@ -119,7 +120,7 @@ class Diagram:
             case And(terms) | Or(terms):
                 joined = self.meet if isinstance(expression, And) is wanted else self.join
                 return joined(self._build(term, wanted) for term in terms)
-            case Comparison() | Membership() | IsNull():
+            case Comparison() | Membership() | InMonths() | IsNull():
                 level = self._level[expression.column]
                 column = self.columns[level]
                 mask = column.matching(expression, wanted)

@@ -43,6 +43,20 @@ class Filter:
         """The canonical SQL text, which all filters with this meaning share."""
         return canonical_text(self.expression)
 
+    @cached_property
+    def shown(self) -> str:
+        """The text for people: the canonical one, or a shorter one where that lists a range of days for each year.
+
+        >>> parse_filter("month(born) = 6 AND year(born) BETWEEN 1990 AND 1999").shown
+        "born >= DATE '1990-06-01' AND born <= DATE '1999-06-30' AND month(born) = 6"
+        """
+        if "date" not in self.columns.values():
+            return self.canonical
+        try:
+            return canonical_text(self.expression, brief=True)
+        except InvalidFilter:  # it took more work than the other
+            return self.canonical
+
     def matches(self, row: Row) -> bool:
         """Return whether a record is counted: only if SQL yields TRUE, not if it yields FALSE or NULL.
 

@@ -6,10 +6,12 @@
     both        = negation {AND negation}
     negation    = NOT negation | condition
     condition   = operand [comparison operand | [NOT] IN (literals) | [NOT] BETWEEN operand AND operand | IS [NOT] NULL]
-    operand     = column | literal | ( either )
+    operand     = column | year(column) | month(column) | literal | ( either )
 
 We use our own parser rather than a library's: the language is small, and every SQL parser we tried accepts and silently
 corrects text that nobody should write here.
+
+``year(column)`` is read as a range of days (:mod:`noiseledger.core.filters.date_parts`), so both have one canonical form.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from datetime import date
 from fractions import Fraction
 from typing import TypeAlias
 
-from noiseledger.core.filters.canonical import MAX_LENGTH
 from noiseledger.core.filters.condition import (
     And,
     Comparison,
@@ -33,6 +34,8 @@ from noiseledger.core.filters.condition import (
     Or,
     Value,
 )
+from noiseledger.core.filters.date_parts import PARTS, DatePart, compare_part, part_among
+from noiseledger.core.filters.days import MAX_LENGTH
 from noiseledger.core.filters.sql import decimal, literal, write
 from noiseledger.core.filters.tokens import Token, tokens_of
 from noiseledger.core.numbers import MAX_DIGITS, exact
@@ -62,12 +65,18 @@ class _Column:
 
 
 @dataclass(frozen=True)
+class _PartOf:
+    part: DatePart
+    column: str
+
+
+@dataclass(frozen=True)
 class _Literal:
     value: Value
 
 
 #: What parentheses may hold: a condition, or one side of a comparison.
-_Part: TypeAlias = Expression | _Column | _Literal
+_Part: TypeAlias = Expression | _Column | _PartOf | _Literal
 
 
 class _Parser:
@@ -107,9 +116,9 @@ class _Parser:
             return self._is_null(left)
         negated = self._take("NOT")
         if self._take("IN"):
-            found: Expression = Membership(_column(left), self._literals())
+            found: Expression = _among(left, self._literals())
         elif self._take("BETWEEN"):
-            found = self._between(_column(left))
+            found = self._between(left)
         elif negated:
             raise self._unexpected()
         else:
@@ -119,7 +128,9 @@ class _Parser:
     def _is_null(self, left: _Part) -> Expression:
         negated = self._take("NOT")
         self._expect("NULL")
-        return Not(IsNull(_column(left))) if negated else IsNull(_column(left))
+        # A part of a day is missing where the day is.
+        found = IsNull(left.column if isinstance(left, _PartOf) else _column(left))
+        return Not(found) if negated else found
 
     def _literals(self) -> tuple[Value, ...]:
         self._expect("(")
@@ -129,14 +140,18 @@ class _Parser:
         self._expect(")")
         return tuple(values)
 
-    def _between(self, column: str) -> Expression:
-        low = _literal(self._operand())
+    def _between(self, left: _Part) -> Expression:
+        if not isinstance(left, _PartOf):
+            _column(left)  # raises if it is anything else
+        low = self._operand()
         self._expect("AND")
-        return And((Comparison(column, ">=", low), Comparison(column, "<=", _literal(self._operand()))))
+        return And((_compare(left, ">=", low), _compare(left, "<=", self._operand())))
 
     def _operand(self) -> _Part:
         token = self._advance()
         match token.kind:
+            case "word" if token.text.startswith('"') and self._next.text == "(":
+                return self._part_of(token)
             case "quoted" | "word" if token.text.startswith('"'):
                 return _Column(token.text[1:-1].replace('""', '"'))
             case "date":
@@ -160,6 +175,19 @@ class _Parser:
             return inside
         self._position -= 1
         raise self._unexpected()
+
+    def _part_of(self, function: Token) -> _PartOf:
+        name = function.text[1:-1]
+        part = next((part for part in PARTS if part == name.lower()), None)
+        if part is None:
+            raise InvalidFilter(
+                f"The filter has the function {_shown(name)} at character {function.position + 1}; "
+                "the only functions are year(column) and month(column) of a date."
+            )
+        self._expect("(")
+        column = _column(self._operand())
+        self._expect(")")
+        return _PartOf(part, column)
 
     @property
     def _next(self) -> Token:
@@ -187,15 +215,23 @@ class _Parser:
 
 
 def _compare(left: _Part, operator: Operator, right: _Part) -> Expression:
-    if isinstance(right, _Column) and not isinstance(left, _Column):
-        return Comparison(right.name, _MIRRORED[operator], _literal(left))
+    if isinstance(right, _Column | _PartOf) and not isinstance(left, _Column | _PartOf):
+        left, operator, right = right, _MIRRORED[operator], left
+    if isinstance(left, _PartOf):
+        return compare_part(left.part, left.column, operator, _literal(right))
     return Comparison(_column(left), operator, _literal(right))
+
+
+def _among(left: _Part, values: tuple[Value, ...]) -> Expression:
+    if isinstance(left, _PartOf):
+        return part_among(left.part, left.column, values)
+    return Membership(_column(left), values)
 
 
 def _condition(part: _Part) -> Expression:
     if isinstance(part, _Literal) and isinstance(part.value, bool):
         return Constant(part.value)
-    if isinstance(part, _Column | _Literal):
+    if isinstance(part, _Column | _PartOf | _Literal):
         raise _misplaced(part)
     return part
 
@@ -213,6 +249,10 @@ def _literal(part: _Part) -> Value:
 
 
 def _misplaced(part: _Part) -> InvalidFilter:
+    if isinstance(part, _PartOf):
+        return InvalidFilter(
+            f"The filter has {part.part}({_shown(part.column)}) where it does not belong; {_EXPECTED}."
+        )
     if isinstance(part, _Column):
         return InvalidFilter(
             f"The filter has the column {_shown(part.name)} where a condition or a literal belongs; compare it with a "
@@ -224,7 +264,7 @@ def _misplaced(part: _Part) -> InvalidFilter:
 
 def _date(token: Token) -> date:
     try:
-        return date.fromisoformat(token.text[-11:-1])
+        return date.fromisoformat(token.text.rstrip("'")[-10:])
     except ValueError:
         raise InvalidFilter(
             f"The filter has {token.text} at character {token.position + 1}, which is not a day of the calendar: correct it."

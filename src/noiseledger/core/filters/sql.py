@@ -1,4 +1,7 @@
-"""Write a condition as SQL text that any engine accepts, and that our parser reads back."""
+"""Write a condition as SQL text that our parser reads back.
+
+Every engine accepts the text, except ``month(column)``, which some spell in another way.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from noiseledger.core.filters.condition import (
     Comparison,
     Constant,
     Expression,
+    InMonths,
     IsNull,
     Leaf,
     Membership,
@@ -48,7 +52,7 @@ def write(expression: Expression) -> str:
             return " AND ".join(_within(term) for term in terms)
         case Or(terms):
             return " OR ".join(_within(term) for term in terms)
-        case Not(Membership() | IsNull() as leaf):
+        case Not(Membership() | InMonths() | IsNull() as leaf):
             return _leaf(leaf, "NOT ")
         case Not(term):
             return f"NOT ({write(term)})"
@@ -92,6 +96,10 @@ def _leaf(leaf: Leaf, negation: str = "") -> str:
             return f"{name} IS {negation}NULL"
         case Membership():
             return f"{name} {negation}IN ({', '.join(map(literal, leaf.values))})"
+        case InMonths(_, (month,)):
+            return f"month({name}) {'<>' if negation else '='} {month}"
+        case InMonths():
+            return f"month({name}) {negation}IN ({', '.join(map(str, leaf.months))})"
         case Comparison():
             return f"{name} {leaf.operator} {literal(leaf.value)}"
 

@@ -18,7 +18,7 @@ MAX_NESTING = 16
 # Control characters and surrogates are not allowed in quotes: canonical text is hashed and shown in terminals.
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+)
-    |(?P<date>(?i:date)[ \t\r\n]*'[0-9]{4}-[0-9]{2}-[0-9]{2}')
+    |(?P<date>(?i:date)[ \t\r\n]*'[0-9]{4}-[0-9]{2}-[0-9]{2}'|[0-9]{4}-[0-9]{2}-[0-9]{2}(?![A-Za-z0-9_.-]))
     |(?P<text>'(?:[^'\x00-\x1f\x7f-\x9f\ud800-\udfff]|'')*')
     |(?P<quoted>"(?:[^"\x00-\x1f\x7f-\x9f\ud800-\udfff]|"")+")
     |(?P<word>[A-Za-z_][A-Za-z0-9_]*)

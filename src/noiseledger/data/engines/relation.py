@@ -20,18 +20,22 @@ import ibis
 import ibis.expr.types as ir
 from ibis.backends import BaseBackend
 
+from noiseledger.core.date_groups import Parts
 from noiseledger.core.filters.condition import (
     And,
     Comparison,
     Constant,
     Expression,
+    InMonths,
     IsNull,
     Kind,
     Membership,
     Not,
     Or,
 )
-from noiseledger.core.groups import Bins, Groups, Key
+from noiseledger.core.filters.date_parts import DatePart
+from noiseledger.core.group_product import ByColumn, Product, by_column
+from noiseledger.core.groups import Bins, Key
 from noiseledger.core.query import Column, Query
 from noiseledger.data.fingerprint import fingerprint_of
 from noiseledger.data.reading import Value
@@ -107,10 +111,12 @@ class Relation:
         if query.groups is None:
             (found,) = self._run(table.aggregate(**parts))
             return [_whole(found, query.column)]
-        key = _group(table, query.groups)
+        columns = {f"group_{place}": one for place, one in enumerate(by_column(query.groups))}
+        keys = {name: _group(table, one) for name, one in columns.items()}
         totals = [0] * query.dimension
-        for found in self._run(table.group_by(group=key).aggregate(**parts)):
-            position = _position(query.groups, found["group"])
+        for found in self._run(table.group_by(**keys).aggregate(**parts)):
+            positions = [_position(one, found[name]) for name, one in columns.items()]
+            position = query.groups.combine(positions) if isinstance(query.groups, Product) else positions[0]
             if position is not None:
                 totals[position] += _whole(found, query.column)
         return totals
@@ -151,6 +157,8 @@ def _condition(table: ir.Table, expression: Expression) -> Any:
             return reduce(or_, [_condition(table, term) for term in terms])
         case IsNull(name):
             return table[name].isnull()
+        case InMonths(name, months):
+            return _part(table[name], "month").isin([f"{month:02}" for month in months])
         case Membership(name, values):
             return _among(table[name], values)
         case Comparison(name, operator, value):
@@ -188,9 +196,21 @@ def _sides(column: Any, value: Value) -> tuple[Any, Any]:
     return column.cast("float64"), ibis.literal(float(value), "float64")
 
 
-def _group(table: ir.Table, groups: Groups) -> Any:
+def _part(column: Any, part: DatePart) -> Any:
+    """Return the digits of the year or the month of a date, which :mod:`noiseledger.data.engines.kinds` reads as 2024-02-29."""
+    return column.substr(0, 4) if part == "year" else column.substr(5, 2)
+
+
+def _group(table: ir.Table, groups: ByColumn) -> Any:
     """Return the number of the bin, or the value itself; null outside all groups."""
     column = table[groups.column]
+    if isinstance(groups, Parts):
+        digits, places = _part(column, groups.part), 4 if groups.part == "year" else 2
+        # Numbers with leading zeros sort as texts do.
+        ranges = [digits.between(f"{low:0{places}}", f"{high - 1:0{places}}") for low, high in groups.ranges]
+        return ibis.cases(
+            *((inside, ibis.literal(number, "int64")) for number, inside in enumerate(ranges)), else_=ibis.null("int64")
+        )
     if isinstance(groups, Bins):
         first, *others = groups.edges
         bins = [(_compare(column, "<", edge), ibis.literal(i, "int64")) for i, edge in enumerate(others)]
@@ -208,10 +228,10 @@ def _exact(value: Key) -> Value:
     return Fraction(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _position(groups: Groups, found: Any) -> int | None:
+def _position(groups: ByColumn, found: Any) -> int | None:
     if found is None:
         return None
-    if isinstance(groups, Bins):
+    if isinstance(groups, Bins | Parts):
         return int(found)
     # The engine returns one of the declared values: it compared exactly with them before grouping.
     if groups.kind == "date":

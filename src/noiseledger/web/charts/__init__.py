@@ -9,13 +9,14 @@ Why the promise holds: a chart draws only its arguments, which are already publi
 from __future__ import annotations
 
 from noiseledger.web.charts.distribution import Curve, distribution_chart
-from noiseledger.web.charts.rows import Bar, intervals_chart, queries_chart
+from noiseledger.web.charts.rows import Bar, Group, intervals_chart, queries_chart
 from noiseledger.web.charts.spending import spending_chart
 from noiseledger.web.charts.steps import Step, thinned
 
 __all__ = [
     "Bar",
     "Curve",
+    "Group",
     "Step",
     "distribution_chart",
     "intervals_chart",

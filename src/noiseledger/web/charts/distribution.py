@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, isfinite
+from math import exp, inf, isfinite
 from statistics import NormalDist
 
 from markupsafe import Markup
@@ -24,6 +24,8 @@ SHOWN, AT_MOST = 3.2, 40.0
 REACH = 4.0
 #: A bell is drawn at least this high relative to the narrower one: in true proportion it would be invisible.
 LEAST_HEIGHT = 0.35
+#: The unit of answers, where it is not the unit of their differences: per cents differ by points.
+ANSWER_UNITS = {"points": "%"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,13 @@ class _Bell:
         return [(self.across.at(offset), self.y(offset)) for offset in offsets]
 
 
-def distribution_chart(id: str, wanted: Curve, known: Curve | None, unit: str = "") -> Markup:  # noqa: A002 - as in SVG
+def distribution_chart(
+    id: str,  # noqa: A002 - as in SVG
+    wanted: Curve,
+    known: Curve | None,
+    unit: str = "",
+    limits: tuple[float, float] = (-inf, inf),
+) -> Markup:
     """Draw the distribution of the requested answer and, for comparison, that of the best free answer.
 
     Args:
@@ -66,9 +74,10 @@ def distribution_chart(id: str, wanted: Curve, known: Curve | None, unit: str = 
         wanted: the noise of the answer that would be bought
         known: the noise of the best free answer, or None
         unit: the unit of the answer, such as people
+        limits: around a known answer, nothing is drawn outside of them: a count is not below 0
     """
     _check(wanted, known)
-    across = _window(wanted, known)
+    across = _window(wanted, known, limits)
     bell = _bell(wanted, known, 0.0, across)
     other = _bell(known, wanted, _apart(wanted, known), across) if known else None
     shade = [(point[0], BOTTOM) for point in (bell.points(CENTRAL)[0], bell.points(CENTRAL)[-1])]
@@ -98,12 +107,25 @@ def _apart(wanted: Curve, known: Curve) -> float:
     return 0.0 if wanted.centre is None or known.centre is None else known.centre - wanted.centre
 
 
-def _window(wanted: Curve, known: Curve | None) -> Scale:
+def _half(wanted: Curve, known: Curve | None) -> float:
+    """Return how far the picture reaches to each side, if nothing is cut off."""
     half = SHOWN * wanted.deviation
-    if known is not None:
-        both = abs(_apart(wanted, known)) + SHOWN * known.deviation
-        half = max(half, min(both, AT_MOST * wanted.deviation))
-    return Scale(-half, half, LEFT, RIGHT)
+    if known is None:
+        return half
+    return max(half, min(abs(_apart(wanted, known)) + SHOWN * known.deviation, AT_MOST * wanted.deviation))
+
+
+def _window(wanted: Curve, known: Curve | None, limits: tuple[float, float]) -> Scale:
+    half, middle = _half(wanted, known), _middle(wanted, known)
+    if middle is None:
+        return Scale(-half, half, LEFT, RIGHT)
+    low, high = min(limits[0] - middle, 0.0), max(limits[1] - middle, 0.0)
+    return Scale(max(-half, low), min(half, high), LEFT, RIGHT)
+
+
+def _middle(wanted: Curve, known: Curve | None) -> float | None:
+    """Return the number in the middle of the bell, if it is known."""
+    return wanted.centre if wanted.centre is not None or known is None else known.centre
 
 
 def _bell(curve: Curve, beside: Curve | None, centre: float, across: Scale) -> _Bell:
@@ -148,15 +170,16 @@ def _axis(across: Scale, wanted: Curve, known: Curve | None, unit: str) -> Marku
     for tick in _marks(across, middle, zero):
         x = across.at(tick.value)
         parts += [line(x, BOTTOM, x, BOTTOM + 5, "chart-axis"), text(x, BOTTOM + 15, tick.label, anchor="middle")]
+    unit = ANSWER_UNITS.get(unit, unit) if about == "answer" else unit
     title = f"{about} ({shortened(unit, 120, TEXT)})" if unit else about
     return element("g", *parts, text(WIDTH / 2, HEIGHT - 10, title, "chart-title", anchor="middle"))
 
 
 def _meaning(across: Scale, wanted: Curve, known: Curve | None) -> tuple[str, float, str]:
     """Return the axis title, the number in the middle of the axis, and the label of its zero."""
-    middle = wanted.centre if wanted.centre is not None or known is None else known.centre
+    middle = _middle(wanted, known)
     if middle is None:
-        return "distance from the truth", 0.0, "truth"
+        return "distance from the value in the data", 0.0, "0"
     # If the number is so large that only its last digits would change along the axis, distances are easier to read.
     if across.high - across.low < 1e-5 * abs(middle):
         return f"distance from {middle:,.15g}", 0.0, "0"
@@ -182,15 +205,17 @@ def _inside(tick: Tick, across: Scale) -> bool:
 def _finding(wanted: Curve, known: Curve | None, unit: str, across: Scale) -> str:
     unit = f" {unit}" if unit else ""
     half = shown(CENTRAL * wanted.deviation)
-    finding = f"The answer ({wanted.label}) will lie within {half}{unit} of the truth with 95% confidence."
+    finding = f"The answer ({wanted.label}) will lie within {half}{unit} of the value in the data with 95% confidence."
+    if across.high - across.low < 2 * _half(wanted, known) * 0.999:
+        finding += " Numbers that the value in the data cannot be are not drawn."
     if known is None:
         return finding
     finding += f" The known answer ({known.label}) lies within {shown(CENTRAL * known.deviation)}{unit}."
     if wanted.centre is None and known.centre is not None:
-        finding += " Both curves are drawn around the known answer; the truth may lie elsewhere."
+        finding += " Both curves are drawn around the known answer; the value in the data may lie elsewhere."
     if abs(_apart(wanted, known)) - REACH * known.deviation > across.high:
         return f"{finding} The known answer lies outside the picture."
-    if across.high - across.low < 2 * SHOWN * known.deviation * 0.999:
+    if _half(wanted, known) < SHOWN * known.deviation * 0.999:
         finding += " Only the middle of the wider curve fits into the picture."
     if not LEAST_HEIGHT <= known.deviation / wanted.deviation <= 1 / LEAST_HEIGHT:
         finding += " The lower curve is drawn taller than in true proportion, so that it is visible."

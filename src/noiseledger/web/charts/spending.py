@@ -1,4 +1,7 @@
-"""The budget over time: the amount spent with reuse, the amount the naive scheme would have spent, and the limit."""
+"""The budget over time: the part used with reuse, the part the naive scheme would have used, and the limit.
+
+Everything is drawn in per cent of the budget, which add up, with an axis of epsilons, which do not, beside it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from markupsafe import Markup
 
 from noiseledger.web.charts.axes import Scale, Tick, fitting, scale_from_zero, ticks
 from noiseledger.web.charts.steps import Step, thinned
-from noiseledger.web.charts.svg import TEXT, brief, element, line, path, picture, shown, text, width_of
+from noiseledger.web.charts.svg import TEXT, bounded, brief, element, line, path, per_cent, picture, text, width_of
 from noiseledger.web.charts.times import day, seconds, time_ticks
 
 WIDTH, HEIGHT = 640.0, 400.0
@@ -55,14 +58,15 @@ def spending_chart(id: str, steps: Sequence[Step], total: float, epsilons: Seque
         total: the budget's precision
         epsilons: precisions and their epsilons at the budget's delta, for the axis on the right
     """
-    plot = _plot(thinned(steps), total)
-    limit = plot.up.at(total)
+    factor = 100 / total if total > 1e-200 else 1.0
+    plot = _plot(_scaled(thinned(steps), factor), total * factor)
+    limit = plot.up.at(plot.total)
     return picture(
         id,
-        ("Precision spent over time", _finding(plot)),
+        ("Privacy budget used over time", _finding(plot)),
         (WIDTH, HEIGHT),
         _precision_axis(plot),
-        _epsilon_axis(plot.up, epsilons),
+        _epsilon_axis(plot.up, [(precision * factor, epsilon) for precision, epsilon in epsilons]),
         _time_axis(plot),
         line(plot.across.start, limit, plot.across.end, limit, "chart-line chart-budget"),
         path(_stairs(plot, [step.spent for step in plot.steps]), "chart-line chart-spent"),
@@ -72,13 +76,17 @@ def spending_chart(id: str, steps: Sequence[Step], total: float, epsilons: Seque
     )
 
 
+def _scaled(steps: list[Step], factor: float) -> list[Step]:
+    return [Step(step.when, bounded(step.spent * factor), bounded(step.naive * factor)) for step in steps]
+
+
 def _plot(steps: list[Step], total: float) -> _Plot:
     up = _precision_scale(steps, total)
-    levels = ticks(up.low, up.high)
+    levels = [Tick(tick.value, f"{tick.label}%") for tick in ticks(up.low, up.high)]
     names = [_Name("budget", total, "chart-budget-name")]
     if steps:
-        names.append(_Name(f"spent {shown(steps[-1].spent)}", steps[-1].spent, "chart-spent-name"))
-        names.append(_Name(f"naive {shown(steps[-1].naive)}", steps[-1].naive, "chart-naive-name"))
+        names.append(_Name(f"used {per_cent(steps[-1].spent)}", steps[-1].spent, "chart-spent-name"))
+        names.append(_Name(f"naive {per_cent(steps[-1].naive)}", steps[-1].naive, "chart-naive-name"))
     left = max(width_of(tick.label) for tick in levels) + 12
     # Ten percent more, because one of them is bold.
     right = EPSILONS - 20 - 1.1 * max(width_of(words) for words in (OFF, *(name.words for name in names)))
@@ -114,7 +122,7 @@ def _stairs(plot: _Plot, levels: list[float]) -> list[tuple[float, float]]:
 
 def _precision_axis(plot: _Plot) -> Markup:
     left, right = plot.across.start, plot.across.end
-    parts = [text(4, 14, "precision D²/σ²", "chart-title")]
+    parts = [text(4, 14, "of the budget", "chart-title")]
     for tick in plot.levels:
         y = plot.up.at(tick.value)
         parts += [line(left, y, right, y, "chart-grid"), text(left - 8, y, tick.label, anchor="end")]
@@ -186,8 +194,8 @@ def _off_the_chart(plot: _Plot) -> list[Markup]:
 
 def _finding(plot: _Plot) -> str:
     if not plot.steps:
-        return f"Nothing has been spent of {shown(plot.total)} so far."
-    spent, naive = shown(plot.steps[-1].spent), shown(plot.steps[-1].naive)
-    finding = f"Spent {spent} of {shown(plot.total)} so far; the naive scheme would have spent {naive}."
+        return "Nothing of the privacy budget has been used so far."
+    spent, naive = per_cent(plot.steps[-1].spent), per_cent(plot.steps[-1].naive)
+    finding = f"{spent} of the privacy budget is used so far; the naive scheme would have used {naive}."
     gone = next((step for step in plot.steps if step.naive > plot.up.high), None)
     return finding if gone is None else f"{finding} Its curve leaves the chart on {day(gone.when)}."

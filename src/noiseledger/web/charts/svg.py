@@ -12,7 +12,7 @@ from unicodedata import combining, east_asian_width
 
 from markupsafe import Markup
 
-from noiseledger.core.numbers import readable
+from noiseledger.core.numbers import percent, readable
 from noiseledger.errors import InvalidInput
 
 #: The size of text on a phone, in the picture's own units (see charts.css); elsewhere it is smaller, so this always fits.
@@ -136,6 +136,15 @@ def shown(value: float, digits: int = 3) -> str:
     if value and not 1e-4 <= abs(value) < 999_500:
         return _with_exponent(value, digits)
     return readable(value, digits)
+
+
+def per_cent(value: float) -> str:
+    """Format a number of per cents as elsewhere on the page, or with a few digits if it is extreme.
+
+    >>> per_cent(4.62163), per_cent(0.0), per_cent(1e9)
+    ('4.62%', '0%', '1e9%')
+    """
+    return percent(value / 100) if isfinite(value) and 0 <= value < 1e6 else f"{shown(value)}%"
 
 
 def brief(value: float) -> str:
