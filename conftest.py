@@ -31,6 +31,9 @@ class Terminal:
     def __init__(self) -> None:
         """Start with our own programs on the path, and with the modules that run in the repository only."""
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        # What the examples publish belongs into no register of the user.
+        self._state = tempfile.TemporaryDirectory(prefix="noiseledger-state-")
+        os.environ["XDG_STATE_HOME"] = self._state.name
         self.environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
         self._running: list[subprocess.Popen[str]] = []
 
@@ -58,6 +61,8 @@ class Terminal:
         for process in reversed(self._running):
             process.terminate()
             process.communicate()
+        del os.environ["XDG_STATE_HOME"]
+        self._state.cleanup()
 
 
 def run_console(example: Example) -> None:

@@ -12,6 +12,7 @@ from noiseledger.chain import ContractRequest, PrivacyLedgerContract, Rpc, Sende
 from noiseledger.chain.contract import MAX_BATCH
 from noiseledger.custodian import Custody, Worker
 from noiseledger.custodian.publish import publish
+from noiseledger.custodian.register import Registers
 from noiseledger.data import ipums
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 
@@ -71,7 +72,8 @@ def office(rpc: Rpc, folder: Path) -> Iterator[Office]:
     catalogue = _catalogue(folder)
     custody = Custody.of(catalogue)
     data = custody.pin(catalogue)
-    published = publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
+    registers = Registers.beside(catalogue.file.parent)
+    published = publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address, registers=registers)
     with closing(custody.journal(data)) as journal:
         custody.check(published.terms().commitment, data, journal)
         sender = Sender(rpc, WORKER)

@@ -57,7 +57,13 @@ class Workspace:
         if records not in self._filled:
             file = self.directory / f"{records}.ledger"
             created = LocalLedger.create(
-                file, epsilon=EPSILON, delta=DELTA, population=population(), queries=[QUERY], source=SOURCE
+                file,
+                epsilon=EPSILON,
+                delta=DELTA,
+                population=population(),
+                queries=[QUERY],
+                source=SOURCE,
+                second_promise=True,  # the ledgers of all sizes are in one folder
             )
             created.close()
             _fill(file, records)

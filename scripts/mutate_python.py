@@ -103,6 +103,7 @@ PARTS = (
         ),
         unit("commitment", "commitment_form", "merkle", "record_text"),
     ),
+    Part(("data/origin.py",), unit("register")),
     Part(("data/fingerprint.py", "data/pinned.py"), unit("pinned", "bound_ledger", "table")),
     Part(("data/small.py",), unit("extras")),
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
@@ -117,7 +118,7 @@ PARTS = (
     Part(("data/engines/mongodb.py",), engines("mongodb")),
     Part(("data/engines/spark.py",), engines("spark")),
     Part(
-        ("ledger/local.py", "ledger/bound.py", "ledger/book.py"),
+        ("ledger/local.py", "ledger/bound.py", "ledger/book.py", "ledger/siblings.py"),
         (
             *unit("local_ledger", "bound_ledger", "restore"),
             *("tests/attacks/test_restored_journal.py", _LOCAL, "tests/faults/test_fork.py"),
@@ -143,10 +144,19 @@ PARTS = (
     ),
     Part(("ledger/mirror.py",), integration("mirror")),
     Part(("ledger/governance.py",), integration("governance")),
-    Part(("custodian/custody.py",), (*unit("custody", "codebook"), *integration("publish_once", "worker_checks"))),
     Part(
-        ("custodian/publish.py", "custodian/intent.py"), (*unit("custody"), *integration("publish_once", "end_to_end"))
+        ("custodian/custody.py", "custodian/intact.py"),
+        (*unit("custody", "codebook", "intact"), *integration("publish_once", "worker_checks")),
     ),
+    Part(
+        ("custodian/publish.py", "custodian/intent.py"),
+        (*unit("custody"), *integration("publish_once", "careless_custodian", "end_to_end")),
+    ),
+    Part(
+        ("custodian/register.py", "custodian/promises.py", "core/composition.py"),
+        (*unit("register"), *integration("careless_custodian")),
+    ),
+    Part(("custodian/difference.py", "custodian/mismatch.py"), integration("careless_custodian", "recover")),
     Part(
         ("custodian/worker.py", "custodian/view.py"),
         (

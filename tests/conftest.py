@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from itertools import count
 
 import pytest
 from hypothesis import settings
@@ -65,6 +66,31 @@ def shuffle(items: list[pytest.Item], chance: random.Random) -> None:
         if name.startswith("tests/"):
             chance.shuffle(files[name])
     items[:] = [item for name in names for item in files[name]]
+
+
+_NUMBERS = count()
+
+
+def _own_register(factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what tests publish out of the user's register, and out of that of other tests; nothing is created for it here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(factory.getbasetemp() / f"state-{next(_NUMBERS)}"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def register_of_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    yield from _own_register(tmp_path_factory)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def register_of_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    yield from _own_register(tmp_path_factory)
+
+
+@pytest.fixture(autouse=True)
+def register_of_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    yield from _own_register(tmp_path_factory)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -30,6 +30,7 @@ from noiseledger.core.query import Query
 from noiseledger.custodian import Custody
 from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.publish import publish
+from noiseledger.custodian.register import Registers
 from noiseledger.custodian.worker import Worker
 from noiseledger.data import Table
 from noiseledger.data.catalogue import Catalogue, read_catalogue
@@ -200,7 +201,9 @@ class Lab:
         queries = [entry.query for entry in catalogue.entries]
         data = Pinned(setting.tables[neighbour], queries, secrets.token_bytes(32))
         first = int(self._rpc.call("eth_blockNumber"), 16)
-        address = publish(catalogue, data, self._custodian, WORKER.address).address
+        # Every trial publishes the same data again, which the user's register must not learn.
+        registers = Registers.beside(home)
+        address = publish(catalogue, data, self._custodian, WORKER.address, registers=registers).address
         with closing(journal.open(custody.journal_file, data)) as opened:
             # A development node has no reorganisations, so the newest block is final.
             worker = Worker(PrivacyLedgerContract(self._rpc, address, self._worker), opened, "latest")

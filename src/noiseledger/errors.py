@@ -13,10 +13,12 @@
     ├── DataMismatch                    the data is not the data that the ledger was created for
     ├── LedgerError                     a problem with the ledger itself
     │   ├── LedgerExists                a ledger is there already and is not overwritten
+    │   │   └── PublishedBefore         the same data was published before, in another ledger
     │   ├── LedgerNotFound              there is no file, or it is not a ledger
     │   ├── LedgerBusy                  another process has locked the ledger for too long
     │   ├── LedgerFull                  no space is left on the disk
-    │   ├── JournalLost                 the journal that the ledger was published with is missing
+    │   ├── CustodyDamaged              a file of the custody folder is missing, empty or cannot be read
+    │   │   └── JournalLost             the journal that the ledger was published with is missing
     │   ├── QueryClosed                 a lost journal may have answered this query already
     │   ├── LedgerPaused                the custodian has paused sales
     │   └── LedgerRefused               the contract refused for another reason, which is given
@@ -119,6 +121,10 @@ class LedgerExists(LedgerError):
     """A ledger is there already and is not overwritten."""
 
 
+class PublishedBefore(LedgerExists):
+    """The same data was published before, in another ledger; a second promise has to be asked for."""
+
+
 class LedgerNotFound(LedgerError):
     """There is no file, or it is not a ledger."""
 
@@ -131,7 +137,11 @@ class LedgerFull(LedgerError):
     """There is no space left for the ledger; nothing was changed."""
 
 
-class JournalLost(LedgerError):
+class CustodyDamaged(LedgerError):
+    """A file that the ledger was published with is missing, empty or cannot be read; nothing was created in its place."""
+
+
+class JournalLost(CustodyDamaged):
     """The journal that the ledger was published with is missing; a new one could contradict it."""
 
 

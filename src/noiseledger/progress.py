@@ -189,9 +189,10 @@ class CatalogueRefused(ProgressEvent):
 
 @dataclass(frozen=True)
 class Stopped(ProgressEvent):
-    """The worker has stopped."""
+    """The worker has stopped; ``kind`` is that of the error, if an error stopped it."""
 
     reason: str
+    kind: str = ""
 
 
 def ignore(event: ProgressEvent) -> None:

@@ -60,7 +60,7 @@ def test_from_a_data_file_to_an_answer_on_the_chain(folder: Path, url: str, run:
     assert run_json(run, "check", "census.toml")["rows"] == 2000
     unpublished = run("work", "census.toml", "--once")
     assert "noiseledger publish census.toml" in unpublished.err
-    published = run_json(run, "publish", "census.toml")
+    published = run_json(run, "publish", "census.toml", "--yes")
     assert run_json(run, "publish", "census.toml")["address"] == published["address"]
     assert published["access"] == "invitation"
     allowed = run_json(run, "allow", ANALYST.address, "census.custody/ledger.json", "--precision", "0.25", "--yes")
@@ -84,11 +84,13 @@ def test_publishing_shows_what_will_be_fixed_and_asks(folder: Path, url: str, ru
     run("init", "census.csv")
     write_catalogue(folder)
     asked = run("publish", "census.toml")  # nobody is there to say yes
-    assert asked.code == 1
+    assert asked.code == 2
+    assert "There is no terminal to confirm at: pass --yes." in asked.err
     assert "This will be permanent" in asked.out
     assert "over_60: share of rows where age > 60" in asked.out
     assert "access: by invitation" in asked.out
-    assert not (folder / "census.custody" / "ledger.json").exists()
+    assert run("publish", "census.toml", "--json").code == 2
+    assert not (folder / "census.custody").exists()
     confirmed = run("publish", "census.toml", "--yes")
     assert "back it up" in confirmed.out
     assert "Nobody can ask yet. Invite an analyst: noiseledger allow ADDRESS" in confirmed.out
@@ -118,7 +120,7 @@ def test_an_open_ledger_has_to_be_asked_for_and_what_it_risks_is_said(folder: Pa
 def test_changed_data_stops_the_worker(folder: Path, url: str, run: Runner) -> None:
     run("init", "census.csv")
     write_catalogue(folder)
-    run_json(run, "publish", "census.toml")
+    run_json(run, "publish", "census.toml", "--yes")
     data = folder / "census.csv"
     data.write_text(data.read_text().replace("60000,white,68,yes", "60000,white,69,yes", 1))
     stopped = run("work", "census.toml", "--once")

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +48,34 @@ def test_a_crash_leads_to_one_ledger(moment: str, rpc: Rpc, wire: Wire, catalogu
     assert ledgers(rpc) - before == {contract.address.lower()}
     assert not Custody.of(catalogue).intent_file.exists()
     assert publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address).address == contract.address
+
+
+def test_a_crash_before_any_file_is_in_its_place_leads_to_one_ledger(
+    rpc: Rpc, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The secret, the journal's name, both registers, the intent, the ledger file, and registers and ledger file again."""
+    before, replace_file = ledgers(rpc), Path.replace
+    done: list[str] = []
+    crashed: list[str] = []
+
+    def crash_once(self: Path, target: Path) -> Path:
+        moment = f"{target.name} {done.count(target.name)}"
+        if moment not in crashed:
+            crashed.append(moment)
+            raise Crash
+        done.append(target.name)
+        return replace_file(self, target)
+
+    monkeypatch.setattr(Path, "replace", crash_once)
+    for _ in range(20):
+        with suppress(Crash):
+            sender = Sender(rpc, CUSTODIAN)
+            contract = publish(catalogue, Custody.of(catalogue).pin(catalogue), sender, WORKER.address)
+            break
+    assert {"secret 0", "journal.identity 0", "publish.intent 0", "ledger.json 0", "ledger.json 1"} <= {*crashed}
+    assert len(crashed) == 9
+    assert ledgers(rpc) - before == {contract.address.lower()}
+    assert not Custody.of(catalogue).intent_file.exists()
 
 
 def test_what_still_waits_for_a_block_is_not_published_twice(

@@ -33,6 +33,7 @@ from noiseledger.data.pinned import Pinned
 from noiseledger.errors import BudgetExceeded, ChainMismatch, DataMismatch, JournalLost
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.file import LedgerFile
+from noiseledger.progress import Drawn, ProgressEvent
 
 CATALOGUE = """
 [source]
@@ -311,7 +312,8 @@ def test_random_histories_keep_the_promise(
     (folder / "people.csv").write_text(Path(catalogue.source.place).read_text())
     ours = read_catalogue(folder / "people.toml")
     data = Custody.of(ours).pin(ours)
-    contract = publish(ours, data, Sender(rpc, CUSTODIAN), WORKER.address)
+    # Every example publishes the same data once more.
+    contract = publish(ours, data, Sender(rpc, CUSTODIAN), WORKER.address, second_promise=True)
     wire.sent.clear()
     snapshots: list[str] = []
 
@@ -339,6 +341,24 @@ def test_random_histories_keep_the_promise(
             rpc.call("evm_revert", snapshots.pop())
     work()
     check_promise(wire, contract.terms().budget)
+
+
+def test_a_stretch_is_reported_as_drawn_once_though_it_is_sent_again(
+    published: PrivacyLedgerContract, wire: Wire, catalogue: Catalogue, data: Pinned
+) -> None:
+    events: list[ProgressEvent] = []
+    buy(published, OVER_60, "0.5")
+    with closing(Custody.of(catalogue).journal(data)) as journal:
+        ours = PrivacyLedgerContract(wire, published.address, Sender(wire, WORKER))
+        worker = Worker(ours, journal, head="latest", listener=events.append)
+        wire.crash = "sign"
+        for _ in range(2):
+            with pytest.raises(Crash):
+                worker.step()
+        wire.crash = None
+        assert worker.step().receipts
+    drawn = [event for event in events if isinstance(event, Drawn)]
+    assert drawn == [Drawn(OVER_60.identifier, Fraction(0), Fraction(1, 2))]
 
 
 def test_another_journal_is_refused(

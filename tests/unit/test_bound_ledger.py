@@ -20,7 +20,14 @@ from noiseledger.data import Table
 from noiseledger.data.fingerprint import fingerprint_of
 from noiseledger.data.pinned import Pinned
 from noiseledger.data.record import Record
-from noiseledger.errors import BudgetExceeded, DataMismatch, DataUnavailable, InvalidInput, LedgerError
+from noiseledger.errors import (
+    BudgetExceeded,
+    DataMismatch,
+    DataUnavailable,
+    InvalidInput,
+    LedgerError,
+    PublishedBefore,
+)
 from noiseledger.ledger import LocalLedger, open_ledger
 from noiseledger.ledger.bound import key_file
 
@@ -189,3 +196,21 @@ def test_a_budget_refuses_one_unit_too_much() -> None:
         budget.charge(budget.total + Fraction(1, UNITS))
     with pytest.raises(BudgetExceeded):
         budget.charge(budget.total).charge(Fraction(1, UNITS))
+
+
+def test_a_second_ledger_about_the_same_data_has_to_be_asked_for(file: Path) -> None:
+    create(file).close()
+    second = file.with_name("second.ledger")
+    for _ in range(2):
+        with pytest.raises(PublishedBefore, match=r"promises epsilon 8 .* together they would be epsilon 12\.46"):
+            create(second)
+        assert not second.exists()
+        # Renamed, and without its key: the other key still shows that it is the same data.
+        file.rename(file.with_name("renamed.ledger"))
+        file = file.with_name("renamed.ledger")
+    create(second, None).close()
+    with pytest.raises(PublishedBefore):
+        LocalLedger.open(second, PEOPLE)
+    with closing(LocalLedger.open(second, PEOPLE, second_promise=True)) as ledger:
+        assert [(other.file.name, other.promised.epsilon) for other in ledger.also_promised()] == [(file.name, 8)]
+    create(file.with_name("other.ledger"), Table([*RECORDS[:49], {"age": 99}], KINDS)).close()

@@ -118,6 +118,7 @@ def test_a_ledger_is_by_invitation_unless_an_open_one_is_asked_for(tmp_path: Pat
         ('delta = "1e-4"', "delta = 1", 6, "below 1"),
         ('"replace"', '"replce"', 8, 'neighbours must be "replace" or "add-remove"'),
         ('"replace"', '"replace"\naccess = "opn"', 9, "did you mean open?"),
+        ('"replace"', '"replace"\nallowance = true', 9, "'allowance' is not a key of this table"),
         ('"replace"', '"replace"\nacces = "open"', 9, "'acces' is not a key of this table (did you mean access?)"),
         ('"replace"', '"replace"\naccess = true', 9, '"invitation" (the default: analysts whom you allow)'),
         ('"replace"', '"replace"\ncontact = "a\\nb"', 9, "contact must be one line"),

@@ -122,7 +122,7 @@ def test_groups_by_two_columns_have_a_column_each(run: Runner, tmp_path: Path, p
     ledger = make_ledger(tmp_path / "two.ledger", nl.Query.count(by=[towns, ages]), OVER_60)
     words = (ledger, "--precision", "1", "--data", people, "--yes")
     table = run("ask", "count of rows by age and town", *words).out
-    head, first = (next(line.split() for line in table.splitlines() if word in line) for word in ("answer", "Jena"))
+    head, first = (next(line.split() for line in table.splitlines() if word in line) for word in ("answer ┃", "Jena"))
     assert [word for word in head if word in ("name", "age", "town", "group", "answer")] == [
         "name",
         "age",

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from eth_account import Account
 from eth_keyfile.keyfile import create_keyfile_json
 from eth_utils.address import to_checksum_address
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command import Runner, bare_environment
+from noiseledger.chain import keystore
 from noiseledger.chain.keys import Key, load_key, save_key
 from noiseledger.errors import InvalidInput
 from noiseledger.settings import KEY, PASSWORD
@@ -184,3 +187,53 @@ print(before == sys.getrecursionlimit(), "eth_account" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "True False\n"
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new key file takes a second on purpose; the tests of what is around it need not wait."""
+    monkeypatch.setitem(keystore._SCRYPT, "n", 2**10)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_new_key_is_another_one_each_time_and_can_be_used(tmp_path: Path) -> None:
+    key = Key.new()
+    assert key.address != Key.new().address
+    key.save(tmp_path / "key.json", "correct horse")
+    assert load_key(tmp_path / "key.json", "correct horse").address == key.address
+    with pytest.raises(InvalidInput, match="cannot be written: No such file"):
+        key.save(tmp_path / "nowhere" / "key.json", "correct horse")
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_key_is_made_by_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare_environment(monkeypatch, tmp_path)
+    run, file = Runner(monkeypatch, capsys), tmp_path / "key.json"
+    refused = run("key", "new", file)
+    assert refused.code == 2
+    assert "set NOISELEDGER_PASSWORD" in refused.err
+    monkeypatch.setenv(PASSWORD.variable, "")
+    assert "The password is empty" in run("key", "new", file).err
+    assert not file.exists()
+    monkeypatch.setenv(PASSWORD.variable, "correct horse")
+    made = run("key", "new", file, "--json").json
+    assert made == {"address": load_key(file).address, "file": str(file)}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    before = file.read_bytes()
+    assert "not overwritten" in run("key", "new", file).err
+    assert file.read_bytes() == before
+    # At a terminal it is asked for twice, and not shown.
+    monkeypatch.delenv(PASSWORD.variable)
+    asked: list[dict[str, Any]] = []
+
+    def prompt(_: str, **options: Any) -> str:
+        asked.append(options)
+        return "typed twice"
+
+    monkeypatch.setattr(typer, "prompt", prompt)
+    done = run("key", "new", tmp_path / "typed.json", typed="")
+    assert load_key(tmp_path / "typed.json", "typed twice").address in done.out
+    assert (asked[0]["hide_input"], asked[0]["confirmation_prompt"]) == (True, True)
+    assert "typed twice" not in done.out + done.err

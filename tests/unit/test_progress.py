@@ -10,7 +10,15 @@ from typing import get_type_hints
 import pytest
 
 from noiseledger import progress
-from noiseledger.progress import EndpointLeftOut, EndpointSwitched, ProgressEvent, RevealedStretch, ignore, warn
+from noiseledger.progress import (
+    DueQuery,
+    EndpointLeftOut,
+    EndpointSwitched,
+    ProgressEvent,
+    RevealedStretch,
+    ignore,
+    warn,
+)
 
 EVENTS = ProgressEvent.__subclasses__()
 
@@ -19,7 +27,8 @@ EVENTS = ProgressEvent.__subclasses__()
 def test_an_event_is_frozen_and_holds_simple_facts(event: type[ProgressEvent]) -> None:
     assert event.__dataclass_params__.frozen  # type: ignore[attr-defined]
     stretches = tuple[RevealedStretch, ...]
-    allowed = {str, int, int | None, Fraction, stretches, stretches | None}
+    several = {tuple[str, ...], tuple[DueQuery, ...]}
+    allowed = {str, int, int | None, Fraction, stretches, stretches | None} | several
     assert {get_type_hints(event)[field.name] for field in dataclasses.fields(event)} <= allowed
 
 

@@ -25,8 +25,9 @@ from starlette.testclient import TestClient
 import noiseledger as nl
 from noiseledger.chain import PrivacyLedgerContract, abi
 from noiseledger.core.codebook import Codebook
+from noiseledger.core.composition import Promised, together
 from noiseledger.core.query import Column, Query
-from noiseledger.core.sensitivity import sensitivity
+from noiseledger.core.sensitivity import Neighbours, sensitivity
 from noiseledger.demo.system import DemoSystem, demo_system
 from noiseledger.errors import InvalidInput
 from noiseledger.ledger.file import LedgerFile
@@ -345,6 +346,18 @@ def test_the_file_may_call_itself_anything(system: DemoSystem, tmp_path: Path, t
         for path in ("/api/v1/best", "/api/v1/quote", "/", "/quote"):
             within = {"within": "1"} if path.endswith("quote") else {}
             assert visitor.get(path, params={"query": absent} | within).status_code == 404
+
+
+def test_another_ledger_about_the_same_data_is_on_the_budget_page(system: DemoSystem, tmp_path: Path) -> None:
+    other = {"address": "0x" + "ab" * 20, "chain_id": 7, "epsilon": "1", "delta": "1/100000", "neighbours": "replace"}
+    content = json.loads(system.ledger_file.read_text(encoding="utf-8")) | {"also_published": [other]}
+    (tmp_path / "ledger.json").write_text(json.dumps(content), encoding="utf-8")
+    own = Promised(Fraction(8), Fraction(1, 10_000), Neighbours.REPLACE)
+    joint = together([own, Promised(Fraction(1), Fraction(1, 100_000), Neighbours.REPLACE)])
+    with visiting_site(settings_of(system, ledger=LedgerFile.read(tmp_path / "ledger.json"))) as visitor:
+        page = visitor.get("/budget").text
+        assert "0xabab" in page
+        assert f"together promise {joint}" in page
 
 
 @pytest.mark.parametrize(

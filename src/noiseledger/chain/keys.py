@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,11 @@ class Key:
             raise InvalidInput(f"This is not a private key: expected {_KEY_DIGITS} hexadecimal digits.") from None
         return cls(found)
 
+    @classmethod
+    def new(cls) -> Key:
+        """Draw a new key from the operating system's random numbers."""
+        return cls(PrivateKey(secrets.token_bytes(_KEY_DIGITS // 2)))
+
     @property
     def address(self) -> str:
         """The account's address."""
@@ -61,6 +67,12 @@ class Key:
         raise InvalidInput(
             "The key cannot be encrypted: it takes half a GiB of memory, and a password of valid characters."
         ) from None
+
+    def save(self, keystore: str | os.PathLike[str], password: str) -> None:
+        """Write an encrypted keystore file that only its owner can read; refuse to overwrite."""
+        content = json.dumps(self.encrypt(password))
+        del password
+        _write_new(keystore, content)
 
     def __repr__(self) -> str:
         """Show the address only."""
@@ -94,12 +106,21 @@ def save_key(key: Key, keystore: str | os.PathLike[str], password: str) -> None:
     """Write an encrypted keystore file that only its owner can read; refuse to overwrite."""
     content = json.dumps(key.encrypt(password))
     del password
+    _write_new(keystore, content)
+
+
+def _write_new(keystore: str | os.PathLike[str], content: str) -> None:
     try:
         descriptor = os.open(keystore, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise InvalidInput(f"{keystore} already exists and is not overwritten: choose another name.") from None
+    except OSError as error:
+        raise InvalidInput(f"The keystore {keystore} cannot be written: {error.strerror}.") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(content)
+        stream.flush()
+        # Whoever has seen the address may send coins to it: the key must be on the disk by then.
+        os.fsync(stream.fileno())
 
 
 def _parsed(private: str) -> PrivateKey | None:

@@ -25,6 +25,7 @@ from noiseledger.cli.commands import (
     history,
     included,
     init,
+    key,
     network,
     pause,
     privacy,
@@ -44,6 +45,7 @@ from noiseledger.cli.output import print_error
 from noiseledger.errors import InvalidInput, NoiseledgerError
 from noiseledger.settings import DEBUG
 
+_EVERYONE = "For auditors and everyone else"
 _DEVELOPMENT = "For development, and to try it out"
 
 app = typer.Typer(
@@ -80,12 +82,13 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         hand_over.hand_over,
         accept_custody.accept_custody,
     ),
-    "For auditors and everyone else": (audit.audit, included.included, web.web, privacy.privacy),
+    _EVERYONE: (audit.audit, included.included, web.web, privacy.privacy),
     _DEVELOPMENT: (demo.demo, example.example, chain.chain),
 }
 for _panel, _commands in _PANELS.items():
     for _command in _commands:
         app.command(_command.__name__.replace("_", "-"), rich_help_panel=_panel)(_command)
+app.add_typer(key.key, name="key", rich_help_panel=_EVERYONE)
 app.add_typer(network.network, name="network", rich_help_panel=_DEVELOPMENT)
 
 

@@ -56,5 +56,12 @@ CustodyKeyOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(flag_of(KEY_FILE), help=f"{KEY_FILE.help} Default: the key in {KEY.variable}.", metavar="KEYSTORE"),
 ]
+SecondPromiseOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--second-promise",
+        help="Promise something about the same data a second time, in another ledger. The promises add up.",
+    ),
+]
 YesOption: TypeAlias = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]

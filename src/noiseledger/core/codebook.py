@@ -59,6 +59,18 @@ class Codebook:
             if parts:
                 yield f"{column}: {'; '.join(parts)}."
 
+    def changes(self, new: Codebook) -> Iterator[str]:
+        """Yield one sentence for each label and meaning that a new codebook changes."""
+        for column in sorted(self.labels.keys() | new.labels.keys()):
+            before, after = self.labels.get(column, {}), new.labels.get(column, {})
+            for value in sorted(before.keys() | after.keys()):
+                if before.get(value) != after.get(value):
+                    was, now = before.get(value, value), after.get(value, value)
+                    yield f"The group {value} of {column} is called {now!r} instead of {was!r}, also in answers of the past."
+        for column in sorted(self.meanings.keys() | new.meanings.keys()):
+            if self.meanings.get(column) != new.meanings.get(column):
+                yield f"The meaning of {column} becomes: {new.meanings.get(column, 'none')}."
+
     def dump(self) -> dict[str, Any]:
         """Return the parts that have content, as JSON values."""
         codes = {column: list(codes) for column, codes in self.missing_codes.items()}

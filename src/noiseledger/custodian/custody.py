@@ -6,17 +6,22 @@ draw a second value for a stretch that was already revealed; its journal does no
 
 from __future__ import annotations
 
-import hashlib
-from contextlib import closing, suppress
+import os
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from noiseledger.core.filters.condition import Kind
 from noiseledger.core.query import Query
-from noiseledger.custodian.journal import Journal
+from noiseledger.custodian.intact import check_complete, is_full, remove_unfinished
+from noiseledger.custodian.journal import Journal, journal_digest
+from noiseledger.custodian.mismatch import explain
 from noiseledger.data.catalogue import Catalogue
-from noiseledger.data.commitment import PUBLISHED, bind, new_secret, read_secret
+from noiseledger.data.commitment import PUBLISHED, SECRET_BYTES, bind, read_secret
 from noiseledger.data.pinned import Pinned
-from noiseledger.errors import DataMismatch, JournalLost, LedgerError
+from noiseledger.data.source import check_query
+from noiseledger.errors import CustodyDamaged, DataMismatch, JournalLost, LedgerNotFound
 from noiseledger.ledger.durable import write_durably
 from noiseledger.ledger.file import LedgerFile
 
@@ -57,34 +62,63 @@ class Custody:
         """The ledger file, for analysts."""
         return self.folder / "ledger.json"
 
-    def pin(self, catalogue: Catalogue) -> Pinned:
-        """Read the data once: the totals of all queries, and what the commitment needs. Creates the secret if there is none."""
-        self.check_codes(catalogue)
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        if not self.secret_file.exists():
-            new_secret(self.secret_file)
-        with closing(catalogue.open()) as source:
-            return Pinned(source, self._queries(catalogue), read_secret(self.secret_file))
+    @property
+    def _catalogue_name(self) -> str:
+        return self.folder.with_suffix(".toml").name
 
-    def _queries(self, catalogue: Catalogue) -> list[Query]:
-        """Return the catalogue's queries, and those that it no longer contains: they are still sold, so they are answered."""
-        queries = [entry.query for entry in catalogue.entries]
-        # A journal that cannot be opened is reported where it is needed.
-        with suppress(LedgerError):
-            if self.journal_file.exists():
-                with closing(self.journal(None)) as journal:
-                    queries += journal.queries()
-        return list(dict.fromkeys(queries))
+    def pin(self, catalogue: Catalogue, *, without_journal: bool = False) -> Pinned:
+        """Read the data once: the totals of all queries, and what the commitment needs.
+
+        The queries are those of the catalogue and those of the journal: what was published once can be bought for ever, so it
+        must be answered even if it is no longer in the catalogue. If nothing was published yet, the secret is a new one.
+        """
+        self.check_complete(without_journal=without_journal)
+        self.check_codes(catalogue)
+        kept = [] if without_journal else self._kept_queries()
+        queries = dict.fromkeys([*(entry.query for entry in catalogue.entries), *kept])
+        with closing(catalogue.open()) as source:
+            for query in kept:
+                _check_readable(query, source.kinds, catalogue)
+            return Pinned(source, queries, self._secret(), catalogue.source)
+
+    def check_complete(self, *, without_journal: bool = False) -> None:
+        """Refuse a folder in which something is missing, empty or unreadable that a published ledger may depend on."""
+        check_complete(self.folder, self._catalogue_name, without_journal=without_journal)
+
+    def _secret(self) -> bytes:
+        """Return the secret, or a new one, which is stored only when something is published with it."""
+        return read_secret(self.secret_file) if is_full(self.secret_file) else os.urandom(SECRET_BYTES)
+
+    def _store_secret(self, data: Pinned) -> None:
+        """Store a new secret durably, before anything depends on it."""
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            remove_unfinished(self.folder)
+            if not self.secret_file.exists():
+                write_durably(self.secret_file, data.secret.hex() + "\n", mode=0o600)
+        except OSError as error:
+            raise CustodyDamaged(
+                f"{error.filename or self.folder} cannot be written: {error.strerror}. The custody folder is made beside the "
+                "catalogue: put that into a folder that you can write to."
+            ) from None
+
+    def _kept_queries(self) -> list[Query]:
+        """Return the queries that the journal contains."""
+        if not is_full(self.journal_file):
+            return []
+        with closing(self.journal(None)) as journal:
+            return journal.queries()
 
     def prepare(self, catalogue: Catalogue, data: Pinned) -> None:
-        """Create the journal if there is none; add the queries that it does not contain."""
+        """Store the secret and create the journal if there is none; add the queries that it does not contain."""
         queries = [entry.query for entry in catalogue.entries]
+        self.check_complete()
+        self._store_secret(data)
         if self.journal_file.exists():
             with closing(self.journal(data)) as journal:
                 journal.add(*queries)
-                self._keep_identity(journal)
+                self.keep_identity(journal)
             return
-        self._check_not_lost()
         budget = catalogue.budget
         journal = Journal.create(
             self.journal_file,
@@ -95,35 +129,36 @@ class Custody:
             source=data,
         )
         with closing(journal):
-            self._keep_identity(journal)
+            self.keep_identity(journal)
 
     def journal(self, data: Pinned | None) -> Journal:
         """Open the journal; with the data it can draw, without the data it can only repeat."""
-        if not self.journal_file.exists():
-            self._check_not_lost()
-        return Journal.open(self.journal_file, data)
+        self.check_complete()
+        try:
+            return Journal.open(self.journal_file, data)
+        except LedgerNotFound as error:
+            raise JournalLost(
+                f"{error} It should be the journal: put the right file back. If it is lost, move this one out of the folder "
+                f"and run: noiseledger recover {self._catalogue_name}"
+            ) from None
 
-    def _keep_identity(self, journal: Journal) -> None:
-        """Store a copy of the journal's name before anything is published, because the published ledger commits to it."""
+    def keep_identity(self, journal: Journal) -> None:
+        """Store a copy of the journal's name before anything is published, because the published ledger commits to it.
+
+        Of a published ledger, only the name of a journal that was checked may be stored.
+        """
         if not self.identity_file.exists():
             write_durably(self.identity_file, journal.identity + "\n", mode=0o600)
 
-    def _check_not_lost(self) -> None:
-        """Never create a second journal after a ledger was published: it could contradict what the first released."""
-        if self.ledger_file.exists() or self.identity_file.exists():
-            raise JournalLost(
-                f"{self.journal_file} is missing, and a ledger may have been published with it. Put it back or, if it is "
-                f"lost, run: noiseledger recover {self.folder.with_suffix('.toml').name}"
-            )
+    def kept_identity(self) -> str | None:
+        """Return the journal's name from its own file, or None if there is none."""
+        return read_secret(self.identity_file).hex() if self.identity_file.exists() else None
 
     def check(self, published: bytes, data: Pinned, journal: Journal) -> None:
-        """Refuse data or a journal that the ledger was not published with."""
+        """Refuse data, a secret or a journal that the ledger was not published with, and say which of them it is."""
         if commitment(data, journal) != published:
             self.check_form()
-            raise DataMismatch(
-                "The ledger was published with other data, another journal or another secret: nothing is answered, "
-                "because two journals could give different answers to the same query."
-            )
+            raise DataMismatch(explain(self.folder, published, data, journal, self.kept_identity()))
 
     def check_form(self) -> None:
         """Refuse a ledger that was published with a commitment of another format, which could never match."""
@@ -163,6 +198,12 @@ def commitment(data: Pinned, journal: Journal) -> bytes:
     return bind(data.root, journal_digest(journal.identity))
 
 
-def journal_digest(identity: str) -> bytes:
-    """Return the hash of a journal's name: the name itself stays private."""
-    return hashlib.sha256(bytes.fromhex(identity)).digest()
+def _check_readable(query: Query, kinds: Mapping[str, Kind], catalogue: Catalogue) -> None:
+    """Refuse a catalogue that no longer declares what a published query needs."""
+    try:
+        check_query(query, kinds)
+    except DataMismatch as error:
+        raise DataMismatch(
+            f"'{query}' is in the ledger permanently and must stay answerable, but {catalogue.file} no longer declares its "
+            f"columns as they were: {error}"
+        ) from None

@@ -8,6 +8,7 @@ each query.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -24,6 +25,7 @@ from noiseledger.core.sensitivity import Population
 from noiseledger.data.source import Source
 from noiseledger.errors import DataMismatch
 from noiseledger.ledger import book
+from noiseledger.ledger.bound import root_binding
 from noiseledger.ledger.local import LocalLedger, closed_until
 
 #: The analyst's name in a journal's records.
@@ -43,16 +45,23 @@ class Journal(LocalLedger):
         population: Population,
         queries: Iterable[Query] = (),
         source: Source | None = None,
+        second_promise: bool = False,
         identity: str | None = None,
     ) -> Self:
         """Create a new journal with a new random name, unless ``identity`` gives one."""
-        return cls(cls._new_store(file, epsilon, delta, population, queries, source, identity), source)
+        store = cls._new_store(file, epsilon, delta, population, queries, source, identity)
+        return cls(store, source, second_promise=second_promise)
 
     @property
     def identity(self) -> str:
         """A random name that no other journal has; a copy shares it."""
         with self._store.reading() as run:
             return book.read_settings(run)["identity"]
+
+    def is_bound_to(self, root: bytes) -> bool:
+        """Return whether this journal draws from the data with this root."""
+        with self._store.reading() as run:
+            return book.read_settings(run).get("binding") == root_binding(root)
 
     def draw(self, wanted: Iterable[tuple[Query, Fraction]]) -> list[Point]:
         """Return the points of paths at the given precisions; unknown points are drawn, all or none of them.
@@ -130,3 +139,8 @@ class Journal(LocalLedger):
             reveal = Reveal(path.price(precision), point)
             request = Request(entry.query, entry.sensitivity, precision)
             book.write_reveal(run, entry, request, reveal, budget, "restored")
+
+
+def journal_digest(identity: str) -> bytes:
+    """Return the hash of a journal's name: the name itself stays private."""
+    return hashlib.sha256(bytes.fromhex(identity)).digest()

@@ -37,7 +37,7 @@ LOGGED: dict[type[ProgressEvent], tuple[str, tuple[str, ...]]] = {
     EndpointLeftOut: ("left_out", ("endpoint", "reason")),
     CatalogueRead: ("catalogue_read", ("queries",)),
     CatalogueRefused: ("catalogue_refused", ("kind", "reason")),
-    Stopped: ("stopped", ("reason",)),
+    Stopped: ("stopped", ("reason", "kind")),
 }
 
 
@@ -57,7 +57,9 @@ class Log:
             return
         name, fields = LOGGED[type(event)]
         values = {field: getattr(event, field) for field in fields}
-        self._logger.info(name, **{field: _as_json(value) for field, value in values.items() if value is not None})
+        self._logger.info(
+            name, **{field: _as_json(value) for field, value in values.items() if value not in (None, "")}
+        )
 
 
 class _Forgiving:

@@ -1,50 +1,120 @@
 """Publish a ledger from a catalogue: deploy the contract, register the queries, write the ledger file.
 
-A second run finds the ledger and completes the remaining steps.
+A second run finds the ledger and completes the remaining steps. What cannot be done is refused before anything is changed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 
-from noiseledger.chain.contract import MAX_COORDINATES, MAX_DEFINITION, PrivacyLedgerContract
+from noiseledger.chain.contract import MAX_COORDINATES, MAX_DEFINITION, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian.custody import Custody, commitment
+from noiseledger.custodian.difference import Difference, compare, names_for_analysts
 from noiseledger.custodian.intent import deploy_once
+from noiseledger.custodian.promises import (
+    check_not_forgotten,
+    check_one_copy,
+    earlier_promises,
+    note,
+    others_named,
+    refuse,
+)
+from noiseledger.custodian.register import Registers
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import PUBLISHED
 from noiseledger.data.pinned import Pinned
 from noiseledger.data.public_parts import public_hash
 from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput
-from noiseledger.ledger.file import LedgerFile
+from noiseledger.ledger.file import LedgerFile, OtherLedger
 from noiseledger.ledger.governance import read_address
 
 #: How far back a reorganisation may move the block that a ledger was published in.
 _REORGANISED_BLOCKS = 100
 
 
-def publish(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> PrivacyLedgerContract:
-    """Return the catalogue's ledger on the sender's chain; publish it if it does not exist yet."""
-    worker = read_address(worker, "worker")
+def publish(
+    catalogue: Catalogue,
+    data: Pinned,
+    sender: Sender,
+    worker: str | None = None,
+    *,
+    second_promise: bool = False,
+    registers: Registers | None = None,
+) -> PrivacyLedgerContract:
+    """Return the catalogue's ledger on the sender's chain; publish it if it does not exist yet.
+
+    Args:
+        catalogue: What to publish.
+        data: The catalogue's data, from ``Custody.pin``.
+        sender: The key that pays, and that becomes the custodian of a new ledger.
+        worker: The address that may reveal answers; by default, the sender's. It cannot be changed here later.
+        second_promise: Publish even if the same data was published before, in another ledger.
+        registers: Where promises are looked up and noted; by default, beside the catalogue and in the user's home.
+    """
+    registers = registers or Registers.of(catalogue.file.parent)
+    contract, difference = propose(catalogue, data, sender, worker, second_promise=second_promise, registers=registers)
+    # Nothing was changed up to here, and what follows can be repeated from any point.
+    custody = Custody.of(catalogue)
+    known = custody.read_ledger_file()
+    others = others_named(known, earlier_promises(catalogue, data.origin, registers))
+    custody.prepare(catalogue, data)
+    # A registered query is for sale, so the journal contains it and the data answers it before that.
+    _check_answerable(catalogue, data)
+    with closing(custody.journal(None)) as journal:
+        identity = journal.identity
+    if contract is None:
+        note(catalogue, data, identity, sender.rpc.chain_id, "", registers)
+        contract = _deploy(catalogue, data, sender, worker or sender.address, others)
+        difference = compare(catalogue, contract)
+        known = custody.read_ledger_file()
+    note(catalogue, data, identity, sender.rpc.chain_id, contract.address, registers)
+    population = catalogue.population(data.rows)
+    for entry in difference.to_register:
+        contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
+    names = names_for_analysts(catalogue, difference)
+    _write_ledger_file(catalogue, contract, known.block if known else 0, names, others)
+    return contract
+
+
+def propose(
+    catalogue: Catalogue,
+    data: Pinned,
+    sender: Sender,
+    worker: str | None = None,
+    *,
+    second_promise: bool = False,
+    registers: Registers | None = None,
+) -> tuple[PrivacyLedgerContract | None, Difference]:
+    """Return the ledger, if there is one, and what publishing would change; refuse what cannot be done. Changes nothing."""
+    if worker is not None:
+        worker = read_address(worker, "worker")
     for entry in catalogue.entries:
         if reason := too_large(entry.query):
             raise InvalidInput(f"Query {entry.name}: {reason}")
     custody = Custody.of(catalogue)
-    custody.prepare(catalogue, data)
-    # A registered query is for sale, so the journal contains it and the data answers it before that.
-    _check_answerable(catalogue, data)
-    contract = find(catalogue, data, sender) or _deploy(catalogue, data, sender, worker)
-    population = catalogue.population(data.rows)
-    for entry in catalogue.entries:
-        if contract.meter(entry.query.identifier).dimension == 0:
-            contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
-    known = custody.read_ledger_file()
-    _write_ledger_file(catalogue, contract, known.block if known else 0)
-    return contract
+    custody.check_complete()
+    registers = registers or Registers.of(catalogue.file.parent)
+    contract = find(catalogue, data, sender, registers)
+    if contract is None:
+        check_not_forgotten(catalogue, registers)
+        earlier = earlier_promises(catalogue, data.origin, registers)
+        if earlier and not second_promise:
+            raise refuse(catalogue, earlier)
+        return None, Difference(catalogue.entries, (), {}, (), is_same_catalogue=False)
+    current = checksummed(contract.worker())
+    if worker is not None and current.lower() != worker.lower():
+        raise InvalidInput(
+            f"The ledger at {contract.address} is already published, and its worker is {current}: nothing was changed. To "
+            f"change the worker, run noiseledger rotate-worker {worker} {custody.ledger_file}"
+        )
+    others = others_named(custody.read_ledger_file(), earlier_promises(catalogue, data.origin, registers))
+    return contract, compare(catalogue, contract, others)
 
 
 def _check_answerable(catalogue: Catalogue, data: Pinned) -> None:
@@ -52,7 +122,9 @@ def _check_answerable(catalogue: Catalogue, data: Pinned) -> None:
         journal.check_answerable(entry.query for entry in catalogue.entries)
 
 
-def find(catalogue: Catalogue, data: Pinned, sender: Sender) -> PrivacyLedgerContract | None:
+def find(
+    catalogue: Catalogue, data: Pinned, sender: Sender, registers: Registers | None = None
+) -> PrivacyLedgerContract | None:
     """Return the ledger of the custody folder, after checking that it is the catalogue's; None if there is none."""
     custody = Custody.of(catalogue)
     known = custody.read_ledger_file()
@@ -64,6 +136,8 @@ def find(catalogue: Catalogue, data: Pinned, sender: Sender) -> PrivacyLedgerCon
     terms = contract.terms()
     with closing(custody.journal(None)) as journal:
         custody.check(terms.commitment, data, journal)
+        check_one_copy(catalogue, journal.identity, registers or Registers.of(catalogue.file.parent))
+        custody.keep_identity(journal)
     check_terms(catalogue, terms)
     return contract
 
@@ -84,7 +158,9 @@ def check_terms(catalogue: Catalogue, terms: Terms) -> None:
         )
 
 
-def _deploy(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> PrivacyLedgerContract:
+def _deploy(
+    catalogue: Catalogue, data: Pinned, sender: Sender, worker: str, others: tuple[OtherLedger, ...]
+) -> PrivacyLedgerContract:
     custody = Custody.of(catalogue)
     budget = catalogue.budget
     with closing(custody.journal(None)) as journal:
@@ -102,22 +178,29 @@ def _deploy(catalogue: Catalogue, data: Pinned, sender: Sender, worker: str) -> 
     newest = int(sender.rpc.call("eth_blockNumber"), 16)
     first = 0 if custody.intent_file.exists() else max(newest - _REORGANISED_BLOCKS, 0)
     contract = deploy_once(custody.intent_file, sender, terms, worker)
-    _write_ledger_file(catalogue, contract, first)
+    _write_ledger_file(catalogue, contract, first, {entry.name: entry.query for entry in catalogue.entries}, others)
     custody.intent_file.unlink(missing_ok=True)
     return contract
 
 
-def _write_ledger_file(catalogue: Catalogue, contract: PrivacyLedgerContract, first_block: int) -> None:
+def _write_ledger_file(
+    catalogue: Catalogue,
+    contract: PrivacyLedgerContract,
+    first_block: int,
+    names: Mapping[str, Query],
+    others: tuple[OtherLedger, ...],
+) -> None:
     """Write the file that analysts need to find the ledger and to refer to its queries by name."""
     ledger = LedgerFile(
         address=contract.address,
         chain_id=contract.rpc.chain_id,
         block=first_block,
-        queries={entry.name: entry.query for entry in catalogue.entries},
+        queries=names,
         catalogue_sha256=public_hash(catalogue),
         contact=catalogue.contact,
         commitment=PUBLISHED,
         access=catalogue.access.value,
+        also_published=others,
         codebook=catalogue.codebook,
     )
     ledger.write(Custody.of(catalogue).ledger_file)

@@ -23,8 +23,9 @@ from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
-from noiseledger.custodian.custody import Custody, journal_digest
-from noiseledger.custodian.journal import Journal
+from noiseledger.custodian.custody import Custody
+from noiseledger.custodian.journal import Journal, journal_digest
+from noiseledger.custodian.mismatch import explain
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import bind, read_secret
 from noiseledger.data.pinned import Pinned
@@ -84,9 +85,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "lates
     terms = contract.terms(newest.hash)
     if bind(data.root, journal_digest(identity)) != terms.commitment:
         custody.check_form()
-        raise DataMismatch(
-            f"The ledger was published with other data, another secret or another name than in {custody.identity_file}."
-        )
+        raise DataMismatch(explain(custody.folder, terms.commitment, data, None, identity))
     events = list(contract.events(["Registered", "Revealed"], last=newest))
     queries = _queries(catalogue, events)
     meters = dict(zip(queries, contract.meters([q.identifier for q in queries], newest.hash), strict=True))

@@ -231,6 +231,8 @@ class Worker:
         unknown = [s for s in stretches if self._journal.known_point(s.query, s.end) is None and self._can_draw(s)]
         with suppress(*_OF_ONE_QUERY):
             self._journal.draw([(stretch.query, stretch.end) for stretch in unknown])
+            for stretch in unknown:
+                self._notify(Drawn(stretch.query.identifier, stretch.start, stretch.end))
         drawn: list[ContractReveal] = []
         for stretch in stretches:
             identifier = stretch.query.identifier
@@ -267,7 +269,7 @@ class Worker:
         end = self._journal.known_point(query, stretch.end)
         if end is None:
             (end,) = self._journal.draw([(query, stretch.end)])
-        self._notify(Drawn(query.identifier, stretch.start, stretch.end))
+            self._notify(Drawn(query.identifier, stretch.start, stretch.end))
         increments = tuple(b - a for a, b in zip(start, end, strict=True))
         return ContractReveal(query.identifier, stretch.start, stretch.end, increments)
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from noiseledger.core.filters.condition import Kind, Row
 from noiseledger.core.query import Query
 from noiseledger.data.commitment import Commitment
+from noiseledger.data.location import Location
+from noiseledger.data.origin import Origin
 from noiseledger.data.source import Source, check_query
 from noiseledger.errors import DataMismatch, DataUnavailable
 
@@ -19,18 +21,26 @@ from noiseledger.errors import DataMismatch, DataUnavailable
 class Pinned:
     """A source that answers only the queries of a catalogue, without further access to the data."""
 
-    def __init__(self, source: Source, queries: Iterable[Query], secret: bytes) -> None:
-        """Read all totals and compute the commitment."""
+    def __init__(
+        self, source: Source, queries: Iterable[Query], secret: bytes, location: Location | None = None
+    ) -> None:
+        """Read all totals and compute the commitment; ``location`` is where the source is, if that is known."""
         self.rows = source.rows
+        #: The secret of the commitment, which may not be on the disk yet.
+        self.secret = secret
         self.kinds: Mapping[str, Kind] = source.kinds
         wanted = list(queries)
         for query in wanted:
             check_query(query, self.kinds)
         self._totals = {query.identifier: tuple(source.totals(query)) for query in wanted}
         #: The root of the Merkle tree over the records.
-        self.root = Commitment(source.records(), secret).root
+        tree = Commitment(source.records(), secret)
+        self.root = tree.root
         if any(tuple(source.totals(query)) != self._totals[query.identifier] for query in wanted):
             raise DataMismatch("The data changed while it was read: try again when nobody writes to it.")
+        digest = tree.records_digest
+        #: What the data is recognised by when it is published again.
+        self.origin = Origin("", digest) if location is None else Origin.of(location, digest)
 
     def totals(self, query: Query) -> Sequence[int]:
         """Return the totals as they were when the data was read."""

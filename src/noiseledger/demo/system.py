@@ -24,6 +24,7 @@ from noiseledger.core.access import Access
 from noiseledger.core.privacy import whole_units
 from noiseledger.custodian import Custodian, Custody
 from noiseledger.custodian.publish import publish
+from noiseledger.custodian.register import Registers
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.demo.accounts import ChainAccounts
 from noiseledger.errors import InvalidInput, NoiseledgerError
@@ -92,7 +93,8 @@ class DemoSystem:
             "--metrics",
             str(self._health_port),
         ]
-        environment = os.environ | {KEY.variable: self.accounts.worker}
+        # What is published for a demonstration belongs into no register of the user.
+        environment = os.environ | {KEY.variable: self.accounts.worker, "XDG_STATE_HOME": str(self.folder.resolve())}
         with self._log.open("ab") as stream:
             return subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)  # noqa: S603 - fixed words
 
@@ -139,7 +141,9 @@ def demo_system_on(catalogue_file: Path, accounts: ChainAccounts) -> Iterator[De
     custody = Custody.of(catalogue)
     with Rpc(accounts.url) as rpc:
         worker = Key.from_hex(accounts.worker).address
-        contract = publish(catalogue, custody.pin(catalogue), Sender(rpc, accounts.custodian), worker)
+        registers = Registers.beside(catalogue_file.parent)
+        sender = Sender(rpc, accounts.custodian)
+        contract = publish(catalogue, custody.pin(catalogue), sender, worker, registers=registers)
         if catalogue.access is Access.INVITATION:
             invite(contract, LedgerFile.read(custody.ledger_file).block, accounts.analysts)
     with node.kept_port() as health_port:

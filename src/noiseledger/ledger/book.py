@@ -40,9 +40,11 @@ def read_settings(run: sqlite3.Connection) -> dict[str, str]:
     return dict(run.execute("SELECT name, value FROM setting"))
 
 
-def write_binding(run: sqlite3.Connection, binding: str) -> None:
-    """Store which data the ledger belongs to; this cannot be changed afterwards."""
+def write_binding(run: sqlite3.Connection, binding: str, also_promised: str = "") -> None:
+    """Store which data the ledger belongs to, and the other ledgers about it; this cannot be changed afterwards."""
     run.execute("INSERT OR IGNORE INTO setting VALUES ('binding', ?)", (binding,))
+    if also_promised:
+        run.execute("INSERT OR IGNORE INTO setting VALUES ('also_promised', ?)", (also_promised,))
 
 
 def read_budget(run: sqlite3.Connection, epsilon: Fraction, delta: Fraction) -> Budget:

@@ -63,8 +63,8 @@ class Bound:
 
     def _read_binding(self, *, is_new: bool) -> str:
         if isinstance(self._source, Pinned):
-            return f"{_ROOT}{self._source.root.hex()}"
-        return f"fingerprint {self._source.fingerprint(self._key(is_new=is_new)).hex()}"
+            return root_binding(self._source.root)
+        return fingerprint_binding(self._source, self._key(is_new=is_new))
 
     def _key(self, *, is_new: bool) -> bytes:
         if self._key_file.exists():
@@ -75,6 +75,16 @@ class Bound:
             f"{self._key_file} is missing, so it cannot be checked whether this is the ledger's data: put it back, or open "
             "the ledger without data, for free answers only."
         )
+
+
+def fingerprint_binding(source: Source, key: bytes) -> str:
+    """Return what names data: its fingerprint with a ledger's key."""
+    return f"fingerprint {source.fingerprint(key).hex()}"
+
+
+def root_binding(root: bytes) -> str:
+    """Return what names pinned data: the root of its commitment, which is already keyed."""
+    return f"{_ROOT}{root.hex()}"
 
 
 def key_file(file: Path) -> Path:

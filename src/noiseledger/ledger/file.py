@@ -6,18 +6,55 @@ Only this module reads and writes it, except for the audit, which has its own re
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from noiseledger.core.access import LONGEST_CONTACT
 from noiseledger.core.codebook import Codebook, shown
+from noiseledger.core.composition import Promised
 from noiseledger.core.query import Query
+from noiseledger.core.sensitivity import Neighbours
 from noiseledger.errors import InvalidInput, LedgerNotFound
 from noiseledger.ledger.durable import write_durably
 
 _ADDRESS_LENGTH = 42
+_MOST_OTHERS = 100
+
+
+@dataclass(frozen=True)
+class OtherLedger:
+    """Another ledger about the same data, and what it promises."""
+
+    address: str
+    chain_id: int
+    promised: Promised
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> OtherLedger:
+        """Read what a ledger file says; anything that is not a promise raises an error."""
+        epsilon, delta = (_fraction(content[name]) for name in ("epsilon", "delta"))
+        promised = Promised(epsilon, delta, Neighbours(content["neighbours"]))
+        _ = promised.precision  # refuses an epsilon or a delta that is none
+        address = str(content["address"])
+        if not re.fullmatch("0x[0-9a-fA-F]{40}", address):
+            raise ValueError
+        return cls(address, int(content["chain_id"]), promised)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What stands in the file, as JSON values."""
+        promised = self.promised
+        return {
+            "address": self.address,
+            "chain_id": self.chain_id,
+            "epsilon": str(promised.epsilon),
+            "delta": str(promised.delta),
+            "neighbours": promised.neighbours.value,
+        }
 
 
 @dataclass(frozen=True)
@@ -36,6 +73,8 @@ class LedgerFile:
     commitment: str = ""
     #: Who may buy, in one word.
     access: str = ""
+    #: The other ledgers about the same data: a person in it is protected by all promises together.
+    also_published: tuple[OtherLedger, ...] = ()
     #: What columns and values are called, in the custodian's words.
     codebook: Codebook = field(default_factory=Codebook)
 
@@ -48,11 +87,12 @@ class LedgerFile:
             queries = {str(name): Query.parse(text) for name, text in content["queries"].items()}
             place = str(content["address"]), int(content["chain_id"]), int(content.get("block", 0))
             words = str(content.get("catalogue_sha256", "")), shown(content.get("contact") or "", LONGEST_CONTACT)
-            terms = str(content.get("commitment", "")), str(content.get("access", ""))
-            return cls(*place, queries, *words, *terms, Codebook.load(content))
+            others = tuple(OtherLedger.read(other) for other in content.get("also_published", [])[:_MOST_OTHERS])
+            facts = str(content.get("commitment", "")), str(content.get("access", ""))
+            return cls(*place, queries, *words, *facts, others, Codebook.load(content))
         except OSError as error:
             raise LedgerNotFound(f"The ledger file {file} cannot be read: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
             raise InvalidInput(
                 f"{file} is not a ledger file: expected the ledger.json that a custodian hands out, or a local ledger."
             ) from None
@@ -68,6 +108,7 @@ class LedgerFile:
             "catalogue_sha256": self.catalogue_sha256,
             "access": self.access,
             "contact": self.contact,
+            "also_published": [other.content for other in self.also_published],
             **self.codebook.dump(),
             "queries": {name: query.canonical for name, query in self.queries.items()},
         }
@@ -83,6 +124,13 @@ def read_names(file: Path) -> list[str]:
         return [str(name) for name in json.loads(file.read_text(encoding="utf-8"))["queries"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
+
+
+def _fraction(text: object) -> Fraction:
+    # Without exponents: a few digits could stand for a number of a gigabyte.
+    if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,60}(/[0-9]{1,60}|\.[0-9]{1,60})?", text):
+        raise ValueError
+    return Fraction(text)
 
 
 def find_on_chain(ledger: str) -> LedgerFile:

@@ -19,6 +19,7 @@ from typing import Self, Unpack
 
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.composition import Promised
 from noiseledger.core.numbers import Number
 from noiseledger.core.path import Case, Point, Price, QueryPath
 from noiseledger.core.query import Query
@@ -30,6 +31,7 @@ from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, Ledg
 from noiseledger.ledger import book
 from noiseledger.ledger.bound import Bound
 from noiseledger.ledger.interface import Ledger, Quote, Record, at_its_best, if_enough
+from noiseledger.ledger.siblings import Sibling, as_setting, check_siblings, find_siblings, from_setting
 from noiseledger.ledger.store import Store
 
 MAX_ANALYST_LENGTH = 200
@@ -40,7 +42,7 @@ class LocalLedger(Ledger):
 
     scheme = "reuse"
 
-    def __init__(self, store: Store, source: Source | None) -> None:
+    def __init__(self, store: Store, source: Source | None, *, second_promise: bool = False) -> None:
         """Use ``create`` or ``open`` instead."""
         self._store = store
         with store.reading() as run:
@@ -51,7 +53,8 @@ class LocalLedger(Ledger):
         rows = int(settings["rows"]) if settings["rows"] else None
         self._population = Population(Neighbours(settings["neighbours"]), rows)
         self._source = source
-        self._data = None if source is None else self._bind(source, settings.get("binding", ""))
+        binding = settings.get("binding", "")
+        self._data = None if source is None else self._bind(source, binding, second_promise=second_promise)
 
     @classmethod
     def create(
@@ -63,10 +66,18 @@ class LocalLedger(Ledger):
         population: Population,
         queries: Iterable[Query] = (),
         source: Source | None = None,
+        second_promise: bool = False,
     ) -> Self:
-        """Create a new ledger; its budget can never be changed."""
+        """Create a new ledger; its budget can never be changed.
+
+        If another ledger in the same folder is bound to the same data, it is refused, unless ``second_promise`` is given.
+        """
+        if source is not None and not second_promise:
+            budget = Budget.of(epsilon, delta)
+            own = Promised(budget.epsilon, budget.delta, population.neighbours)
+            check_siblings(own, _siblings(Path(file), source))
         store = cls._new_store(file, epsilon, delta, population, queries, source)
-        return cls(store, source)
+        return cls(store, source, second_promise=second_promise)
 
     @classmethod
     def _new_store(
@@ -98,16 +109,27 @@ class LocalLedger(Ledger):
         return store
 
     @classmethod
-    def open(cls, file: str | os.PathLike[str], source: Source | None = None) -> Self:
-        """Open a ledger; without a source, only free requests can be answered."""
-        return cls(Store(Path(file)), source)
+    def open(cls, file: str | os.PathLike[str], source: Source | None = None, *, second_promise: bool = False) -> Self:
+        """Open a ledger; without a source, only free requests can be answered.
 
-    def _bind(self, source: Source, binding: str) -> Bound:
+        The first source binds the ledger; for that, ``second_promise`` is as in ``create``.
+        """
+        return cls(Store(Path(file)), source, second_promise=second_promise)
+
+    def also_promised(self) -> list[Sibling]:
+        """Return the ledgers about the same data that were in the same folder when this one was bound to it."""
+        with self._store.reading() as run:
+            return from_setting(book.read_settings(run).get("also_promised", ""))
+
+    def _bind(self, source: Source, binding: str, *, second_promise: bool) -> Bound:
         """Check that this is the ledger's data, or bind the ledger to it if nothing was drawn yet; read all totals."""
         queries = self.queries()
         _check_source(source, self._population, queries)
         if binding:
             return Bound(source, self._store.file, binding, queries)
+        siblings = _siblings(self._store.file, source)
+        if not second_promise:
+            check_siblings(Promised(*self._promise, self._population.neighbours), siblings)
         with self._store.transaction() as run:
             # Nobody else can bind it during the transaction, but somebody may have done so just before.
             known = book.read_settings(run).get("binding", "")
@@ -119,7 +141,7 @@ class LocalLedger(Ledger):
                     "data: open it without data, for free answers."
                 )
             data = Bound(source, self._store.file, known, queries)
-            book.write_binding(run, data.binding)
+            book.write_binding(run, data.binding, as_setting(siblings) if siblings else "")
         return data
 
     def close(self) -> None:
@@ -239,6 +261,11 @@ class NaiveLedger(LocalLedger):
 
     def _known(self, run: sqlite3.Connection, entry: book.StoredQuery, precision: Fraction) -> dict[Fraction, Point]:
         return {}
+
+
+def _siblings(file: Path, source: Source) -> list[Sibling]:
+    """Return the ledgers about the same data beside a file; a worker's data is in the custodian's register instead."""
+    return [] if isinstance(source, Pinned) else find_siblings(file, source)
 
 
 def open_ledger(file: str | os.PathLike[str], source: Source | None = None) -> LocalLedger:

@@ -10,6 +10,7 @@ from typing import Self, TypeVar
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.rpc import Rpc
 from noiseledger.client.reader import Offer, Reader, unnamed_note
+from noiseledger.core.composition import JointPromise, Promised, together
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
 from noiseledger.ledger.admission import Admission
@@ -86,6 +87,8 @@ class Look:
         #: The queries that are bought and not answered for too long.
         self.overdue = state.overdue
         self._contact = ledger.contact
+        #: The other ledgers about the same data, as the ledger file names them.
+        self.also_published = ledger.also_published
         self._state = state
 
     def admission(self, analyst: str | None = None) -> Admission:
@@ -93,6 +96,13 @@ class Look:
         snapshot = self.snapshot
         allowance = None if analyst is None else snapshot.analyst(analyst).allowance
         return Admission(snapshot.access, snapshot.facts.custodian, self._contact, analyst, allowance)
+
+    @property
+    def joint_promise(self) -> JointPromise:
+        """What this ledger and the others about the same data promise together."""
+        budget = self.snapshot.budget()
+        own = Promised(budget.epsilon, budget.delta, self.snapshot.population.neighbours)
+        return together([own, *(other.promised for other in self.also_published)])
 
     @property
     def offers(self) -> list[Offer]:

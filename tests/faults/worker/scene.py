@@ -62,6 +62,10 @@ class Stage:
             arguments += ["--worker", Key.from_hex(WORKER).address]
             code = self.nursery.start(Job(arguments, CUSTODIAN, str(output))).wait(PATIENCE_SECONDS)
         assert code == 0, output.read_text()
+        # Every scene is a folder that was moved: a second copy of the journal where it was published would be refused.
+        moved = Folder(self._folder / "moved")
+        self._template.folder.rename(moved.folder)
+        self._template = moved
 
     @contextmanager
     def scene(self) -> Iterator[Scene]:

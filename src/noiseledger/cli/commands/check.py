@@ -7,7 +7,7 @@ from fractions import Fraction
 from secrets import token_bytes
 from typing import Any
 
-from noiseledger.cli.options import CatalogueArgument, JsonOption
+from noiseledger.cli.options import CatalogueArgument, JsonOption, SecondPromiseOption
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.answer import NOISE_ONLY
@@ -27,12 +27,14 @@ PARTS = (Fraction(1, 100), Fraction(1, 10), Fraction(1))
 
 def check(
     catalogue: CatalogueArgument,
+    second_promise: SecondPromiseOption = False,
     json: JsonOption = False,
 ) -> None:
     """Report every problem in a catalogue, with its line and a hint. If there is none, show how accurate answers can be."""
     read = read_catalogue(catalogue)
     rows_of_data, found = _check_data(read)
-    facts = _describe(read, rows_of_data) | {"doubts": found}
+    also = _check_promises(read, second_promise=second_promise)
+    facts = _describe(read, rows_of_data) | {"doubts": found, "also_published": also}
     if json:
         print_json(facts)
         return
@@ -43,6 +45,8 @@ def check(
     print_table(f"{catalogue}: {rows_of_data} rows, no problems", columns, rows)
     promise = f"epsilon {float(read.budget.epsilon):g} at delta {float(read.budget.delta):g}"
     console.print(f"Privacy budget: {promise} (precision {float(read.budget.total):.6g}). ±: {NOISE_ONLY}.")
+    for sentence in also:
+        console.print(sentence, markup=False)
     # For the custodian alone: no other command prints these, and nothing of them is published.
     for doubt in found:
         console.print(f"Please check: {doubt}", markup=False)
@@ -73,6 +77,21 @@ def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
             return source.rows, [*text_doubts(catalogue), *doubts(catalogue, source)]
         except NoiseledgerError as error:
             raise CatalogueProblems(catalogue.file, [Problem(catalogue.source_line, str(error))]) from None
+
+
+def _check_promises(catalogue: Catalogue, *, second_promise: bool) -> list[str]:
+    """Refuse data that was published with another catalogue; with ``--second-promise``, say what both promise together."""
+    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.promises import find_earlier, refuse, say_together  # noqa: PLC0415 - likewise
+
+    custody = Custody.of(catalogue)
+    custody.check_complete()
+    earlier = find_earlier(catalogue)
+    if not earlier:
+        return []
+    if not second_promise and not custody.ledger_file.exists():
+        raise refuse(catalogue, earlier)
+    return [say_together(catalogue, earlier)]
 
 
 def _describe(catalogue: Catalogue, rows: int) -> dict[str, Any]:

@@ -16,16 +16,19 @@ import typer
 from rich.text import Text
 
 from noiseledger.cli.checks import Check, Status
-from noiseledger.cli.config import config_file, find_keystore, find_ledger, find_rpc, has_key, read_config
+from noiseledger.cli.config import config_file, find_keystore, find_ledger, find_rpc, has_key, is_address, read_config
 from noiseledger.cli.connect import open_client, open_key
 from noiseledger.cli.custody_check import catalogue_of, check_queries
 from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.cli.waiting import listed, waited
+from noiseledger.core.composition import Promised, together
 from noiseledger.errors import ChainError, NoiseledgerError
 from noiseledger.extras import EXTRAS, missing
-from noiseledger.settings import KEY, KEY_FILE
+from noiseledger.ledger import LocalLedger
+from noiseledger.ledger.file import LedgerFile
+from noiseledger.settings import KEY, KEY_FILE, LEDGER
 
 if TYPE_CHECKING:
     from noiseledger.chain import Rpc
@@ -78,11 +81,14 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
         client = _open_ledger(stack, ledger, rpc)
         if not isinstance(client, Check) and not client.ledger.is_on_chain:
             yield _check_ledger(client)
+            yield from _check_local_promise(client)
             return
+        yield from _check_custody(ledger)
         chain = _open_chain(stack, rpc)
         yield _check_chain(chain)
         yield from _check_key(chain, key)
         yield _check_ledger(client)
+        yield from _check_promise(client, ledger)
         yield _check_access(client, ledger, rpc, key)
         if not isinstance(client, Check):
             catalogue = catalogue_of(find_ledger(ledger))
@@ -182,6 +188,53 @@ def _check_ledger(client: Client | Check) -> Check:
     left = f"{budget.percent(budget.remaining)} of the privacy budget is left"
     advice = "" if budget.remaining else "Only what is known can still be asked, for free."
     return Check("ledger", Status.OK if budget.remaining else Status.WARNING, left, advice)
+
+
+def _check_local_promise(client: Client) -> Iterator[Check]:
+    """Say what a local ledger promises together with others about the same data, if it knows of any."""
+    others = client.ledger.also_promised() if isinstance(client.ledger, LocalLedger) else []
+    if others:
+        budget = client.budget()
+        own = Promised(budget.epsilon, budget.delta, client.ledger.population.neighbours)
+        named = ", ".join(f"{other.file} ({other.promised})" for other in others)
+        advice = f"Together they promise {together([own, *(other.promised for other in others)])}."
+        yield Check("promise", Status.WARNING, f"{own}; the same data is also in {named}.", advice)
+
+
+def _check_custody(ledger: str | None) -> Iterator[Check]:
+    """Check the files beside the ledger file, if it is in its custody folder: only the custodian has that."""
+    place = ledger or LEDGER.find()
+    folder = Path(place).resolve().parent
+    if not place or folder.suffix != ".custody":
+        return
+    from noiseledger.custodian.intact import check_complete  # noqa: PLC0415 - takes a second
+
+    try:
+        check_complete(folder, folder.with_suffix(".toml").name)
+    except NoiseledgerError as error:
+        yield Check("custody", Status.PROBLEM, str(error))
+        return
+    yield Check("custody", Status.OK, f"{folder} has everything that its ledger was published with")
+
+
+def _check_promise(client: Client | Check, ledger: str | None) -> Iterator[Check]:
+    """Say what this ledger promises together with others about the same data, if its file names any."""
+    if isinstance(client, Check):
+        return
+    try:
+        place = find_ledger(ledger)
+        others = () if is_address(place) else LedgerFile.read(Path(place)).also_published
+        if not others:
+            return
+        budget = client.budget()
+    except NoiseledgerError as error:
+        yield Check("promise", Status.PROBLEM, str(error))
+        return
+    own = Promised(budget.epsilon, budget.delta, client.ledger.population.neighbours)
+    named = ", ".join(f"{other.address} on chain {other.chain_id} ({other.promised})" for other in others)
+    found = f"{own}; the same data is also published in {named}."
+    advice = f"Together they promise {together([own, *(other.promised for other in others)])}."
+    yield Check("promise", Status.WARNING, found, advice)
 
 
 def _check_access(client: Client | Check, ledger: str | None, rpc: str | None, given: Path | None) -> Check:

@@ -48,15 +48,17 @@ def prove(
 
 def _inclusion(row: str, catalogue: Path) -> Inclusion:
     from noiseledger.auditing.inclusion import Inclusion  # noqa: PLC0415 - takes a second
-    from noiseledger.custodian.custody import Custody, journal_digest  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.journal import journal_digest  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.promises import no_ledger  # noqa: PLC0415 - likewise
     from noiseledger.data.commitment import Commitment, read_secret  # noqa: PLC0415 - likewise
 
     read = read_catalogue(catalogue)
     custody = Custody.of(read)
-    try:
-        identity = custody.identity_file.read_text(encoding="ascii").strip()
-    except OSError:
-        raise InvalidInput(f"{catalogue} has no ledger yet: publish it first, with noiseledger publish.") from None
+    custody.check_complete(without_journal=True)
+    identity = custody.kept_identity()
+    if identity is None:
+        raise no_ledger(read)
     secret = read_secret(custody.secret_file)
     with closing(read.open()) as source:
         tree = Commitment(source.records(), secret)

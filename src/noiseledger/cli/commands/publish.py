@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from noiseledger.cli.connect import connect
-from noiseledger.cli.options import CatalogueArgument, CustodyKeyOption, JsonOption, RpcOption
-from noiseledger.cli.output import console, print_json
+from noiseledger.cli.options import (
+    CatalogueArgument,
+    CustodyKeyOption,
+    JsonOption,
+    RpcOption,
+    SecondPromiseOption,
+    YesOption,
+)
+from noiseledger.cli.output import console, notes, plain, print_json
 from noiseledger.core.access import OPEN_RISK, Access
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.doubts import delta_doubt, is_empty_promise
@@ -22,62 +32,79 @@ def publish(
     rpc: RpcOption = None,
     key: CustodyKeyOption = None,
     worker: Annotated[
-        str | None, typer.Option(help="Address of the key that may reveal answers. Default: the key that publishes.")
+        str | None,
+        typer.Option(
+            help="Address of the key that may reveal answers. Default: the key that publishes. Of a published ledger, it is "
+            "changed with rotate-worker."
+        ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    second_promise: SecondPromiseOption = False,
+    yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Publish a ledger. Run it again to register queries that were added to the catalogue."""
+    """Publish a ledger. Run it again to register queries that were added to the catalogue: it shows what would change."""
     from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.promises import earlier_promises, others_named, say_together  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.publish import propose  # noqa: PLC0415 - likewise
     from noiseledger.custodian.publish import publish as publish_ledger  # noqa: PLC0415 - likewise
     from noiseledger.ledger.governance import read_address  # noqa: PLC0415 - likewise
 
     require("custodian", "To publish a ledger,")
     read = read_catalogue(catalogue)
     if worker is not None:
-        read_address(worker, "worker")  # before the confirmation
+        read_address(worker, "worker")  # before the data is read
     custody = Custody.of(read)
     data = custody.pin(read)
     with connect(rpc, key) as sender:
-        if custody.read_ledger_file() is None and not yes:
-            _check_delta(read, data.rows, json=json)
-            _agree(read, data.rows, sender.rpc.chain_id, json=json)
-        contract = publish_ledger(read, data, sender, worker or sender.address)
-        current = contract.worker()
-    if worker is not None and current.lower() != worker.lower():
-        raise InvalidInput(
-            f"The ledger at {contract.address} is already published, and its worker stays {current}: to change it, "
-            f"run noiseledger rotate-worker {worker} {custody.ledger_file}"
-        )
+        found, difference = propose(read, data, sender, worker, second_promise=second_promise)
+        earlier = earlier_promises(read, data.origin)
+        both = [say_together(read, earlier)] if earlier else []
+        if found is None:
+            if not yes:
+                _check_delta(read, data.rows, json=json)
+            show = partial(_print_lines, both) if yes else partial(_show, read, data.rows, sender.rpc.chain_id, both)
+            _agree(read, "Publish?", show, yes=yes, json=json)
+        elif not difference.is_empty:
+            says = [f"The ledger at {found.address} is published. This would change:", *difference.sentences, *both]
+            _agree(read, "Make these changes?", partial(_print_lines, says), yes=yes, json=json)
+        contract = publish_ledger(read, data, sender, worker, second_promise=second_promise)
     facts = {
         "address": contract.address,
         "chain_id": contract.rpc.chain_id,
         "ledger_file": str(custody.ledger_file),
         "access": read.access.value,
+        "registered": [entry.name for entry in difference.to_register],
+        "changes": [] if found is None or difference.is_empty else difference.sentences,
+        "also_published": [other.content for other in others_named(custody.read_ledger_file(), earlier)],
     }
     if json:
         print_json(facts)
         return
     console.print(f"The ledger is at {contract.address} on chain {contract.rpc.chain_id}.")
+    if found is not None and difference.is_empty:
+        console.print("The catalogue is unchanged: there was nothing to do.")
+        return
     console.print(
         f"Give analysts {custody.ledger_file}. Keep everything else in {custody.folder} private, and back it up:"
     )
     console.print("without the journal, no further request can be answered.")
-    if read.access is Access.INVITATION:
+    if read.access is Access.INVITATION and found is None:
         console.print(
             f"Nobody can ask yet. Invite an analyst: noiseledger allow ADDRESS {custody.ledger_file} --epsilon E --delta D",
             soft_wrap=True,
         )
 
 
-def _agree(catalogue: Catalogue, rows: int, chain_id: int, *, json: bool) -> None:
-    """Show what will be permanent, and ask for confirmation; with --json, refuse what a person must confirm."""
-    if json:
-        if catalogue.access is Access.OPEN:
-            raise InvalidInput(f"The catalogue asks for an open ledger. {OPEN_RISK} If that is intended, pass --yes.")
+def _agree(catalogue: Catalogue, question: str, show: Callable[[Console], None], *, yes: bool, json: bool) -> None:
+    """Show what will be permanent, and ask for confirmation; without a terminal, refuse."""
+    if not (json and yes):
+        show(notes if json else console)
+    if yes:
         return
-    _show(catalogue, rows, chain_id)
-    typer.confirm("Publish?", abort=True)
+    if not sys.stdin.isatty():
+        risk = f" It asks for an open ledger. {OPEN_RISK}" if catalogue.access is Access.OPEN else ""
+        raise InvalidInput(f"There is no terminal to confirm at: pass --yes.{risk} Nothing was changed.")
+    typer.confirm(question, abort=True, err=json)
 
 
 def _check_delta(catalogue: Catalogue, rows: int, *, json: bool) -> None:
@@ -92,7 +119,7 @@ def _check_delta(catalogue: Catalogue, rows: int, *, json: bool) -> None:
     typer.confirm("Keep this delta?", abort=True)
 
 
-def _show(catalogue: Catalogue, rows: int, chain_id: int) -> None:
+def _show(catalogue: Catalogue, rows: int, chain_id: int, both: list[str], console: Console) -> None:
     budget = catalogue.budget
     console.print(f"This will be permanent on chain {chain_id}:")
     console.print(
@@ -107,3 +134,9 @@ def _show(catalogue: Catalogue, rows: int, chain_id: int) -> None:
         console.print("  access: by invitation; only analysts whom you allow can ask, each up to an allowance")
     for entry in catalogue.entries:
         console.print(f"  {entry.name}: {entry.query}")
+    _print_lines(both, console)
+
+
+def _print_lines(lines: list[str], console: Console) -> None:
+    for line in lines:
+        console.print(plain(line), soft_wrap=True)

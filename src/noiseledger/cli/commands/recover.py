@@ -36,11 +36,16 @@ def recover(
     from noiseledger.chain import Rpc  # noqa: PLC0415 - takes a second
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - likewise
     from noiseledger.custodian import Custody  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.promises import no_ledger  # noqa: PLC0415 - likewise
     from noiseledger.custodian.recover import recover as rebuild  # noqa: PLC0415 - likewise
 
     head = read_head(head)
     read = read_catalogue(catalogue)
-    data = Custody.of(read).pin(read)
+    custody = Custody.of(read)
+    custody.check_complete(without_journal=True)
+    if custody.read_ledger_file() is None:
+        raise no_ledger(read)
+    data = custody.pin(read, without_journal=True)
     with Rpc(RPC.find(rpc)) as connection:
         recovery = rebuild(read, data, connection, head)
     try:

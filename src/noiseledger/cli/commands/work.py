@@ -17,7 +17,7 @@ from noiseledger.cli.connect import connect
 from noiseledger.cli.options import BLOCKS, CatalogueArgument, CustodyKeyOption, JsonOption, RpcOption
 from noiseledger.cli.output import console, print_json
 from noiseledger.data.catalogue import read_catalogue
-from noiseledger.errors import InvalidInput
+from noiseledger.errors import InvalidInput, NoiseledgerError
 from noiseledger.extras import require
 from noiseledger.progress import (
     CatalogueRead,
@@ -74,6 +74,7 @@ def work(
     from noiseledger.custodian.health import Health  # noqa: PLC0415 - likewise
     from noiseledger.custodian.intake import Intake  # noqa: PLC0415 - likewise
     from noiseledger.custodian.metrics import serving  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.promises import no_ledger, note  # noqa: PLC0415 - likewise
     from noiseledger.custodian.publish import find  # noqa: PLC0415 - likewise
     from noiseledger.custodian.service import Service  # noqa: PLC0415 - likewise
 
@@ -83,19 +84,26 @@ def work(
         signal.signal(number, lambda *_: stop.set())
     read = read_catalogue(catalogue)
     custody = Custody.of(read)
-    data = custody.pin(read)
     with ExitStack() as stack:
+        log = stack.enter_context(_logging(log_file, quiet=json or console.is_terminal))
+        # On standard error, the command itself says why it stops.
+        stack.enter_context(_reason_logged(log) if log_file else nullcontext())
+        custody.check_complete()
+        if custody.read_ledger_file() is None:
+            raise no_ledger(read)
+        data = custody.pin(read)
         sender = stack.enter_context(connect(rpc, key))
         sender.bound_fees(max_fee)
         contract = find(read, data, sender)
         if contract is None:
-            raise InvalidInput(f"{catalogue} has no ledger yet: run noiseledger publish {catalogue}")
+            raise no_ledger(read)
         journal = stack.enter_context(closing(custody.journal(data)))
         terms = contract.terms()
         custody.check(terms.commitment, data, journal)
+        # A folder that was moved here, or restored, becomes known here.
+        note(read, data, journal.identity, sender.rpc.chain_id, contract.address)
         health = Health(catalogue=catalogue.name)
         shown = stack.enter_context(_shown(health, as_json=json))
-        log = stack.enter_context(_logging(log_file, quiet=json or console.is_terminal))
         service = Service(journal, [log, shown.on_event], health)
         sender.rpc.listener = service.notify
         known = custody.read_ledger_file()
@@ -189,6 +197,20 @@ def _logging(file: Path | None, *, quiet: bool) -> Iterator[Listener]:
     finally:
         with suppress(OSError):  # a full disk, again
             stream.close()
+
+
+@contextmanager
+def _reason_logged(log: Listener) -> Iterator[None]:
+    """Log why the worker stops, once: whoever starts it as a service sees nothing else."""
+    try:
+        yield
+    except NoiseledgerError as error:
+        log(Stopped(str(error), type(error).__name__))
+        raise
+    except Exception as error:
+        # The text of an unexpected error could contain anything.
+        log(Stopped("An unexpected error.", type(error).__name__))
+        raise
 
 
 def _opened(file: Path) -> TextIO:

@@ -9,7 +9,7 @@ from itertools import count
 from struct import iter_unpack
 from typing import TYPE_CHECKING
 
-from noiseledger.data.commitment.hashes import LEAF, ROOT, keyed_hash, text_hash
+from noiseledger.data.commitment.hashes import LEAF, ROOT, keyed_hash, sorted_digest, text_hash
 from noiseledger.data.commitment.merkle import PLACES, SIZE, Tree
 from noiseledger.data.commitment.proof import PLACE_BYTES, Proof
 from noiseledger.data.commitment.secret import SECRET_BYTES
@@ -85,6 +85,8 @@ class Commitment:
 
         # NumPy treats zero bytes at the end of a text as padding; for texts of equal length that makes no difference.
         np.frombuffer(hashes, dtype=f"S{SIZE}").sort()
+        #: A digest of the records in any order, without the secret: for use in memory only.
+        self.records_digest = sorted_digest(hashes)
         leaves, drawn = bytearray(), bytearray()
         previous, occurrence = b"", 0
         for (current,) in iter_unpack(f"{SIZE}s", hashes):

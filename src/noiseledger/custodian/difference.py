@@ -1,0 +1,150 @@
+"""The difference between a published ledger and the catalogue as it is now: what publishing it again would do, permanently."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from noiseledger.chain.contract import PrivacyLedgerContract
+from noiseledger.chain.values import from_units
+from noiseledger.core.query import Query
+from noiseledger.custodian.custody import Custody
+from noiseledger.data.catalogue import Catalogue, CatalogueEntry
+from noiseledger.data.public_parts import public_hash
+from noiseledger.errors import DataMismatch
+from noiseledger.ledger.file import LedgerFile, OtherLedger
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What would change. The contract can only add queries: none can be removed, changed or given another ceiling."""
+
+    #: Queries that the contract does not have, but for those that are named like one that it has.
+    added: tuple[CatalogueEntry, ...]
+    #: Queries that are named like a registered one with another definition, which stays.
+    redefined: tuple[tuple[CatalogueEntry, Query], ...]
+    #: Registered queries that are no longer in the catalogue, by the names that they had.
+    left_out: Mapping[str, Query]
+    #: Changes of the ledger file alone, as sentences.
+    in_file: tuple[str, ...]
+    #: Whether the catalogue's public parts are those that were published last.
+    is_same_catalogue: bool
+
+    @property
+    def to_register(self) -> list[CatalogueEntry]:
+        """The queries that would be registered."""
+        return [*self.added, *(entry for entry, _ in self.redefined)]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do. A query that had been left out before is no news."""
+        return self.is_same_catalogue and not (self.to_register or self.in_file)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The difference, for people."""
+        return [
+            *(f"New query {entry.name}: {entry.query}." for entry in self.added),
+            *(
+                f"Second query {entry.name}, permanently: {entry.query} ({_changed(old, entry.query)}). The first one stays on "
+                "the chain too: it can still be bought and is still answered, from the same budget."
+                for entry, old in self.redefined
+            ),
+            *(
+                f"Query {name} is not in the catalogue: {query}. It stays on the chain, can still be bought and is still "
+                "answered."
+                for name, query in self.left_out.items()
+                if query not in {old for _, old in self.redefined}
+            ),
+            *self.in_file,
+            *([] if self.is_same_catalogue else ["The ledger file gets the hash of the changed catalogue."]),
+        ]
+
+
+def compare(catalogue: Catalogue, contract: PrivacyLedgerContract, others: tuple[OtherLedger, ...] = ()) -> Difference:
+    """Return what publishing a catalogue again would do to its ledger; refuse what cannot be done.
+
+    ``others`` are the other ledgers about the same data, which the ledger file will name.
+    """
+    custody = Custody.of(catalogue)
+    known = custody.read_ledger_file() or LedgerFile(contract.address)
+    names = {query: name for name, query in known.queries.items()}
+    with closing(custody.journal(None)) as journal:
+        earlier = list(dict.fromkeys([*known.queries.values(), *journal.queries()]))
+    current = {entry.query: entry for entry in catalogue.entries}
+    every = list(dict.fromkeys([*current, *earlier]))
+    meters = contract.meters([query.identifier for query in every])
+    registered = {query for query, meter in zip(every, meters, strict=True) if meter.dimension}
+    _check_ceilings(contract, [entry for query, entry in current.items() if query in registered])
+    new = [entry for query, entry in current.items() if query not in registered]
+    old = {entry.name: known.queries[entry.name] for entry in new if known.queries.get(entry.name) in registered}
+    left_out = [query for query in earlier if query in registered and query not in current]
+    return Difference(
+        added=tuple(entry for entry in new if entry.name not in old),
+        redefined=tuple((entry, old[entry.name]) for entry in new if entry.name in old),
+        left_out={names.get(query, query.identifier[:12]): query for query in left_out},
+        in_file=tuple(_in_file(catalogue, known, names, others)),
+        is_same_catalogue=known.catalogue_sha256 == public_hash(catalogue),
+    )
+
+
+def _in_file(
+    catalogue: Catalogue, known: LedgerFile, names: Mapping[Query, str], others: tuple[OtherLedger, ...]
+) -> list[str]:
+    changes = [
+        f"Query {names[entry.query]} is called {entry.name} from now on, in the ledger file; it stays the same query."
+        for entry in catalogue.entries
+        if names.get(entry.query, entry.name) != entry.name
+    ]
+    if known.contact != catalogue.contact:
+        changes.append(f"The contact in the ledger file becomes: {catalogue.contact or 'none'}.")
+    changes += known.codebook.changes(catalogue.codebook)
+    changes += [
+        f"The ledger file will name another ledger about the same data: {other.address}."
+        for other in others
+        if other not in known.also_published
+    ]
+    return changes
+
+
+def _changed(old: Query, new: Query) -> str:
+    """Return which parts of a definition differ, such as "upper: 100 becomes 90"."""
+    before, after = (_parts(json.loads(query.canonical)) for query in (old, new))
+    keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    return "; ".join(f"{key}: {before.get(key, 'none')} becomes {after.get(key, 'none')}" for key in keys)
+
+
+def _parts(definition: Mapping[str, Any]) -> dict[str, str]:
+    column = definition.get("column")
+    inner = dict(column) if isinstance(column, Mapping) else {}
+    return {key: str(value) for key, value in {**definition, "column": inner.pop("name", column), **inner}.items()}
+
+
+def _check_ceilings(contract: PrivacyLedgerContract, entries: list[CatalogueEntry]) -> None:
+    found = contract.read_many([("ceiling", [bytes.fromhex(entry.query.identifier)], "latest") for entry in entries])
+    for entry, reply in zip(entries, found, strict=True):
+        ceiling = from_units(reply[0]) if reply else entry.ceiling
+        if ceiling != entry.ceiling:
+            was = f"ceiling = {float(ceiling):g}" if ceiling else "no ceiling"
+            raise DataMismatch(
+                f"Query {entry.name} was permanently registered with {was}: put that back into {catalogue_line(entry)}."
+            )
+
+
+def catalogue_line(entry: CatalogueEntry) -> str:
+    """Return where a query is in its catalogue."""
+    return f"[queries.{entry.name}], line {entry.line}"
+
+
+def names_for_analysts(catalogue: Catalogue, difference: Difference) -> dict[str, Query]:
+    """Return the names of all queries that are on sale: those of the catalogue, and those that were left out of it."""
+    names = {entry.name: entry.query for entry in catalogue.entries}
+    for name, query in difference.left_out.items():
+        free = name
+        while free in names:
+            free += "_before"
+        names[free] = query
+    return names

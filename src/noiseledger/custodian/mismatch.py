@@ -1,0 +1,80 @@
+"""Find out what does not belong to a ledger: the data, the way it is read, the secret, or the journal.
+
+The published commitment binds all of them together, so it shows only that something differs. The journal, the file with its
+name and the register of promises each know a part of what the ledger was published with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from noiseledger.custodian.journal import Journal, journal_digest
+from noiseledger.custodian.register import Promise, Register, Registers
+from noiseledger.data.commitment import bind
+from noiseledger.data.pinned import Pinned
+from noiseledger.ledger.file import LedgerFile
+
+_END = "Nothing is answered, because two journals could give different answers to the same query."
+
+
+def explain(folder: Path, published: bytes, data: Pinned, journal: Journal | None, kept: str | None) -> str:
+    """Return which part of a custody folder or its data is not the one that the ledger was published with.
+
+    ``kept`` is the journal's name in the file beside it.
+    """
+    found = None if journal is None else journal.identity
+    if found is not None and kept not in (None, found) and bind(data.root, journal_digest(str(kept))) == published:
+        return _another_journal(folder, f"{folder / 'journal.identity'} has the name of the right one")
+    known = list(_promises(folder))
+    for register, _, promise in known:
+        reasons = list(_reasons(folder, data, register, promise))
+        if reasons:
+            return " ".join([*reasons, _END])
+    if found is None:
+        unsure = "" if known else "other data, another secret or "
+        return (
+            f"The ledger was published with {unsure}another name of the journal than the one in {folder / 'journal.identity'}: "
+            f"restore that from your backup. {_END}"
+        )
+    if known or (journal is not None and journal.is_bound_to(data.root)):
+        return _another_journal(folder, "data and secret are the right ones")
+    return (
+        f"The ledger was published with other data, or with another secret than {folder / 'secret'}; which of them cannot be "
+        f"told, because this machine has no record of the publishing. Restore both as they were then. {_END}"
+    )
+
+
+def _promises(folder: Path) -> Iterator[tuple[Register, str, Promise]]:
+    """Yield what the registers know of the ledger of a custody folder."""
+    file = folder / "ledger.json"
+    if file.exists():
+        yield from Registers.of(folder.parent).at(LedgerFile.read(file).address)
+
+
+def _reasons(folder: Path, data: Pinned, register: Register, promise: Promise) -> Iterator[str]:
+    if not register.has_same(promise, "records", data.origin.records):
+        if register.has_same(promise, "file", data.origin.file):
+            yield (
+                "The ledger was published with other data: the file is the same, but the catalogue reads it differently. Put "
+                "its columns, kinds, missing values, decimal mark, delimiter and encoding back as they were."
+            )
+        else:
+            place = data.origin.place or promise.place
+            then = "" if place == promise.place else f" (then it was in {promise.place})"
+            yield (
+                f"The ledger was published with other data than what is now in {place}{then}: restore the data as it was. New "
+                "or corrected data needs a ledger of its own."
+            )
+    if not register.has_same(promise, "secret", data.secret):
+        yield (
+            f"The ledger was published with another secret than the one in {folder / 'secret'}: restore that file from your "
+            "backup."
+        )
+
+
+def _another_journal(folder: Path, why: str) -> str:
+    return (
+        f"The ledger was published with another journal than {folder / 'journal.ledger'}: {why}. Put the right journal back "
+        f"or, if it is lost, move this one out of the folder and run noiseledger recover. {_END}"
+    )

@@ -1,0 +1,150 @@
+"""One dataset, one promise: find earlier promises about a catalogue's data, and refuse a second one that nobody asked for."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from noiseledger.core.composition import JointPromise, Promised, together
+from noiseledger.custodian.custody import Custody
+from noiseledger.custodian.register import Promise, Registers
+from noiseledger.data.catalogue import Catalogue
+from noiseledger.data.origin import Origin, records_digest
+from noiseledger.data.pinned import Pinned
+from noiseledger.errors import CustodyDamaged, InvalidInput, NoiseledgerError, PublishedBefore
+from noiseledger.ledger.file import LedgerFile, OtherLedger
+
+
+def earlier_promises(catalogue: Catalogue, origin: Origin, registers: Registers | None = None) -> list[Promise]:
+    """Return the promises about a catalogue's data that other ledgers made."""
+    custody = Custody.of(catalogue)
+    registers = registers or Registers.of(catalogue.file.parent)
+    return registers.earlier(origin, custody.kept_identity())
+
+
+def promised(catalogue: Catalogue) -> Promised:
+    """Return what a catalogue promises."""
+    return Promised(catalogue.budget.epsilon, catalogue.budget.delta, catalogue.neighbours)
+
+
+def joint(catalogue: Catalogue, earlier: list[Promise]) -> JointPromise:
+    """Return what a catalogue and earlier promises are together."""
+    return together([promised(catalogue), *(promise.promised for promise in earlier)])
+
+
+def refuse(catalogue: Catalogue, earlier: list[Promise]) -> PublishedBefore:
+    """Return the error for a second promise that was not asked for."""
+    first = earlier[0]
+    custody = Custody.of(catalogue)
+    others = f", and {len(earlier) - 1} more" if len(earlier) > 1 else ""
+    return PublishedBefore(
+        f"The data in {first.place} was published before, with the catalogue {first.catalogue}: see {first.ledger_file} "
+        f"({first}{others}). {_way_back(catalogue.file, custody.folder, first)} If you want a second promise about the same "
+        f"people, run noiseledger publish {catalogue.file} --second-promise: together they would be "
+        f"{joint(catalogue, earlier)}."
+    )
+
+
+def _way_back(file: Path, folder: Path, first: Promise) -> str:
+    """Return how to go on with the earlier ledger."""
+    old, kept = Path(first.catalogue), Path(first.custody)
+    if not kept.is_dir():
+        return f"Its custody folder is gone: restore {kept} from your backup, and use {old.name} beside it."
+    if old.exists():
+        return f"To go on with that ledger, use {old}."
+    return f"To go on with that ledger, rename {file} back to {old}, or rename the folder {kept} to {folder}."
+
+
+def find_earlier(catalogue: Catalogue) -> list[Promise]:
+    """Return the promises about a catalogue's data that other ledgers made; the data is read only if there are promises."""
+    registers = Registers.of(catalogue.file.parent)
+    if not registers.have_any():
+        return []
+    with closing(catalogue.open()) as source:
+        origin = Origin.of(catalogue.source, records_digest(source.records()))
+    return earlier_promises(catalogue, origin, registers)
+
+
+def say_together(catalogue: Catalogue, earlier: list[Promise]) -> str:
+    """Return what a catalogue and earlier promises are together, as a sentence."""
+    ledgers = ", ".join(promise.address or "one that is being published" for promise in earlier)
+    return (
+        f"The same data is also published in another ledger: {ledgers}. For a person in it, all promises together are "
+        f"{joint(catalogue, earlier)}."
+    )
+
+
+def no_ledger(catalogue: Catalogue) -> NoiseledgerError:
+    """Return why a catalogue without a ledger file cannot be used: published under another name, or not published yet."""
+    earlier = find_earlier(catalogue)
+    if earlier:
+        return refuse(catalogue, earlier)
+    custody = Custody.of(catalogue)
+    if custody.intent_file.exists():
+        return InvalidInput(
+            f"Publishing {catalogue.file} was begun and not finished: run noiseledger publish {catalogue.file}"
+        )
+    if custody.identity_file.exists():
+        return CustodyDamaged(
+            f"{custody.ledger_file} is missing: if a ledger was published, restore it from your backup, or from anyone who "
+            f"has it. If not, run noiseledger publish {catalogue.file}"
+        )
+    return InvalidInput(f"{catalogue.file} has no ledger yet: run noiseledger publish {catalogue.file}")
+
+
+def check_not_forgotten(catalogue: Catalogue, registers: Registers) -> None:
+    """Refuse to publish with a journal that a published ledger depends on, though its ledger file is gone."""
+    custody = Custody.of(catalogue)
+    identity = custody.kept_identity()
+    for _, promise in registers.find(identity) if identity else ():
+        if promise.address:
+            raise CustodyDamaged(
+                f"{custody.ledger_file} is missing, but a ledger was published from this folder ({promise}): restore the file "
+                "from your backup, or from anyone who has it. Nothing was published."
+            )
+
+
+def check_one_copy(catalogue: Catalogue, identity: str, registers: Registers) -> None:
+    """Refuse a journal of which another copy is where the journal was used before: only one of them may go on."""
+    here = Custody.of(catalogue).journal_file
+    for _, promise in registers.find(identity):
+        there = Path(promise.custody) / here.name
+        if there.exists() and not there.samefile(here):
+            raise CustodyDamaged(
+                f"The journal is in two places, {here} and {there}: two copies of one journal could give two answers to one "
+                f"query. Keep the one that was used last, delete the other one's folder, and run the command again."
+            )
+
+
+def note(
+    catalogue: Catalogue,
+    data: Pinned,
+    identity: str,
+    chain_id: int,
+    address: str,
+    registers: Registers | None = None,
+) -> None:
+    """Enter a promise, or where it is now, into the registers."""
+    registers = registers or Registers.of(catalogue.file.parent)
+    custody = Custody.of(catalogue)
+    own = promised(catalogue)
+    promise = Promise(
+        catalogue=str(catalogue.file.resolve()),
+        custody=str(custody.folder.resolve()),
+        place=data.origin.place,
+        chain_id=chain_id,
+        epsilon=str(own.epsilon),
+        delta=str(own.delta),
+        neighbours=own.neighbours.value,
+        address=address,
+    )
+    registers.write(identity, promise, data.origin, data.secret)
+
+
+def others_named(known: LedgerFile | None, earlier: list[Promise]) -> tuple[OtherLedger, ...]:
+    """Return the other ledgers about the same data: those that the ledger file names already, and those found now."""
+    named = {other.address: other for other in (known.also_published if known else ())}
+    for promise in earlier:
+        if promise.address:
+            named.setdefault(promise.address, OtherLedger(promise.address, promise.chain_id, promise.promised))
+    return tuple(named.values())

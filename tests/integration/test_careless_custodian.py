@@ -1,0 +1,210 @@
+"""A custodian who renames, copies, edits, deletes and repeats: no second promise unnoticed, and nothing invented or lost."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from command import Done, Runner, bare_environment
+from integration.conftest import ANALYST, WORKER
+from noiseledger.chain import PrivacyLedgerContract, Rpc, node
+from noiseledger.core.query import Query
+from noiseledger.custodian import Custody
+from noiseledger.data.catalogue import read_catalogue
+from noiseledger.ledger.file import LedgerFile
+
+CATALOGUE = """
+[source]
+file = "people.csv"
+[privacy]
+epsilon = 1
+delta = "1e-5"
+neighbours = "replace"
+[columns.age]
+kind = "number"
+lower = 0
+upper = 100
+missing = 40
+[queries.over_60]
+measure = "share"
+where = "age > 60"
+[queries.mean_age]
+measure = "mean"
+column = "age"
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    (tmp_path / "people.csv").write_text("age\n" + "\n".join(str(20 + n % 60) for n in range(100)) + "\n")
+    (tmp_path / "people.toml").write_text(CATALOGUE)
+    return tmp_path
+
+
+@pytest.fixture
+def run(rpc: Rpc, study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Runner:
+    bare_environment(monkeypatch, study)
+    monkeypatch.setenv("NOISELEDGER_RPC", rpc.url)
+    monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+    monkeypatch.chdir(study)
+    return Runner(monkeypatch, capsys)
+
+
+@pytest.fixture
+def published(run: Runner) -> LedgerFile:
+    assert run("publish", "people.toml", "--yes", "--json").code == 0
+    return LedgerFile.read(Path("people.custody/ledger.json"))
+
+
+def refused(done: Done, *words: str) -> None:
+    assert done.code == 2, done.out + done.err
+    for word in words:
+        assert word in done.out + done.err
+
+
+def test_a_second_promise_is_made_only_in_words_and_is_named(run: Runner, published: LedgerFile, study: Path) -> None:
+    Path("people.toml").rename("new.toml")
+    before = sorted(Path().rglob("*"))
+    for command in (["check"], ["work", "--once"], ["publish", "--yes"], ["recover", "--yes"], ["prove", "1"]):
+        refused(run(*command, "new.toml"), "people.custody/ledger.json", "rename new.toml back to", "--second-promise")
+    assert sorted(Path().rglob("*")) == before
+    refused(run("publish", "new.toml", "--second-promise"), "There is no terminal to confirm at", "epsilon 1.465")
+    assert "epsilon 1.465 at delta 1e-05" in run("check", "new.toml", "--second-promise").out
+    done = run("publish", "new.toml", "--second-promise", "--yes")
+    assert "all promises together are epsilon 1.465 at delta 1e-05" in done.out
+    second = LedgerFile.read(Path("new.custody/ledger.json"))
+    assert [other.address for other in second.also_published] == [published.address]
+    (check,) = [c for c in run("doctor", "new.custody/ledger.json", "--json").json["checks"] if c["name"] == "promise"]
+    assert published.address in check["found"]
+    assert check["advice"] == "Together they promise epsilon 1.465 at delta 1e-05."
+    # From now on both are known, and each goes on by itself; the first learns of the second.
+    Path("people.toml").write_text(CATALOGUE)
+    again = run("publish", "people.toml", "--yes", "--json").json
+    assert again["address"] == published.address
+    assert [other["address"] for other in again["also_published"]] == [second.address]
+
+
+def test_a_catalogue_may_be_renamed_together_with_its_custody(run: Runner, published: LedgerFile) -> None:
+    Path("people.toml").rename("new.toml")
+    Path("people.custody").rename("new.custody")
+    assert run("publish", "new.toml", "--yes", "--json").json["address"] == published.address
+
+
+def test_one_journal_in_two_places_is_refused(run: Runner, published: LedgerFile, study: Path) -> None:
+    copy = study / "copy"
+    copy.mkdir()
+    for name in ("people.toml", "people.csv"):
+        shutil.copy(name, copy)
+    shutil.copytree("people.custody", copy / "people.custody")
+    refused(run("work", copy / "people.toml", "--once", "--head", "latest"), "The journal is in two places")
+    shutil.rmtree("people.custody")
+    assert run("publish", copy / "people.toml", "--yes", "--json").json["address"] == published.address
+
+
+def test_every_change_is_shown_and_asked_for(run: Runner, published: LedgerFile, rpc: Rpc) -> None:
+    contract, file = PrivacyLedgerContract(rpc, published.address), Path("people.custody/ledger.json")
+    before = file.read_text()
+    text = CATALOGUE.replace("upper = 100", "upper = 90").replace("[queries.over_60]", "[queries.elderly]")
+    text = (
+        text.replace('where = "age > 60"', 'where = "age > 70"')
+        + '[queries.old]\nmeasure = "share"\nwhere = "age > 60"\n'
+    )
+    Path("people.toml").write_text(text)
+    changed = {entry.name: entry.query for entry in read_catalogue("people.toml").entries}
+    shown = (
+        "New query elderly",
+        "Second query mean_age, permanently: mean of age (upper: 100 becomes 90)",
+        "Query over_60 is called old from now on",
+    )
+    refused(run("publish", "people.toml"), "pass --yes", "Nothing was changed", *shown)
+    refused(run("publish", "people.toml", "--json"), "pass --yes")
+    assert run("publish", "people.toml", typed="n\n").code == 1
+    assert file.read_text() == before
+    assert not contract.meter(changed["mean_age"].identifier).dimension
+    done = run("publish", "people.toml", typed="y\n")
+    assert done.code == 0
+    assert all(words in done.out for words in shown)
+    now = LedgerFile.read(file).queries
+    assert now == changed | {"mean_age_before": published.queries["mean_age"]}
+    assert all(contract.meter(query.identifier).dimension for query in now.values())
+    # Nothing new: nothing is asked. What was left out is said again when something else changes.
+    assert run("publish", "people.toml", "--json").json["changes"] == []
+    Path("people.toml").write_text(text.replace('"1e-5"', '"1e-5"\ncontact = "me"'))
+    said = run("publish", "people.toml", "--yes", "--json").json["changes"]
+    assert said[0].startswith("Query mean_age_before is not in the catalogue")
+    assert said[1] == "The contact in the ledger file becomes: me."
+
+
+CANNOT_CHANGE = [
+    ("epsilon = 1", "epsilon = 2", "permanently guarantees epsilon 1"),
+    ('"replace"', '"replace"\naccess = "open"', "permanently published with access"),
+    ('where = "age > 60"', 'where = "age > 60"\nceiling = 1', "permanently registered with no ceiling"),
+    ('file = "people.csv"', 'file = "people.csv"\nmissing = ["20"]', "the catalogue reads it differently"),
+]
+
+
+def test_what_cannot_change_says_so_and_changes_nothing(run: Runner, published: LedgerFile) -> None:
+    kept = {file: file.read_bytes() for file in Path("people.custody").iterdir()}
+    for before, after, told in CANNOT_CHANGE:
+        assert before in CATALOGUE
+        text = CATALOGUE.replace(before, after) + '[queries.new]\nmeasure = "share"\nwhere = "age > 30"\n'
+        Path("people.toml").write_text(text)
+        refused(run("publish", "people.toml", "--yes"), told)
+    assert {file: file.read_bytes() for file in Path("people.custody").iterdir()} == kept
+
+
+def test_another_worker_is_refused_before_anything_is_done(run: Runner, published: LedgerFile, rpc: Rpc) -> None:
+    with Path("people.toml").open("a") as stream:
+        stream.write('[queries.new]\nmeasure = "share"\nwhere = "age > 30"\n')
+    done = run("publish", "people.toml", "--yes", "--worker", WORKER.address)
+    refused(done, "nothing was changed", f"noiseledger rotate-worker {WORKER.address} people.custody/ledger.json")
+    new = Query.share("age > 30")
+    assert not PrivacyLedgerContract(rpc, published.address).meter(new.identifier).dimension
+    assert LedgerFile.read(Path("people.custody/ledger.json")) == published
+
+
+def test_what_was_sold_is_answered_though_it_left_the_catalogue(run: Runner, published: LedgerFile) -> None:
+    allow = ["allow", ANALYST.address, "people.custody/ledger.json", "--precision", "0.05", "--yes"]
+    assert run(*allow).code == 0
+    Path("people.toml").write_text(CATALOGUE.partition("[queries.mean_age]")[0])
+    assert run("publish", "people.toml", "--yes").code == 0
+    run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[2])
+    ask = ["ask", "mean_age", "people.custody/ledger.json", "--precision", "0.01", "--yes"]
+    assert run(*ask, "--wait", "0").code == 4
+    run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+    assert run("work", "people.toml", "--once", "--head", "latest", "--json").json["refused"] == []
+    run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[2])
+    assert run(*ask).code == 0
+
+
+def test_what_does_not_belong_to_the_ledger_is_named_and_logged_once(run: Runner, published: LedgerFile) -> None:
+    def reason(*words: str) -> None:
+        Path("log").unlink(missing_ok=True)
+        refused(run("work", "people.toml", "--once", "--head", "latest", "--log-file", "log"), *words)
+        (line,) = Path("log").read_text().splitlines()
+        logged = json.loads(line)
+        assert logged["event"] == "stopped"
+        assert all(word in logged["reason"] for word in words)
+
+    secret, people = Path("people.custody/secret"), Path("people.csv")
+    right, data = secret.read_text(), people.read_text()
+    secret.write_text("ab" * 32)
+    reason("another secret than the one in people.custody/secret")
+    secret.write_text(right)
+    people.write_text(data.replace("20\n", "21\n", 1))
+    reason("other data than what is now in", "people.csv")
+    people.write_text(data)
+    Path("people.toml").write_text(CATALOGUE.replace('"people.csv"', '"people.csv"\nmissing = ["20"]'))
+    reason("the file is the same, but the catalogue reads it differently")
+    Path("people.toml").write_text(CATALOGUE)
+    shutil.copytree("people.custody", "kept")
+    for name in ("journal.ledger", "journal.identity", "ledger.json"):
+        Path("people.custody", name).unlink()
+    shutil.rmtree(".noiseledger")
+    catalogue = read_catalogue("people.toml")
+    Custody.of(catalogue).prepare(catalogue, Custody.of(catalogue).pin(catalogue))
+    shutil.copy("kept/ledger.json", "people.custody")
+    reason("another journal than people.custody/journal.ledger", "noiseledger recover")
