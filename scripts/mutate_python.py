@@ -74,6 +74,7 @@ PARTS = (
         (*unit("query", "table", "catalogue", "sensitivity"), _LOCAL),
     ),
     Part(("core/access.py",), unit("catalogue")),
+    Part(("core/codebook.py",), unit("codebook")),
     Part(
         (
             "core/filters/condition.py",
@@ -88,8 +89,8 @@ PARTS = (
         (*unit("filter", "table"), "tests/property/test_filter_dates.py", "tests/property/test_filter_canonical.py"),
     ),
     Part(
-        ("data/catalogue.py", "data/declared.py", "data/public_parts.py"),
-        (*unit("catalogue", "public_parts"), _REFUSED),
+        ("data/catalogue.py", "data/declared.py", "data/declared_codebook.py", "data/public_parts.py"),
+        (*unit("catalogue", "codebook", "public_parts"), _REFUSED),
     ),
     Part(
         (
@@ -107,7 +108,7 @@ PARTS = (
     Part(("data/small.py",), unit("extras")),
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
     Part(("data/small.py",), unit("location", "extras")),
-    Part(("data/reading.py",), (*unit("reading", "table", "record_text"), *engines("files"))),
+    Part(("data/reading.py",), (*unit("reading", "codebook", "table", "record_text"), *engines("files"))),
     Part(("data/delimited.py", "data/formats.py"), (_REFUSED, *engines("files"))),
     Part(
         tuple(f"data/engines/{name}.py" for name in ("files", "relation", "kinds", "line_count", "digest")),
@@ -145,7 +146,7 @@ PARTS = (
     Part(("ledger/governance.py",), integration("governance")),
     Part(
         ("custodian/custody.py", "custodian/intact.py"),
-        (*unit("custody", "intact"), *integration("publish_once", "worker_checks")),
+        (*unit("custody", "codebook", "intact"), *integration("publish_once", "worker_checks")),
     ),
     Part(
         ("custodian/publish.py", "custodian/intent.py"),
@@ -196,7 +197,20 @@ PARTS = (
 )
 #: They propose, show or fetch; nothing rests on them. All other modules of these folders must be in a part.
 BESIDES = (
-    *(f"data/{name}.py" for name in ("hints", "ipums", "location", "look", "look_kinds", "look_text", "toml_lines")),
+    *(
+        f"data/{name}.py"
+        for name in (
+            "doubts",
+            "hints",
+            "ipums",
+            "location",
+            "look",
+            "look_kinds",
+            "look_text",
+            "text_doubts",
+            "toml_lines",
+        )
+    ),
     "data/engines/look.py",
     *(f"auditing/{name}.py" for name in ("report", "render")),
 )

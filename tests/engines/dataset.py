@@ -7,7 +7,7 @@ import random
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from noiseledger.core.filters.condition import Kind
+from noiseledger.core.filters.condition import Kind, Value
 from noiseledger.data import Table
 from noiseledger.data.reading import Reading
 
@@ -51,6 +51,8 @@ class Dataset:
 
     types: Mapping[str, Type]
     rows: Sequence[Sequence[Cell]]
+    #: Values that mean "missing", by column.
+    codes: Mapping[str, frozenset[Value]] = field(default_factory=dict)
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -59,7 +61,8 @@ class Dataset:
     @property
     def reading(self) -> Reading:
         """What is declared: the kind of each column."""
-        return Reading({name: _KINDS[kind] for name, kind in self.types.items()})
+        kinds = {name: _KINDS[kind] for name, kind in self.types.items()}
+        return Reading(kinds, missing_codes={name: codes for name, codes in self.codes.items() if name in kinds})
 
     def reference(self) -> Table:
         """Return the same data in memory, where each query's meaning is defined."""

@@ -30,7 +30,10 @@ from noiseledger.errors import DataUnavailable, SensitivityUnknown
 RawRecord: TypeAlias = Mapping[str, Any]
 Store = Callable[[Sequence[RawRecord]], Source]
 
-READING = Reading({"n": "number", "x": "number", "t": "text", "b": "flag", "d": "date"})
+READING = Reading(
+    {"n": "number", "x": "number", "t": "text", "b": "flag", "d": "date"},
+    missing_codes={"x": frozenset({Fraction(0), Fraction(61)}), "d": frozenset({date(9999, 12, 31)})},
+)
 
 #: Fields as people and programs write them.
 TEXTS = [

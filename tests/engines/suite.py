@@ -233,6 +233,38 @@ class EngineConformance:
             with pytest.raises(DataMismatch, match=r"column n has no value for missing ones"):
                 check_query(Query.sum(Column.of("n", 0, 100)), source.kinds)
 
+    def test_codes_for_missing_values_are_missing(self, load: Load) -> None:
+        """In one column each, as values: 99 is also 99.0 and " 99 "; 0 is also -0.0; a large whole number is its double."""
+        rows: list[tuple[Any, ...]] = [
+            (99, 99.0, "99", " 99 ", date(1900, 1, 1)),
+            (0, -0.0, "0", "99.0", date(1900, 1, 2)),
+            (2**60, 0.1, " 99 ", "9.9e1", date(2024, 2, 29)),
+            (2**60 + 1, 1e300, "refused", "98", None),
+            (98, 0.5, "Refused", "word", date(9999, 12, 31)),
+            (None, None, None, None, date(2024, 3, 1)),
+        ]
+        large = Fraction(repr(float(2**60)))
+        codes: dict[str, frozenset[Any]] = {
+            "n": frozenset({Fraction(99), Fraction(0), large, Fraction("0.5")}),
+            "x": frozenset({Fraction(99), Fraction(0), Fraction("0.1"), Fraction(10) ** 300}),
+            "t": frozenset({"99", "refused", "it's"}),
+            "m": frozenset({Fraction(99)}),
+            "d": frozenset({date(1900, 1, 1), date(9999, 12, 31)}),
+        }
+        data = Dataset({"n": "whole", "x": "double", "t": "text", "m": "mixed", "d": "date"}, rows, codes)
+        queries = [Query.count(f"{name} IS NULL") for name in data.types]
+        queries += [Query.sum(Column.of("n", 0, 100, missing=7)), Query.sum(Column.of("m", 0, 100, missing=7))]
+        queries += [Query.counts_by("t", ["99", " 99 ", "Refused"]), Query.histogram("x", [-1, 0, "0.5", 100])]
+        queries += [
+            Query.count("n > 98"),
+            Query.count("NOT (d > DATE '1900-01-01')"),
+            Query.counts_by("n", [0, 98, 99]),
+        ]
+        with closing(load(data)) as source:
+            _assert_same(source, data, queries)
+            _assert_same_records(source, data)
+            assert [source.totals(query) for query in queries[:5]] == [[5], [5], [3], [5], [3]]
+
     def test_a_sum_may_be_larger_than_64_bits(self, load: Load) -> None:
         rows = 10_001
         data = Dataset({"n": "whole", "x": "double"}, [(2**50 - k, 2.0**49 - k / 2) for k in range(rows)])

@@ -50,6 +50,8 @@ upper = 120
 missing = 0
 [columns.town]
 kind = "text"
+labels = { Jena = "Jena (Saale)" }
+meaning = "where they live"
 [queries.mean_age]
 measure = "mean"
 column = "age"
@@ -155,6 +157,8 @@ def test_a_list_is_one_transaction(client: nl.Client) -> None:
     first, towns, second = client.ask(asks)
     assert len({first.transaction, towns.transaction, second.transaction}) == 1
     assert len(towns.values) == 2
+    assert towns.labels == client.quote("towns", within=20).known.labels == ("Jena (Saale)", "Ulm")  # type: ignore[union-attr]
+    assert list(client.codebook.notes(towns.query)) == ["town: where they live."]
     assert (first.cost, second.cost, second.case) == (Fraction(1, 2), Fraction(1, 4), Case.EXTEND)
     # Both are answered by the sharper of the two.
     assert (first.precision, first.values) == (Fraction(3, 4), second.values)

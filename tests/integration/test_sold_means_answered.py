@@ -139,6 +139,7 @@ def test_a_query_that_is_no_longer_in_the_catalogue_is_answered_after_a_restart(
     [
         ("[queries.under_25]\nmeasure = 'shear'\n", "CatalogueProblems"),
         (('access = "open"', 'access = "invitation"'), "DataMismatch"),
+        (("[columns.town]", "missing_codes = [999]\n[columns.town]"), "DataMismatch"),
     ],
 )
 def test_a_bad_edit_of_the_catalogue_is_logged_once_and_stops_nothing(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import tomllib
 from contextlib import closing
@@ -159,11 +160,78 @@ def test_a_column_that_is_mostly_missing_is_doubted(tmp_path: Path) -> None:
         '[queries.weight]\nmeasure = "mean"\ncolumn = "weight"\n'
     )
     doubts = json.loads(run("check", str(catalogue), "--json").stdout)["doubts"]
-    assert len(doubts) == 1
-    assert doubts[0].startswith("weight: 2 of 3 values are missing when read as number.")
+    assert len(doubts) == 2
+    assert f"{tmp_path / 'people.csv'}, line 2 and 1 more: weight is a number with the decimal mark ','" in doubts[0]
+    assert 'write decimal = "," in [source]' in doubts[0]
+    assert doubts[1].startswith("weight: 2 of 3 values are missing when read as number.")
     assert "Please check: weight" in run("check", str(catalogue)).stdout
     catalogue.write_text(catalogue.read_text().replace('";"\n', '";"\ndecimal = ","\n'))
     assert json.loads(run("check", str(catalogue), "--json").stdout)["doubts"] == []
+
+
+def test_bytes_of_another_encoding_are_doubted_with_their_line(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_bytes("town\nUlm\nKöln\n".encode("windows-1252"))
+    catalogue = tmp_path / "people.toml"
+    catalogue.write_text(
+        '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 1\ndelta = "1e-6"\nneighbours = "replace"\n'
+        '[columns.town]\nkind = "text"\n[queries.ulm]\nmeasure = "count"\nwhere = "town = \'Ulm\'"\n'
+    )
+    (doubt,) = json.loads(run("check", str(catalogue), "--json").stdout)["doubts"]
+    assert f"{tmp_path / 'people.csv'}, line 3: there are bytes that are not UTF-8" in doubt
+    assert "iconv -f WINDOWS-1252 -t UTF-8" in doubt
+    catalogue.write_text(catalogue.read_text().replace('people.csv"', 'people.csv"\nencoding = "windows-1252"'))
+    assert json.loads(run("check", str(catalogue), "--json").stdout)["doubts"] == []
+    (tmp_path / "people.csv").write_text("town\nUlm\nKöln\n", encoding="utf-8")
+    (doubt,) = json.loads(run("check", str(catalogue), "--json").stdout)["doubts"]
+    assert 'write encoding = "utf-8" in [source]' in doubt
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("age;town\n61;Ulm\n", "with the delimiter ',' there is one column, but its name contains ';'"),
+        ("age\ttown\n61\tUlm\n", 'write delimiter = "\\t" in [source]'),
+        ("gr\xf6\xdfe,town\n61,Ulm\n", 'encoding = "windows-1252" in [source], or convert it with iconv'),
+        ("age,weight\n61,70,5\n", 'declare delimiter = ";" and decimal = ","'),
+    ],
+)
+def test_a_file_that_is_declared_wrongly_is_refused_with_what_mends_it(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "people.csv").write_bytes(content.encode("latin-1"))
+    catalogue = tmp_path / "people.toml"
+    name = "größe" if "xf6" in ascii(content) else "age"
+    catalogue.write_text(
+        '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 1\ndelta = "1e-6"\nneighbours = "replace"\n'
+        f'[columns."{name}"]\nkind = "number"\n[queries.q]\nmeasure = "count"\nby = "{name}"\ngroups = [1, 2]\n'
+    )
+    checked = run("check", str(catalogue))
+    assert checked.returncode == 2
+    assert said in checked.stderr
+    (tmp_path / "people.csv").write_text('"age;town"\n61\n')
+    assert "one column, but" not in run("check", str(catalogue)).stderr
+
+
+def test_a_draft_is_short_and_has_no_mean_of_a_code(tmp_path: Path) -> None:
+    """A survey of many columns, most of them codes: a dozen queries at most, with comments."""
+    names = ["AGE", "SEX", "HOURS", *(f"Q{n}" for n in range(30)), *(f"INCOME{n}" for n in range(9)), "TOWN"]
+    people: list[list[object]] = [
+        [20 + n % 50, 1 + n % 2, n % 70, *(1 + n % 5 for _ in range(30)), *(n * 7 for _ in range(9)), "Ulm"]
+        for n in range(99)
+    ]
+    rows: list[list[object]] = [[*names], *people]
+    file = tmp_path / "survey.csv"
+    file.write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n")
+    assert run("init", str(file)).returncode == 0
+    text = file.with_suffix(".toml").read_text()
+    draft = tomllib.loads(text)
+    assert list(draft["columns"]) == names
+    assert [*draft["queries"]] == ["mean_AGE", "mean_HOURS", *(f"mean_INCOME{n}" for n in range(3))]
+    assert text.count("[queries.") == 12
+    assert '# by = "SEX"' in text
+    assert '# labels = { 1 = "...", 2 = "..." }' in text
+    # All that is in comments can be used once it is filled in.
+    filled = re.sub("^# (?=(labels|.queries|measure|by|groups|edges) ?)", "", text, flags=re.MULTILINE)
+    tomllib.loads(filled.replace("[..., ..., ...]", "[1, 2, 3]"))
+    assert "No query is drafted for 33 more columns" in text
 
 
 @pytest.mark.parametrize("command", ["init", "check"])

@@ -6,6 +6,8 @@ import pickle
 import re
 import sys
 import tomllib
+from datetime import date
+from fractions import Fraction
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,14 @@ PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text
 #: Their modules are imported by what moves out of the package, and by nothing else.
 WITHOUT_MODULES = {"all", "experiments"}
 READING = Reading(
-    {"age": "number", "town": "text", "since": "date", "ill": "flag"}, decimal=",", missing=frozenset({"NA"})
+    {"age": "number", "town": "text", "since": "date", "ill": "flag"},
+    decimal=",",
+    missing=frozenset({"NA"}),
+    missing_codes={
+        "age": frozenset({Fraction(8), Fraction("-0.25")}),
+        "town": frozenset({"b"}),
+        "since": frozenset({date(9999, 12, 31)}),
+    },
 )
 FILES = {
     "plain": "age;town;since;ill\n61;Ulm;2024-02-29;yes\n7,5;Jena;;no\nNA;NA;2023-01-01;\n",

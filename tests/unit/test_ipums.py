@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -88,18 +89,20 @@ def test_the_true_totals_are_those_of_pandas(
 
 
 def test_the_codes_of_a_real_extract_count_as_documented(tmp_path: Path, catalogue: Catalogue) -> None:
-    """Codes for no income are clamped like any number, and count as nothing once they are missing."""
+    """Codes for no income are missing, and count as nothing; without the declaration they are clamped like any number."""
     people = pd.concat([batch.to_pandas() for batch in ipums.people(200, seed=3)])
     people.loc[people["AGE"] < 15, "INCTOT"] = 9_999_999
     people.loc[::7, "FTOTINC"] = 9_999_998
     recoded = people.replace({name: {9_999_999: None, 9_999_998: None} for name in ("INCTOT", "FTOTINC")})
     children = int((people["AGE"] < 15).sum())
     assert children > 0
-    for number, frame in enumerate((people, recoded)):
+    undeclared = replace(catalogue.reading, missing_codes={})
+    cases = (people, undeclared, people), (people, catalogue.reading, recoded), (recoded, undeclared, recoded)
+    for number, (frame, reading, meant) in enumerate(cases):
         file = tmp_path / f"{number}.parquet"
         frame.astype("Int64").to_parquet(file)
-        with closing(open_file(file, "parquet", catalogue.reading)) as source:
-            assert totals_by_us(catalogue, source) == totals_by_pandas(frame)
+        with closing(open_file(file, "parquet", reading)) as source:
+            assert totals_by_us(catalogue, source) == totals_by_pandas(meant)
     difference = totals_by_pandas(people)["mean_personal_income"] - totals_by_pandas(recoded)["mean_personal_income"]
     assert difference == children * 1_000_000
 

@@ -59,6 +59,7 @@ def test_a_proposed_kind_reads_what_it_was_proposed_for() -> None:
     ("fields", "decimal", "note"),
     [
         (["7"] * 19 + ["hemolysed"], ".", "some values are not numbers, and would be missing"),
+        (["7"] * 8 + ["x"] * 3, ".", "3 of 11 values that were inspected are not numbers, so it is proposed as text"),
         (
             ["31.12.2024", "1.1.2024"],
             ".",

@@ -9,6 +9,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +24,7 @@ from starlette.testclient import TestClient
 
 import noiseledger as nl
 from noiseledger.chain import PrivacyLedgerContract, abi
+from noiseledger.core.codebook import Codebook
 from noiseledger.core.composition import Promised, together
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, sensitivity
@@ -199,6 +201,29 @@ def test_a_page_has_no_other_elements_than_with_harmless_names(visitor: TestClie
             assert shapes[0] == shapes[1], path
 
 
+def test_labels_and_meanings_are_text_too(visitor: TestClient, system: DemoSystem) -> None:
+    """A label is shown where its value would be; the API and the downloads have both."""
+    ledger = LedgerFile.read(system.ledger_file)
+    named = {text: f"<i {MARK}={number}>" for number, text in enumerate(TEXTS)}
+    book = Codebook({"town": named}, {"town": f"{SCRIPT}\x1b"}, {"town": (IMAGE,)})
+    system.ledger_file.with_name("labelled.json").write_text(json.dumps(replace(ledger, codebook=book).content))
+    labelled = LedgerFile.read(system.ledger_file.with_name("labelled.json"))
+    identifier = ledger.queries[FORMULA].identifier
+    with visiting_site(settings_of(system, ledger=labelled)) as other:
+        caught_up(other, system)
+        page = check_text_only(other.get(f"/?query={identifier}").text)
+        assert all(label in page.text for label in named.values())
+        assert f"town: {SCRIPT}\ufffd; {IMAGE} counts as missing." in page.text
+        answer = other.get("/api/v1/best", params={"query": identifier}).json()
+        assert [named[group] for group in answer["groups"]] == answer["labels"]
+        rows = list(csv.DictReader(io.StringIO(other.get("/budget/records.csv").text)))
+        pairs = [
+            (json.loads(row["groups"]), json.loads(row["labels"])) for row in rows if row["identifier"] == identifier
+        ]
+        assert pairs == [(answer["groups"], answer["labels"])]
+        assert other.get("/ledger.json").json() == labelled.content | {"access": "open"}
+
+
 def test_each_name_leads_to_its_page(visitor: TestClient, system: DemoSystem) -> None:
     for name, query in names(system).items():
         reply = visitor.get("/", params={"query": name})
@@ -252,7 +277,7 @@ def test_downloads_are_no_pages(visitor: TestClient, path: str) -> None:
 
 def test_groups_by_two_columns_are_columns_of_the_page_and_the_file(visitor: TestClient) -> None:
     rows = list(csv.reader(io.StringIO(visitor.get("/queries/crossed/answer.csv").text)))
-    assert rows[0] == [COLUMN, "town", "answer", "half_width_95"]
+    assert rows[0] == [COLUMN, "town", "answer", "half_width_95", "label"]
     assert [row[:2] for row in rows[1:3]] == [["[0, 5)", SCRIPT], ["[0, 5)", f"'{FORMULA}"]]
     best = visitor.get("/api/v1/best", params={"query": "crossed"}).json()
     assert [float(row[2]) for row in rows[1:]] == best["values"]

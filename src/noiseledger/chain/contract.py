@@ -49,6 +49,7 @@ __all__ = [
     "LOG_BLOCKS",
     "MAX_BATCH",
     "MAX_COORDINATES",
+    "MAX_DEFINITION",
     "PrivacyLedgerContract",
     "block_parameter",
     "checksummed",
@@ -60,9 +61,10 @@ __all__ = [
 
 #: The number of blocks whose logs are requested at once; public endpoints refuse much more.
 LOG_BLOCKS = 2000
-#: The contract's own limits for one transaction: requests, or queries revealed; and numbers revealed.
+#: The contract's own limits: requests, or queries revealed, and numbers revealed in one transaction; bytes of a definition.
 MAX_BATCH = constant("MAX_BATCH")
 MAX_COORDINATES = constant("MAX_COORDINATES")
+MAX_DEFINITION = constant("MAX_DEFINITION")
 _ATTEMPTS = 5
 
 

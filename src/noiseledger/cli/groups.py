@@ -19,4 +19,4 @@ def group_cells(answer: Answer, places: int) -> Sequence[Sequence[str]]:
     if len(answer.query.grouped_by) == places > 1:
         return answer.cells
     empty = [""] * (places - 1)
-    return [(label, *empty) for label in answer.query.labels]
+    return [(label, *empty) for label in answer.labels]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +97,8 @@ def make_plan(client: Client, asks: Sequence[Ask], *, exact_noise: bool = False)
     from noiseledger.client.reader import unnamed_note  # noqa: PLC0415 - takes a second
 
     ledger = client.ledger
-    quotes = ledger.quote_many(client.resolve(asks))
+    priced = ledger.quote_many(client.resolve(asks))
+    quotes = [quote if quote.known is None else replace(quote, known=client.labelled(quote.known)) for quote in priced]
     items = _priced(client, quotes) if ledger.reuses else _priced_without_reuse(client, quotes, exact_noise)
     unnamed = unnamed_note(client.unnamed(dict.fromkeys(quote.query for quote in quotes)))
     return Plan(list(items), quotes[-1].budget, unnamed)

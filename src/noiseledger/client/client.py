@@ -11,6 +11,7 @@ from typing import Self, Unpack, overload
 
 from noiseledger.client.reader import Named, Offer, Reader
 from noiseledger.core.answer import Answer
+from noiseledger.core.codebook import Codebook
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request
 from noiseledger.errors import InvalidInput
@@ -47,9 +48,10 @@ class Client(Reader):
         names: Mapping[str, Query] | None = None,
         analyst: str = "",
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+        codebook: Codebook | None = None,
     ) -> None:
-        """Use a ledger; ``names`` come from the catalogue, and ``waiting`` is a context manager around slow calls."""
-        super().__init__(ledger, names)
+        """Use a ledger; all names come from the catalogue, and ``waiting`` is a context manager around slow calls."""
+        super().__init__(ledger, names, codebook)
         self.ledger = ledger
         self._analyst = analyst
         self._waiting = waiting
@@ -104,4 +106,5 @@ class Client(Reader):
     def buy(self, requests: Sequence[Request], *, exact_noise: bool = False) -> list[Answer]:
         """Get the answers to resolved requests, as ``ask`` does."""
         with self._waiting():
-            return self.ledger.ask_many(requests, analyst=self._analyst, exact_noise=exact_noise)
+            answers = self.ledger.ask_many(requests, analyst=self._analyst, exact_noise=exact_noise)
+        return [self.labelled(answer) for answer in answers]

@@ -12,6 +12,7 @@ from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Sender
 from noiseledger.client.client import Client
 from noiseledger.client.waiting import status_line
+from noiseledger.core.codebook import Codebook
 from noiseledger.data.source import Source
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.file import find_on_chain, is_local
@@ -66,11 +67,15 @@ def connect_with(
     source: Source | None = None,
     answer_seconds: float = ANSWER_SECONDS,
     listener: Listener | None = None,
+    codebook: Codebook | None = None,
 ) -> Client:
-    """Connect as :func:`connect` does, with these arguments only: no environment variable is read."""
+    """Connect as :func:`connect` does, with these arguments only: no environment variable is read.
+
+    A local ledger has no ledger file, so ``codebook`` says what its columns and values are called.
+    """
     text = os.fspath(ledger)
     if is_local(Path(text)):
-        return Client(open_ledger(text, source), analyst=analyst)
+        return Client(open_ledger(text, source), analyst=analyst, codebook=codebook)
     found = find_on_chain(text)
     line = status_line() if listener is None else None
     of_requests = listener or (line.on_event if line else ignore)
@@ -87,7 +92,7 @@ def connect_with(
         )
         chain.terms  # noqa: B018 - fails now if the contract is not a ledger
         stack.pop_all()
-    return Client(chain, found.queries, waiting=line.shown if line else nullcontext)
+    return Client(chain, found.queries, waiting=line.shown if line else nullcontext, codebook=found.codebook)
 
 
 def _find_key(key: Key | str | os.PathLike[str] | None) -> Key | None:

@@ -6,12 +6,13 @@ Why the promise holds: only what is public is read here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.codebook import Codebook
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy
 from noiseledger.core.sensitivity import sensitivity
@@ -43,9 +44,13 @@ class Offer:
 class Reader:
     """Read access to a ledger, with queries by name."""
 
-    def __init__(self, view: LedgerView, names: Mapping[str, Query] | None = None) -> None:
-        """Read a ledger; ``names`` come from the catalogue."""
+    def __init__(
+        self, view: LedgerView, names: Mapping[str, Query] | None = None, codebook: Codebook | None = None
+    ) -> None:
+        """Read a ledger; the names of queries, columns and values come from the catalogue."""
         self._view = view
+        #: What columns and values are called.
+        self.codebook = codebook or Codebook()
         self._names = dict(names or {})
         self._by_identifier = {query.identifier: name for name, query in self._names.items()}
 
@@ -72,11 +77,17 @@ class Reader:
         Give the accuracy in one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
         ``precision=``.
         """
-        return self._view.quote(self.find(query), **accuracy)
+        quote = self._view.quote(self.find(query), **accuracy)
+        return quote if quote.known is None else replace(quote, known=self.labelled(quote.known))
 
     def best(self, query: Named) -> Answer | None:
         """Return the most accurate answer that is public, for free; None if nobody has asked yet."""
-        return self._view.best(self.find(query))
+        best = self._view.best(self.find(query))
+        return None if best is None else self.labelled(best)
+
+    def labelled(self, answer: Answer) -> Answer:
+        """Return an answer with the names of its groups."""
+        return replace(answer, codebook=self.codebook)
 
     def history(self, query: Named | None = None, after: int = 0) -> list[Record]:
         """Return the requests with their analysts, costs and answers; only those for ``query``, if one is given."""

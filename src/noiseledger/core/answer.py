@@ -7,7 +7,7 @@ printed is not below zero (see ``core.display``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
 from itertools import islice
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from noiseledger.core import accuracy
 from noiseledger.core import sampling as sampling_error
 from noiseledger.core.budget import Budget
+from noiseledger.core.codebook import Codebook
 from noiseledger.core.display import about, show, show_range
 from noiseledger.core.numbers import Number, exact, readable
 from noiseledger.core.path import Case, Point, Price, Reveal, natural_values
@@ -56,6 +57,8 @@ class Answer:
     block: int | None = None
     #: The public facts about the dataset, which the sampling error depends on; None if they are not known here.
     population: Population | None = None
+    #: What the groups are called; only words, so answers with other words are equal.
+    codebook: Codebook = field(default_factory=Codebook, compare=False, repr=False)
 
     @classmethod
     def public(
@@ -98,9 +101,14 @@ class Answer:
         return only
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each coordinate: its label in the ledger file or, where there is none, its value."""
+        return self.codebook.labels_of(self.query)
+
+    @property
     def cells(self) -> tuple[tuple[str, ...], ...]:
-        """For each coordinate, the name of its group in each column of ``query.grouped_by``."""
-        return self.query.cells
+        """For each coordinate, the name of its group in each column of ``query.grouped_by``; its label, if it has one."""
+        return self.codebook.cells_of(self.query)
 
     @property
     def deviation(self) -> float:
@@ -149,13 +157,15 @@ class Answer:
         """
         shared: dict[str, object] = {"case": self.case.value, "precision": float(self.precision)}
         shared |= {"cost": float(self.cost), "transaction": self.transaction}
-        found = zip(self.query.labels, self.values, self.half_widths(confidence, sampling=sampling), strict=True)
-        rows = [
-            {"query": str(self.query), "group": label, "value": value, "deviation": self.deviation, "half_width": width}
+        widths = self.half_widths(confidence, sampling=sampling)
+        found = zip(self.query.labels, self.labels, self.values, widths, strict=True)
+        rows: list[dict[str, object]] = [
+            {"query": str(self.query), "group": group, "label": label, "value": value}
+            | {"deviation": self.deviation, "half_width": width}
             | shared
-            for label, value, width in found
+            for group, label, value, width in found
         ]
-        return [row | self._by_column(row, cell) for row, cell in zip(rows, self.cells, strict=True)]
+        return [row | self._by_column(row, cell) for row, cell in zip(rows, self.query.cells, strict=True)]
 
     def _by_column(self, row: dict[str, object], cell: Sequence[str]) -> dict[str, str]:
         """Return the group in each column, if there are several; a column may be called like another part of the row."""
@@ -209,7 +219,7 @@ class Answer:
     def _shown(self) -> list[tuple[str, str, str]]:
         """Return each coordinate's label, its number for people, and the number as it was published."""
         width = self.half_width()
-        pairs = islice(zip(self.query.labels, self.values, strict=True), SHOWN_COORDINATES)
+        pairs = islice(zip(self.labels, self.values, strict=True), SHOWN_COORDINATES)
         shown = [
             (f"{label}: " if label else "", str(show(self.query, value, width)), f"published: {value!r}")
             for label, value in pairs

@@ -73,6 +73,7 @@ class Custody:
         must be answered even if it is no longer in the catalogue. If nothing was published yet, the secret is a new one.
         """
         self.check_complete(without_journal=without_journal)
+        self.check_codes(catalogue)
         kept = [] if without_journal else self._kept_queries()
         queries = dict.fromkeys([*(entry.query for entry in catalogue.entries), *kept])
         with closing(catalogue.open()) as source:
@@ -167,6 +168,25 @@ class Custody:
                 "The ledger was published by an earlier version of noiseledger, whose commitment to the data this one cannot "
                 "open: continue with that version, or publish the catalogue again under another name."
             )
+
+    def check_codes(self, catalogue: Catalogue) -> None:
+        """Refuse other codes for missing values than the ledger was published with.
+
+        The commitment refuses them too, if a record has such a code, but could not say why; and whether a record has one
+        should decide nothing.
+        """
+        known = self.read_ledger_file()
+        if known is None:
+            return
+        before, now = known.codebook.missing_codes, catalogue.codebook.missing_codes
+        for name in sorted(before.keys() | now.keys()):
+            if set(before.get(name, ())) != set(now.get(name, ())):
+                was = f"missing_codes = [{', '.join(before[name])}]" if name in before else "no missing_codes"
+                raise DataMismatch(
+                    f"The ledger was published with {was} for the column {name}. Other codes would give every query that "
+                    f"uses {name} a second meaning, under the name of the first: put that back into {catalogue.file}. Other "
+                    "codes need a ledger of their own."
+                )
 
     def read_ledger_file(self) -> LedgerFile | None:
         """Return the ledger file, or None if no ledger was published."""

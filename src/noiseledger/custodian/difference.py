@@ -101,6 +101,7 @@ def _in_file(
     ]
     if known.contact != catalogue.contact:
         changes.append(f"The contact in the ledger file becomes: {catalogue.contact or 'none'}.")
+    changes += known.codebook.changes(catalogue.codebook)
     changes += [
         f"The ledger file will name another ledger about the same data: {other.address}."
         for other in others

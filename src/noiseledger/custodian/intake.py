@@ -68,6 +68,7 @@ class Intake:
     def _read(self, missing: list[Query]) -> None:
         catalogue = read_catalogue(self._file)
         check_terms(catalogue, self._terms)
+        self._custody.check_codes(catalogue)
         if not missing:
             return
         with closing(catalogue.open()) as source:

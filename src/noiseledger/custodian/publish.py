@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import closing
 
-from noiseledger.chain.contract import MAX_COORDINATES, PrivacyLedgerContract, checksummed
+from noiseledger.chain.contract import MAX_COORDINATES, MAX_DEFINITION, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
@@ -95,8 +95,8 @@ def propose(
     if worker is not None:
         worker = read_address(worker, "worker")
     for entry in catalogue.entries:
-        if entry.query.dimension > MAX_COORDINATES:
-            raise InvalidInput(f"Query {entry.name}: {too_many_groups(entry.query)}")
+        if reason := too_large(entry.query):
+            raise InvalidInput(f"Query {entry.name}: {reason}")
     custody = Custody.of(catalogue)
     custody.check_complete()
     registers = registers or Registers.of(catalogue.file.parent)
@@ -201,12 +201,17 @@ def _write_ledger_file(
         commitment=PUBLISHED,
         access=catalogue.access.value,
         also_published=others,
+        codebook=catalogue.codebook,
     )
     ledger.write(Custody.of(catalogue).ledger_file)
 
 
-def too_many_groups(query: Query) -> str:
-    """Return why a query cannot be published."""
-    return (
-        f"A ledger on a chain accepts at most {MAX_COORDINATES} groups, not {query.sizes}: use fewer, or two queries."
-    )
+def too_large(query: Query) -> str:
+    """Return why a query cannot be published; an empty text if it can."""
+    if query.dimension > MAX_COORDINATES:
+        number = query.sizes
+        return f"A ledger on a chain accepts at most {MAX_COORDINATES} groups, not {number}: use fewer, or two queries."
+    size = len(query.canonical.encode())
+    if size > MAX_DEFINITION:
+        return f"A ledger on a chain accepts definitions of at most {MAX_DEFINITION:,} bytes, not {size:,}: use two queries."
+    return ""

@@ -19,11 +19,13 @@ from typing import Any, TypeVar
 
 from noiseledger.core.access import Access
 from noiseledger.core.budget import Budget
-from noiseledger.core.filters.condition import Kind
+from noiseledger.core.codebook import Codebook, code_text
+from noiseledger.core.filters.condition import Kind, Value
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
 from noiseledger.data import declared
 from noiseledger.data.declared import KEYS
+from noiseledger.data.declared_codebook import group_problems, labels, meaning, missing_codes
 from noiseledger.data.hints import did_you_mean
 from noiseledger.data.location import Location
 from noiseledger.data.reading import KINDS, Reading
@@ -70,6 +72,8 @@ class Catalogue:
     #: Who may ask, and how analysts can contact the custodian, as the custodian wrote it.
     access: Access = Access.INVITATION
     contact: str = ""
+    #: What columns and values are called, and the codes for missing values: public words.
+    codebook: Codebook = field(default_factory=Codebook)
 
     def open(self) -> Source:
         """Open the data, to be read as declared here."""
@@ -123,7 +127,8 @@ class _Reader:
         source = self._attempt(("source",), self._source)
         tables = [*self._subtables("columns")]
         kinds = {name: self._kind(name, fields) for name, fields in tables}
-        reading = self._attempt(("source",), lambda: declared.reading(self._table("source"), _known(kinds)))
+        codes = self._missing_codes(tables, _known(kinds))
+        reading = self._attempt(("source",), lambda: declared.reading(self._table("source"), _known(kinds), codes))
         self._attempt(("privacy",), lambda: self._check_keys("privacy", self._table("privacy"), KEYS["privacy"]))
         neighbours = self._privacy("neighbours", declared.neighbours)
         budget = self._privacy("epsilon", declared.budget)
@@ -132,6 +137,11 @@ class _Reader:
         columns = {name: self._column(name, fields) for name, fields in tables}
         tried = [self._entry(name, fields, columns, neighbours) for name, fields in self._subtables("queries")]
         entries = [entry for entry in tried if entry is not None]
+        codebook = self._codebook(tables, _known(kinds), codes)
+        if len(entries) == len(tried):
+            queries = {entry.name: entry.query for entry in entries}
+            for where, message in group_problems(queries, codebook):
+                self._report(where, message)
         self._check_declared(entries, kinds)
         if not tried:
             self._report(("queries",), "There are no queries: add a table such as [queries.rows_over_60].")
@@ -142,7 +152,8 @@ class _Reader:
             return None
         summed = tuple(column for column in columns.values() if column is not None)
         line = self.lines.find("source")
-        return Catalogue(self.file, source, budget, neighbours, reading, summed, tuple(entries), line, access, contact)
+        parts = source, budget, neighbours, reading, summed, tuple(entries), line, access, contact, codebook
+        return Catalogue(self.file, *parts)
 
     def _source(self) -> Location:
         fields = self._table("source")
@@ -155,6 +166,36 @@ class _Reader:
     def _kind(self, name: str, fields: Mapping[str, Any]) -> Kind | None:
         self._check_keys(f"columns.{name}", fields, KEYS["columns"])
         return self._attempt((f"columns.{name}", "kind"), lambda: declared.kind(name, fields))
+
+    def _missing_codes(
+        self, tables: Iterable[tuple[str, Mapping[str, Any]]], kinds: Mapping[str, Kind]
+    ) -> dict[str, frozenset[Value]]:
+        """Return the codes for missing values of each column that has some."""
+        found = {}
+        for name, fields in tables:
+            if name in kinds and "missing_codes" in fields:
+                where = (f"columns.{name}", "missing_codes")
+                found[name] = self._attempt(where, partial(missing_codes, name, kinds[name], fields))
+        return {name: codes for name, codes in found.items() if codes}
+
+    def _codebook(
+        self,
+        tables: Iterable[tuple[str, Mapping[str, Any]]],
+        kinds: Mapping[str, Kind],
+        codes: Mapping[str, frozenset[Value]],
+    ) -> Codebook:
+        """Return what the columns and their values are called."""
+        called, meanings = {}, {}
+        for name, fields in tables:
+            if name in kinds:
+                where = f"columns.{name}"
+                called[name] = self._attempt((where, "labels"), partial(labels, name, kinds[name], fields))
+                meanings[name] = self._attempt((where, "meaning"), partial(meaning, name, fields))
+        return Codebook(
+            {name: found for name, found in called.items() if found},
+            {name: found for name, found in meanings.items() if found},
+            {name: tuple(map(code_text, sorted(found))) for name, found in codes.items()},
+        )
 
     def _column(self, name: str, fields: Mapping[str, Any]) -> Column | None:
         """Return a column that can be summed; None for the others."""

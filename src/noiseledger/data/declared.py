@@ -13,7 +13,7 @@ from typing import Any
 
 from noiseledger.core.access import LONGEST_CONTACT, Access
 from noiseledger.core.budget import Budget
-from noiseledger.core.filters.condition import Kind
+from noiseledger.core.filters.condition import Kind, Value
 from noiseledger.core.filters.filter import parse_filter
 from noiseledger.core.group_product import ByColumn, Groups, groups_of
 from noiseledger.core.groups import Bins, Keys
@@ -32,7 +32,7 @@ KEYS = {
     "": ("source", "privacy", "columns", "queries"),
     "source": location.KEYS,
     "privacy": ("epsilon", "delta", "neighbours", "access", "contact"),
-    "columns": ("kind", *_BOUNDS),
+    "columns": ("kind", *_BOUNDS, "missing_codes", "labels", "meaning"),
     "queries": ("measure", "column", "where", "by", "groups", "edges", "ceiling"),
 }
 #: A part of a date in by, as in a filter.
@@ -45,12 +45,14 @@ _WHY_MISSING = (
 _WHY_BOUNDS = "choose it without looking at the data, because true minima and maxima are private"
 
 
-def reading(source: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Reading:
-    """Return how values of the declared kinds are read."""
+def reading(
+    source: Mapping[str, Any], kinds: Mapping[str, Kind], codes: Mapping[str, frozenset[Value]] | None = None
+) -> Reading:
+    """Return how values of the declared kinds are read; ``codes`` are the values that mean "missing" in one column."""
     missing = source.get("missing", [])
     if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
         raise InvalidInput('missing must be a list of texts that mean "missing", such as ["NA", "NULL"].')
-    return Reading(kinds, source.get("decimal", "."), frozenset(missing))
+    return Reading(kinds, source.get("decimal", "."), frozenset(missing), codes or {})
 
 
 def neighbours(privacy: Mapping[str, Any]) -> Neighbours:

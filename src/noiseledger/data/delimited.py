@@ -90,6 +90,8 @@ def columns_of(file: Path, dialect: Dialect) -> list[str]:
     names = dialect.split(first[1])
     if names is None:
         raise _bad_quote(file, 1)
+    if dialect.header:
+        _check_delimiter(file, first[1], names, dialect)
     places = [f"column_{place}" for place in range(1, len(names) + 1)]
     if not dialect.header:
         return places
@@ -133,6 +135,7 @@ def records_of(file: Path, dialect: Dialect) -> Iterator[list[str]]:
                 f"{file}, line {number}: expected {width} fields, as in the first line, but found {len(found)}. Remove the "
                 f"line if it is not a record, such as a note below the table; put a field that contains "
                 f"{dialect.delimiter!r} in quotes; if a field contains a line break, write the file as Parquet."
+                + _with_decimal_commas(found, width, dialect)
             )
         yield found
 
@@ -171,6 +174,27 @@ def conversion(file: Path) -> str:
     encoding = "UTF-16" if head in _MARKS else "UTF-16BE" if head.startswith(b"\0") else "UTF-16LE"
     new = file.with_name(f"{file.stem}-utf-8{file.suffix}")
     return f"iconv -f {encoding} -t UTF-8 {shlex.quote(str(file))} > {shlex.quote(str(new))}"
+
+
+def _check_delimiter(file: Path, line: str, names: list[str], dialect: Dialect) -> None:
+    """Refuse a single name that contains another delimiter, outside quotes: it would be a table of one useless column."""
+    other = next((mark for mark in DELIMITERS if mark != dialect.delimiter and mark in line), None)
+    if len(names) == 1 and other is not None and names[0] == line:
+        shown = {"\t": "\\t"}.get(other, other)
+        raise DataUnavailable(
+            f"{file}, line 1: with the delimiter {dialect.delimiter!r} there is one column, but its name contains {other!r}. "
+            f'If that separates the columns, write delimiter = "{shown}" in [source]; otherwise put the name in quotes.'
+        )
+
+
+def _with_decimal_commas(fields: list[str], width: int, dialect: Dialect) -> str:
+    """Return a hint for a line with too many fields, some of which may be what follows a decimal comma."""
+    if dialect.delimiter != "," or len(fields) <= width or not any(field.isdigit() for field in fields):
+        return ""
+    return (
+        " If numbers have decimal commas, such as 1,5, write the file with semicolons (in R, write.csv2) and declare "
+        'delimiter = ";" and decimal = ",".'
+    )
 
 
 def _bad_quote(file: Path, number: int) -> DataUnavailable:

@@ -27,6 +27,8 @@ class Guess:
 
     kind: Kind | None
     notes: tuple[str, ...] = ()
+    #: Whether a number is probably a code, of which no mean says anything.
+    is_code: bool = False
 
 
 @dataclass(frozen=True)

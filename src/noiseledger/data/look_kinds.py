@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 from math import floor
@@ -21,12 +22,48 @@ _MOSTLY = Fraction(9, 10)
 #: Doubles do not distinguish whole numbers with more digits.
 _EXACT_DIGITS = 15
 
+#: A column whose name says that its values are codes.
+_CODE_NAME = re.compile(
+    r"(^|[_. ])(sex|gender|race|region|state|county|country|marst|marital|educ|religion|occ|ind|zip|plz|nace|isco|icd|id"
+    r"|serial|code|status|category|type|kind|class|citizen|geschlecht|bundesland)([_. ]?(code|id|[0-9]{1,2}))?$"
+    r"|(stat|fips?|[_.]cd|[_.]cat|[_.]grp)$",
+    re.IGNORECASE,
+)
+#: A column of so many values with only so many different whole numbers is probably a code.
+_MANY, _FEW = 50, 12
+IS_CODE = "its numbers are probably codes, of which no mean says anything: count the rows of each, with labels"
 # Groups of three digits with a separator.
 _GROUPED = r" *[+-]?[0-9]{1,3}(?P<apart>[,.'\u2019 \u00a0\u202f])[0-9]{3}((?P=apart)[0-9]{3})*(?P<rest>[.,][0-9]+)? *"
 _OTHER_DATE = r" *([0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4}|[0-9]{2})|[0-9]{4}[./][0-9]{1,2}[./][0-9]{1,2})([ T].*)?"
 _ZONED = rf"(?:{DATE.removesuffix(' *')})(Z|[+-][0-9]{{2}}:?[0-9]{{2}}) *"
 _CODE = rf" *(0[0-9]+|[+-]?[0-9]{{{_EXACT_DIGITS + 1},}}) *"
 _FRACTION = r"[^.,]*[.,](?!0* *$).*"
+
+
+def has_code_name(name: str) -> bool:
+    """Return whether a column's name says that its values are codes.
+
+    >>> has_code_name("SEX"), has_code_name("region_code"), has_code_name("statement")
+    (True, True, False)
+    """
+    return _CODE_NAME.search(name) is not None
+
+
+def marked_as_code(name: str, found: Guess, values: int, different: int) -> Guess:
+    """Mark a number as a code, by its name or because it has few different values, but more than two."""
+    if found.kind == "number" and (has_code_name(name) or (values >= _MANY and 2 < different <= _FEW)):
+        return replace(found, notes=(*found.notes, IS_CODE), is_code=True)
+    return found
+
+
+def with_missing(found: Guess, fields: Sequence[str]) -> Guess:
+    """Add how many fields are texts for "missing", if the column would be text with them."""
+    number = sum(field in MISSING_TEXTS for field in fields)
+    if not number or found.kind in (None, "text"):
+        return found
+    texts = ", ".join(f'"{text}"' for text in missing_texts(fields))
+    note = f"{number:,} of {len(fields):,} values that were inspected are {texts}, which `missing` in [source] declares"
+    return replace(found, notes=(*found.notes, note))
 
 
 def missing_texts(fields: Iterable[str]) -> tuple[str, ...]:
@@ -83,9 +120,16 @@ def guess(fields: Sequence[str], decimal: str) -> Guess:
                 "these look like numbers with thousands separators, which are not supported: write the file without them",
             ),
         )
+    numbers = sum(re.fullmatch(number, value) is not None for value in values)
+    if numbers * 2 >= len(values):
+        return Guess("text", (_NOT_A_NUMBER.format(len(values) - numbers, len(values)),))
     return Guess("text")
 
 
+_NOT_A_NUMBER = (
+    "{:,} of {:,} values that were inspected are not numbers, so it is proposed as text; if they mean missing, declare kind = "
+    '"number", with which they count as missing'
+)
 _SOME_ARE_NOT = "some values are not {}, and would be missing"
 
 

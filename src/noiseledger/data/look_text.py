@@ -15,7 +15,14 @@ from pathlib import Path
 
 from noiseledger.data.delimited import DELIMITERS, Dialect, columns_of, conversion, records_of
 from noiseledger.data.look import RECORDS, Guess, Look
-from noiseledger.data.look_kinds import MISSING_TEXTS, decimal_mark, guess, missing_texts
+from noiseledger.data.look_kinds import (
+    MISSING_TEXTS,
+    decimal_mark,
+    guess,
+    marked_as_code,
+    missing_texts,
+    with_missing,
+)
 from noiseledger.data.reading import DATE, NUMBER
 from noiseledger.errors import DataUnavailable
 
@@ -45,9 +52,16 @@ def look_at_text(file: Path, header: bool | None) -> Look:
     missing = missing_texts(field for column in columns for field in column)
     nameless = _nameless(lines[0], dialect)
     guesses = {
-        name: _nameless_column(fields, decimal) if nameless[place] else guess(fields, decimal)
+        name: _nameless_column(fields, decimal) if nameless[place] else _named_column(name, fields, decimal)
         for place, (name, fields) in enumerate(zip(names, columns, strict=True))
     }
+    separator = _other_separator(lines) if len(names) == 1 else None
+    if separator is not None:
+        note = (
+            f"each line is one value; if its fields are separated by {separator!r}, which is not supported, write the file "
+            "again with one of , ; | or tabs"
+        )
+        guesses = {name: replace(found, notes=(note, *found.notes)) for name, found in guesses.items()}
     return Look("csv", guesses, missing, dialect, decimal)
 
 
@@ -204,6 +218,21 @@ def _is_value(field: str) -> bool:
 
 def _nameless(line: str, dialect: Dialect) -> list[bool]:
     return [dialect.header and not name.strip(" ") for name in dialect.split(line) or ()]
+
+
+def _named_column(name: str, fields: Sequence[str], decimal: str) -> Guess:
+    found = with_missing(guess(fields, decimal), fields)
+    values = [field for field in fields if field.strip(" ") and field not in MISSING_TEXTS]
+    return marked_as_code(name, found, len(values), len(set(values)))
+
+
+def _other_separator(lines: Sequence[str]) -> str | None:
+    """Return a character that is equally often in each line of a file with one column: it may separate fields."""
+    for mark in (":", "^", "~", " "):
+        counts = {line.count(mark) for line in lines if line}
+        if len(counts) == 1 and counts != {0}:
+            return mark
+    return None
 
 
 def _nameless_column(fields: Sequence[str], decimal: str) -> Guess:

@@ -16,7 +16,7 @@ from typing import Any
 from noiseledger.data.catalogue import Catalogue
 
 #: Each field of a catalogue is in one of these lists. A field in neither is not hashed, and a test fails.
-PUBLIC = ("budget", "neighbours", "reading", "columns", "entries", "access", "contact")
+PUBLIC = ("budget", "neighbours", "reading", "columns", "entries", "access", "contact", "codebook")
 PRIVATE = ("file", "source", "source_line")
 
 
@@ -26,7 +26,7 @@ def public_hash(catalogue: Catalogue) -> str:
 
 
 def public_parts(catalogue: Catalogue) -> dict[str, Any]:
-    """Return the promise, who may ask, how values are read, the columns, and the queries with their names and ceilings."""
+    """Return the promise, who may ask, how values are read, the columns with their words, and the queries."""
     budget, reading = catalogue.budget, catalogue.reading
     return {
         "privacy": {"epsilon": str(budget.epsilon), "delta": str(budget.delta)},
@@ -44,6 +44,8 @@ def public_parts(catalogue: Catalogue) -> dict[str, Any]:
             entry.name: {"definition": entry.query.canonical, "ceiling": str(entry.ceiling)}
             for entry in catalogue.entries
         },
+        # Left out if it is empty, so that older catalogues keep their hash. It contains the codes for missing values.
+        **catalogue.codebook.dump(),
     }
 
 

@@ -5,7 +5,9 @@ to a number, a text, a flag, a date, or *missing*; a value that is not of the de
 
 Why the promise holds: the rule depends on one value and on the declaration, and never on other records. So the contribution
 of a record to a total depends on its own values alone, and one record changes a total by no more than it contributes
-(docs/explanation/reading.md).
+(docs/explanation/reading.md). Codes for missing values are part of the declaration, like the kinds, and a code is compared
+with one value at a time. They change the records as read, over which the commitment of a ledger and the fingerprint of a
+local ledger are computed: with other codes the same data is other data, so no query gets a second meaning.
 
 :mod:`noiseledger.data.engines.kinds` translates the rule for data engines, from the same patterns.
 """
@@ -13,7 +15,7 @@ of a record to a total depends on its own values alone, and one record changes a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -24,6 +26,7 @@ from uuid import UUID
 
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.filters.condition import Value as PresentValue
+from noiseledger.core.numbers import held_everywhere
 from noiseledger.errors import InvalidInput
 
 Value: TypeAlias = PresentValue | None
@@ -55,14 +58,17 @@ WHOLE_DIGITS = 38
 
 @dataclass(frozen=True)
 class Reading:
-    """The declaration of a dataset's columns: the kind of each, the decimal mark, and texts that mean "missing"."""
+    """The declaration of a dataset's columns: the kind of each, the decimal mark, and texts and codes that mean "missing"."""
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     decimal: str = "."
+    #: Texts that mean "missing" in every column, before a value is read.
     missing: frozenset[str] = frozenset()
+    #: Values that mean "missing" in one column, after a value was read: 99 is also 99.0 and " 99 ".
+    missing_codes: Mapping[str, frozenset[PresentValue]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse unknown kinds and decimal marks, and names that engines read differently."""
+        """Refuse unknown kinds and decimal marks, names that engines read differently, and codes of another kind."""
         for name, kind in self.kinds.items():
             if "\0" in name:
                 raise InvalidInput(f"The column name {name!r} contains a NUL character: rename the column in the data.")
@@ -70,6 +76,8 @@ class Reading:
                 raise InvalidInput(f"The kind of {name} must be one of {', '.join(KINDS)}, not {kind!r}.")
         if self.decimal not in (".", ","):
             raise InvalidInput(f'The decimal mark must be "." or ",", not {self.decimal!r}.')
+        for name, codes in self.missing_codes.items():
+            _check_codes(name, self.kinds.get(name), codes)
 
     @property
     def number(self) -> str:
@@ -84,11 +92,27 @@ class Reading:
         (Fraction(61, 1), None, '61')
         """
         found: Value = _RULES[self.kinds[name]](self, value)
-        return found
+        return None if found in self.missing_codes.get(name, ()) else found
 
     def record(self, values: Mapping[str, object]) -> dict[str, Value]:
         """Return one record with every declared column and no others; an absent field is missing."""
         return {name: self.read(name, values.get(name)) for name in self.kinds}
+
+
+def _check_codes(name: str, kind: Kind | None, codes: Collection[object]) -> None:
+    """Refuse codes that no value of the column can equal, or that engines could compare in different ways."""
+    if kind is None:
+        raise InvalidInput(f"The column {name} has codes for missing values, but no kind: declare its kind.")
+    if kind == "flag":
+        raise InvalidInput(
+            f"{name} is a flag, which has no codes: remove missing_codes; other values are missing anyway."
+        )
+    expected = {"number": Fraction, "text": str, "date": date}[kind]
+    for code in codes:
+        if type(code) is not expected or code == "":
+            raise InvalidInput(f"{code!r} is not a {kind}, so it cannot be a code of {name}.")
+        if isinstance(code, Fraction) and not held_everywhere(code):
+            raise InvalidInput(f"A code of {name} has more digits than data engines hold: write at most 15.")
 
 
 def _number(reading: Reading, value: object) -> Fraction | None:

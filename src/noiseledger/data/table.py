@@ -16,6 +16,10 @@ from noiseledger.data.hints import did_you_mean
 from noiseledger.data.reading import Reading
 from noiseledger.errors import DataMismatch
 
+UNREADABLE_NAMES = (
+    " The names in line 1 contain bytes that are not text in the declared encoding: if the file is from Windows, write "
+    'encoding = "windows-1252" in [source], or convert it with iconv -f WINDOWS-1252 -t UTF-8 OLD.csv > NEW.csv'
+)
 #: The columns of the sample that ships with the package.
 CENSUS_KINDS: Mapping[str, Kind] = {"income": "number", "race": "text", "age": "number", "citizen": "text"}
 
@@ -82,7 +86,8 @@ def check_columns(declared: Iterable[str], found: Iterable[str]) -> None:
     names = list(found)
     absent = [name + did_you_mean(name, names) for name in declared if name not in names]
     if absent:
-        raise DataMismatch(f"The data has no column {', '.join(absent)}: correct the name, or remove it.")
+        lost = UNREADABLE_NAMES if any("\ufffd" in name for name in names) else ""
+        raise DataMismatch(f"The data has no column {', '.join(absent)}: correct the name, or remove it.{lost}")
 
 
 def totals(query: Query, records: Iterable[Row]) -> list[int]:

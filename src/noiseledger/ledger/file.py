@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from noiseledger.core.access import LONGEST_CONTACT
+from noiseledger.core.codebook import Codebook, shown
 from noiseledger.core.composition import Promised
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Neighbours
@@ -74,6 +75,8 @@ class LedgerFile:
     access: str = ""
     #: The other ledgers about the same data: a person in it is protected by all promises together.
     also_published: tuple[OtherLedger, ...] = ()
+    #: What columns and values are called, in the custodian's words.
+    codebook: Codebook = field(default_factory=Codebook)
 
     @classmethod
     def read(cls, file: Path) -> LedgerFile:
@@ -83,10 +86,10 @@ class LedgerFile:
             json.dumps(content, ensure_ascii=False).encode()  # refuses lone surrogates, which cannot be displayed
             queries = {str(name): Query.parse(text) for name, text in content["queries"].items()}
             place = str(content["address"]), int(content["chain_id"]), int(content.get("block", 0))
-            words = str(content.get("catalogue_sha256", "")), _shown(content.get("contact") or "")
+            words = str(content.get("catalogue_sha256", "")), shown(content.get("contact") or "", LONGEST_CONTACT)
             others = tuple(OtherLedger.read(other) for other in content.get("also_published", [])[:_MOST_OTHERS])
             facts = str(content.get("commitment", "")), str(content.get("access", ""))
-            return cls(*place, queries, *words, *facts, others)
+            return cls(*place, queries, *words, *facts, others, Codebook.load(content))
         except OSError as error:
             raise LedgerNotFound(f"The ledger file {file} cannot be read: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
@@ -106,6 +109,7 @@ class LedgerFile:
             "access": self.access,
             "contact": self.contact,
             "also_published": [other.content for other in self.also_published],
+            **self.codebook.dump(),
             "queries": {name: query.canonical for name, query in self.queries.items()},
         }
 
@@ -127,14 +131,6 @@ def _fraction(text: object) -> Fraction:
     if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,60}(/[0-9]{1,60}|\.[0-9]{1,60})?", text):
         raise ValueError
     return Fraction(text)
-
-
-def _shown(contact: object) -> str:
-    """Return the part of a contact that is safe to show: anyone can write such a file and hand it out."""
-    if not isinstance(contact, str):
-        raise TypeError
-    short = contact if len(contact) <= LONGEST_CONTACT else contact[:LONGEST_CONTACT] + "…"
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in short)
 
 
 def find_on_chain(ledger: str) -> LedgerFile:

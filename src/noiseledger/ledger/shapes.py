@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.codebook import Codebook
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded
@@ -53,6 +54,7 @@ class AnswerShape(QueryShape):
 
     groups: list[str]
     cells: list[list[str]]
+    labels: list[str]
     values: list[float]
     deviation: float
     half_width_95: float
@@ -84,6 +86,7 @@ class RecordShape(QueryShape):
     spent: float
     spent_exact: str
     groups: list[str]
+    labels: list[str]
     values: list[float]
     transaction: str | None
     block: int | None
@@ -178,6 +181,7 @@ def describe_answer(name: str, answer: Answer) -> AnswerShape:
         **describe_query(name, answer.query),
         "groups": groups(answer.query),
         "cells": cells(answer.query),
+        "labels": labels(answer.query, answer.codebook),
         "values": list(answer.values),
         "deviation": answer.deviation,
         "half_width_95": answer.half_width(),
@@ -192,8 +196,8 @@ def describe_answer(name: str, answer: Answer) -> AnswerShape:
     }
 
 
-def describe_record(name: str, record: Record) -> RecordShape:
-    """Describe an earlier request."""
+def describe_record(name: str, record: Record, codebook: Codebook | None = None) -> RecordShape:
+    """Describe an earlier request; ``codebook`` has the names of its groups."""
     return {
         "number": record.number,
         "analyst": record.analyst,
@@ -211,6 +215,7 @@ def describe_record(name: str, record: Record) -> RecordShape:
         "spent": float(record.spent),
         "spent_exact": str(record.spent),
         "groups": groups(record.query),
+        "labels": labels(record.query, codebook),
         "values": list(record.values),
         "transaction": record.transaction,
         "block": record.block,
@@ -254,3 +259,8 @@ def groups(query: Query) -> list[str]:
 def cells(query: Query) -> list[list[str]]:
     """Return, for each coordinate, the name of its group in each column; none if the answer is a single number."""
     return [] if query.groups is None else [list(cell) for cell in query.cells]
+
+
+def labels(query: Query, codebook: Codebook | None = None) -> list[str]:
+    """Return what the coordinates are called; a group without a label is called by its value."""
+    return [] if query.groups is None else list((codebook or Codebook()).labels_of(query))

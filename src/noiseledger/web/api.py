@@ -24,6 +24,7 @@ from noiseledger.ledger.shapes import (
     describe_query,
     describe_record,
     groups,
+    labels,
 )
 from noiseledger.ledger.snapshot import LedgerSnapshot
 from noiseledger.ledger.unanswered import moment
@@ -55,7 +56,6 @@ from noiseledger.web.api_shapes import (
 from noiseledger.web.prepare import Prepared, prepare_ask, prepare_change
 from noiseledger.web.progress import Progress, TransactionState
 from noiseledger.web.site import Look, Site
-from noiseledger.web.words import meaning
 
 _WHICH = "Name, text or identifier of a query."
 
@@ -126,7 +126,7 @@ def router(site: Site) -> APIRouter:
         look = site.look()
         wanted = None if query is None else look.client.find(query)
         found, more = _page(look.snapshot, look.snapshot.places(after, wanted), limit)
-        shown = [describe_record(look.name(record.query), record) for record in found]
+        shown = [describe_record(look.name(record.query), record, look.client.codebook) for record in found]
         return {"records": shown, "next": found[-1].number if more else None}
 
     @api.post("/ask", responses=_errors(403, 404, 409, 422))
@@ -202,13 +202,14 @@ def router(site: Site) -> APIRouter:
 
 
 def _offer(look: Look, offer: Offer) -> OfferShape:
-    state, best = look.snapshot.query_state(offer.query), look.snapshot.best(offer.query)
+    state, best = look.snapshot.query_state(offer.query), look.client.best(offer.query)
     return {
         **describe_query(offer.name, offer.query),
-        "meaning": meaning(offer.query, look.snapshot.population),
+        "meaning": look.meaning(offer.query),
         "definition": offer.query.canonical,
         "groups": groups(offer.query),
         "cells": cells(offer.query),
+        "labels": labels(offer.query, look.client.codebook),
         "dimension": offer.query.dimension,
         "sensitivity": float(offer.sensitivity),
         "sensitivity_exact": str(offer.sensitivity),
@@ -299,7 +300,7 @@ def _progress(look: Look, progress: Progress) -> ProgressShape:
     if progress.state is TransactionState.ANSWERED:
         queries = {query.identifier: query for query in look.snapshot.queries()}
         asked = dict.fromkeys(request.query for request in progress.asked if request.query in queries)
-        found = [look.snapshot.best(queries[identifier]) for identifier in asked]
+        found = [look.client.best(queries[identifier]) for identifier in asked]
         answers = [describe_answer(look.name(answer.query), answer) for answer in found if answer is not None]
     reason = progress.reason
     return {

@@ -66,6 +66,7 @@ class OfferShape(QueryShape):
     definition: str
     groups: list[str]
     cells: list[list[str]]
+    labels: list[str]
     dimension: int
     sensitivity: float
     sensitivity_exact: str

@@ -61,14 +61,15 @@ def router(site: Site) -> APIRouter:
 
 def _answer(look: Look, query: Query) -> Iterator[dict[str, Any]]:
     """Yield each number of the best public answer, if there is one, after its group in each column."""
-    best = look.snapshot.best(query)
+    best = look.client.best(query)
     if best is None:
         return
     # A column of the data may be called like a column of this file.
-    prefix = "by " if {"answer", "half_width_95"} & set(query.grouped_by) else ""
+    prefix = "by " if {"label", "answer", "half_width_95"} & set(query.grouped_by) else ""
     names = [prefix + name for name in query.grouped_by]
-    for cell, value in zip(best.cells, best.values, strict=True):
-        yield dict(zip(names, cell, strict=True)) | {"answer": value, "half_width_95": best.half_width()}
+    for cell, label, value in zip(query.cells, best.labels, best.values, strict=True):
+        numbers = {"answer": value, "half_width_95": best.half_width(), "label": label}
+        yield dict(zip(names, cell, strict=True)) | numbers
 
 
 def _spending(look: Look) -> list[dict[str, Any]]:
@@ -97,9 +98,9 @@ def _by_query(look: Look) -> list[dict[str, Any]]:
 
 def _records(look: Look) -> Iterator[dict[str, Any]]:
     for record in look.snapshot.records():
-        shape = describe_record(look.name(record.query), record)
+        shape = describe_record(look.name(record.query), record, look.client.codebook)
         # A list is one cell of JSON, which can be parsed again: the name of a group may contain any character.
-        yield shape | {name: json.dumps(shape[name]) for name in ("grouped_by", "groups", "values")}
+        yield shape | {name: json.dumps(cell) for name, cell in shape.items() if isinstance(cell, list)}
 
 
 def _csv(rows: Iterable[Mapping[str, Any]], name: str) -> StreamingResponse:

@@ -21,7 +21,6 @@ from noiseledger.web.progress import TransactionState
 from noiseledger.web.refusals import is_part
 from noiseledger.web.rendering import render
 from noiseledger.web.site import Look, Site, epsilon_of
-from noiseledger.web.words import meaning
 
 _PageNumber = Annotated[int, Query(alias="page", ge=1, le=10**9)]
 #: The state that a page already shows: if it is the latest, nothing is sent again.
@@ -66,7 +65,7 @@ def router(site: Site) -> APIRouter:
     def query(name: Annotated[str, Path(max_length=400)]) -> HTMLResponse:
         look = site.look()
         offer = views.find_offer(look, name)
-        words = meaning(offer.query, look.snapshot.population)
+        words = look.meaning(offer.query)
         best, newest = views.best_view(look, offer), views.newest(look, offer)
         return page("query.html", look, offer=offer, meaning=words, best=best, newest=newest)
 
@@ -136,7 +135,7 @@ def _unchanged() -> Response:
 def _ask(look: Look, request: Request) -> dict[str, Any]:
     given = request.query_params
     form = read_form(look.snapshot, views.find_offer(look, given.get("query")), given)
-    words = {offer.name: meaning(offer.query, look.snapshot.population) for offer in look.offers}
+    words = {offer.name: look.meaning(offer.query) for offer in look.offers}
     return {"form": form, "meanings": words, "view": views.quote_view(look, form), "body": json.dumps(form.request)}
 
 

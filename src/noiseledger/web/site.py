@@ -21,6 +21,7 @@ from noiseledger.web.play import Play
 from noiseledger.web.progress import Follower
 from noiseledger.web.settings import Settings
 from noiseledger.web.watcher import SiteState, Watcher, WorkerHealth
+from noiseledger.web.words import meaning
 
 #: Visitors should not wait long for a slow chain; the page reports it instead.
 _RPC_SECONDS, _RPC_ATTEMPTS = 5.0, 2
@@ -82,7 +83,7 @@ class Look:
         self.version = state.version
         self.health = health
         #: The same names, prices and errors as in Python.
-        self.client = Reader(state.snapshot, ledger.queries)
+        self.client = Reader(state.snapshot, ledger.queries, ledger.codebook)
         #: The queries that are bought and not answered for too long.
         self.overdue = state.overdue
         self._contact = ledger.contact
@@ -111,6 +112,10 @@ class Look:
     def name(self, query: Query) -> str:
         """Return the name of a query."""
         return self.client.name(query)
+
+    def meaning(self, query: Query) -> str:
+        """Describe a query, and its columns in the custodian's words."""
+        return " ".join((meaning(query, self.snapshot.population), *self.client.codebook.notes(query)))
 
     def label(self, identifier: str) -> str:
         """Return the name of a query by its identifier, also of one that cannot be read here."""

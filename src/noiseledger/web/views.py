@@ -27,7 +27,7 @@ from noiseledger.web.form import Form
 from noiseledger.web.overdue import OverdueQuery
 from noiseledger.web.progress import Progress
 from noiseledger.web.site import Look, epsilon_of
-from noiseledger.web.words import CASES, meaning
+from noiseledger.web.words import CASES
 
 RECORDS_A_PAGE = 50
 SHOWN_HISTORY = 10
@@ -268,10 +268,10 @@ def _shown_group(query: Query, cell: tuple[str, ...], value: float, width: float
 
 def best_view(look: Look, offer: Offer) -> AnswerView | None:
     """Return the best public answer to a query."""
-    answer = look.snapshot.best(offer.query)
+    answer = look.client.best(offer.query)
     if answer is None:
         return None
-    return AnswerView(offer.name, answer, meaning(offer.query, look.snapshot.population), newest(look, offer))
+    return AnswerView(offer.name, answer, look.meaning(offer.query), newest(look, offer))
 
 
 def newest(look: Look, offer: Offer) -> list[Listed]:

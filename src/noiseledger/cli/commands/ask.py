@@ -43,7 +43,7 @@ from noiseledger.ledger.shapes import describe_answer, describe_budget
 from noiseledger.settings import ANSWER_SECONDS
 
 if TYPE_CHECKING:
-    from noiseledger.data.source import Source
+    from noiseledger.data.catalogue import Catalogue
 
 
 def ask(
@@ -97,7 +97,8 @@ def ask(
     }
     with ExitStack() as stack:
         if data is not None:
-            options["source"] = stack.enter_context(closing(_open_data(data)))
+            catalogue = _read_catalogue(data)
+            options |= {"source": stack.enter_context(closing(catalogue.open())), "codebook": catalogue.codebook}
         client = stack.enter_context(open_client(ledger, rpc, **options))
         if sampling_error:
             check_public_rows(client.ledger.population)  # before anything is spent
@@ -137,10 +138,10 @@ def _agree(plan: Plan, *, yes: bool) -> None:
         raise typer.Exit(DECLINED)
 
 
-def _open_data(catalogue: Path) -> Source:
+def _read_catalogue(file: Path) -> Catalogue:
     from noiseledger.data.catalogue import read_catalogue  # noqa: PLC0415 - takes a second
 
-    return read_catalogue(catalogue).open()
+    return read_catalogue(file)
 
 
 def _show(names: Sequence[str], answers: Sequence[Answer], *, sampling_error: bool, raw: bool) -> None:

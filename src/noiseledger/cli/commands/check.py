@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
+from secrets import token_bytes
 from typing import Any
 
 from noiseledger.cli.options import CatalogueArgument, JsonOption, SecondPromiseOption
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.answer import NOISE_ONLY
-from noiseledger.core.filters.sql import identifier
 from noiseledger.core.numbers import readable
 from noiseledger.core.privacy import precision_for
-from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.data.catalogue import Catalogue, CatalogueProblems, Problem, read_catalogue
-from noiseledger.data.source import Source
+from noiseledger.data.doubts import doubts
+from noiseledger.data.text_doubts import text_doubts
 from noiseledger.errors import NoiseledgerError
 
 #: The paper's requests have an epsilon from 0.1 to 1.1 and a delta from 1e-5 to 1e-4.
@@ -33,9 +32,9 @@ def check(
 ) -> None:
     """Report every problem in a catalogue, with its line and a hint. If there is none, show how accurate answers can be."""
     read = read_catalogue(catalogue)
-    rows_of_data, doubts = _check_data(read)
+    rows_of_data, found = _check_data(read)
     also = _check_promises(read, second_promise=second_promise)
-    facts = _describe(read, rows_of_data) | {"doubts": doubts, "also_published": also}
+    facts = _describe(read, rows_of_data) | {"doubts": found, "also_published": also}
     if json:
         print_json(facts)
         return
@@ -48,19 +47,22 @@ def check(
     console.print(f"Privacy budget: {promise} (precision {float(read.budget.total):.6g}). ±: {NOISE_ONLY}.")
     for sentence in also:
         console.print(sentence, markup=False)
-    for doubt in doubts:
-        console.print(f"Please check: {doubt} Keep this line private.", markup=False)
+    # For the custodian alone: no other command prints these, and nothing of them is published.
+    for doubt in found:
+        console.print(f"Please check: {doubt}", markup=False)
+    if found:
+        console.print("Keep these lines private, since they tell facts about the data.")
 
 
 def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
-    """Open the data, count its rows, and find columns that are mostly missing; problems name columns, never values."""
-    from noiseledger.chain.contract import MAX_COORDINATES  # noqa: PLC0415 - takes a second
-    from noiseledger.custodian.publish import too_many_groups  # noqa: PLC0415 - likewise
+    """Read the data as publishing does, so that what fails there fails here; problems name columns, never values."""
+    from noiseledger.custodian.publish import too_large  # noqa: PLC0415 - takes a second
+    from noiseledger.data.pinned import Pinned  # noqa: PLC0415 - likewise
 
     problems = [
-        Problem(entry.line, f"Query {entry.name}: {too_many_groups(entry.query)}")
+        Problem(entry.line, f"Query {entry.name}: {reason}")
         for entry in catalogue.entries
-        if entry.query.dimension > MAX_COORDINATES
+        if (reason := too_large(entry.query))
     ]
     try:
         source = catalogue.open()
@@ -69,7 +71,12 @@ def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
     with closing(source):
         if problems:
             raise CatalogueProblems(catalogue.file, problems)
-        return source.rows, list(_doubts(source))
+        try:
+            # With a secret of its own, which is forgotten: only whether it fails counts.
+            Pinned(source, [entry.query for entry in catalogue.entries], token_bytes(32))
+            return source.rows, [*text_doubts(catalogue), *doubts(catalogue, source)]
+        except NoiseledgerError as error:
+            raise CatalogueProblems(catalogue.file, [Problem(catalogue.source_line, str(error))]) from None
 
 
 def _check_promises(catalogue: Catalogue, *, second_promise: bool) -> list[str]:
@@ -85,17 +92,6 @@ def _check_promises(catalogue: Catalogue, *, second_promise: bool) -> list[str]:
     if not second_promise and not custody.ledger_file.exists():
         raise refuse(catalogue, earlier)
     return [say_together(catalogue, earlier)]
-
-
-def _doubts(source: Source) -> Iterator[str]:
-    """Yield a warning for each column that is mostly missing as declared: for the custodian alone, and not an error."""
-    for name, kind in source.kinds.items() if source.rows else ():
-        missing = source.totals(Query.count(f"{identifier(name)} IS NULL"))[0]
-        if missing > source.rows / 2:
-            yield (
-                f"{name}: {missing:,} of {source.rows:,} values are missing when read as {kind}. If the file does contain "
-                "them, the declared kind, decimal mark or delimiter may be wrong."
-            )
 
 
 def _describe(catalogue: Catalogue, rows: int) -> dict[str, Any]:

@@ -40,7 +40,8 @@ def history(
         now, population = client.budget(), client.ledger.population
         unnamed = unnamed_note(client.unnamed(dict.fromkeys(record.query for record in records)))
     if json:
-        print_json({"records": [describe_record(names[record.query], record) for record in records]})
+        described = [describe_record(names[record.query], record, client.codebook) for record in records]
+        print_json({"records": described})
         return
     answers = [_answer(record, population, raw=raw) for record in records]
     _show(records, [names[record.query] for record in records], answers, now)

@@ -39,16 +39,35 @@ access = "invitation"  # only analysts whom you allow; or "open": anyone on the 
 # instrument): the true minimum and maximum are the values of some person, and private. `missing` replaces a missing value. It
 # lies within the bounds, and is needed even if you know of no missing value. Values are rounded to multiples of `grid`.
 # If you want no sum of a column, remove lower, upper, missing, grid and the query.
+# `meaning = "..."` tells analysts what a column is, and `labels` what its groups are called. Both are public.
 """
 _NUMBER = """\
 lower = {lower}
 upper = {upper}
 missing = {missing}
 grid = 1
+# missing_codes = [...]  # numbers that mean "unknown" or "not applicable", such as 99
 
 [queries.{query}]
 measure = "mean"
 column = {text}
+"""
+_HISTOGRAM = """
+# To count by ranges of it, write their edges from what you know, not from the data:
+# [queries.{query}]
+# measure = "count"
+# by = {text}
+# edges = [..., ..., ...]
+"""
+_CODE = """\
+# labels = {{ 1 = "...", 2 = "..." }}
+# missing_codes = [...]  # codes that mean "unknown" or "not applicable", such as 9
+
+# To count by it, write its codes from the questionnaire, not from the data:
+# [queries.{query}]
+# measure = "count"
+# by = {text}
+# groups = [1, 2]
 """
 _TEXT = """
 # To count by this column, write its groups from what you know, not from the data:
@@ -57,6 +76,12 @@ _TEXT = """
 # by = {text}
 # groups = ["...", "..."]
 """
+_REST = """
+# No query is drafted for {number} more {columns}, declared above. Add the queries that people ask, rather than one for each
+# column: all queries share one budget.
+"""
+#: A draft is short: so many means, histograms and counts by groups, a dozen together.
+_MEANS, _HISTOGRAMS, _GROUPS = 5, 2, 5
 _UNKNOWN = '"?"'
 
 
@@ -122,7 +147,7 @@ def _lines(source: Mapping[str, Any]) -> str:
 
 
 def _columns(columns: Mapping[str, Guess], *, ask: bool) -> Iterator[str]:
-    queries: set[str] = set()
+    draft, rest = _Draft(ask), 0
     for column, guess in columns.items():
         notes = "".join(f"# {note[0].upper()}{note[1:]}.\n" for note in guess.notes)
         text = _toml(column)
@@ -130,13 +155,46 @@ def _columns(columns: Mapping[str, Guess], *, ask: bool) -> Iterator[str]:
             yield f"\n# The column {text} is left out.\n{notes}"
             continue
         key = column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else text
-        yield f"\n[columns.{key}]\n{notes}kind = {_toml(guess.kind)}\n"
-        if guess.kind == "number":
-            lower, upper, missing = _ask(column) if ask else (_UNKNOWN,) * 3
-            query = _new_name(f"mean_{column}", queries)
-            yield _NUMBER.format(query=query, text=text, lower=lower, upper=upper, missing=missing)
-        elif guess.kind == "text":
-            yield _TEXT.format(query=_new_name(f"rows_by_{column}", queries), text=text)
+        query = draft.query(column, guess)
+        rest += not query
+        yield f"\n[columns.{key}]\n{notes}kind = {_toml(guess.kind)}\n{query}"
+    if rest:
+        yield _REST.format(number=rest, columns="column" if rest == 1 else "columns")
+
+
+class _Draft:
+    """The queries of a draft: what people ask, and not one for each column."""
+
+    def __init__(self, ask: bool) -> None:
+        self._ask = ask
+        self._names: set[str] = set()
+        self._means = self._groups = 0
+
+    def query(self, column: str, guess: Guess) -> str:
+        """Return the query for a column, or an empty text if the draft has enough of its kind."""
+        if guess.kind == "text" or guess.is_code:
+            return self._by_groups(column, _CODE if guess.is_code else _TEXT)
+        return self._mean(column) if guess.kind == "number" else ""
+
+    def _by_groups(self, column: str, form: str) -> str:
+        self._groups += 1
+        if self._groups > _GROUPS:
+            return ""
+        return form.format(query=self._name(f"rows_by_{column}"), text=_toml(column))
+
+    def _mean(self, column: str) -> str:
+        self._means += 1
+        if self._means > _MEANS:
+            return ""
+        lower, upper, missing = _ask(column) if self._ask else (_UNKNOWN,) * 3
+        bounds = {"lower": lower, "upper": upper, "missing": missing}
+        mean = _NUMBER.format(query=self._name(f"mean_{column}"), text=_toml(column), **bounds)
+        if self._means > _HISTOGRAMS:
+            return mean
+        return mean + _HISTOGRAM.format(query=self._name(f"ranges_of_{column}"), text=_toml(column))
+
+    def _name(self, wanted: str) -> str:
+        return _new_name(wanted, self._names)
 
 
 def _new_name(wanted: str, taken: set[str]) -> str:

@@ -22,6 +22,7 @@ from noiseledger.cli.options import (
 from noiseledger.cli.output import console, notes, plain, print_json
 from noiseledger.core.access import OPEN_RISK, Access
 from noiseledger.data.catalogue import Catalogue, read_catalogue
+from noiseledger.data.doubts import delta_doubt, is_empty_promise
 from noiseledger.errors import InvalidInput
 from noiseledger.extras import require
 
@@ -59,6 +60,8 @@ def publish(
         earlier = earlier_promises(read, data.origin)
         both = [say_together(read, earlier)] if earlier else []
         if found is None:
+            if not yes:
+                _check_delta(read, data.rows, json=json)
             show = partial(_print_lines, both) if yes else partial(_show, read, data.rows, sender.rpc.chain_id, both)
             _agree(read, "Publish?", show, yes=yes, json=json)
         elif not difference.is_empty:
@@ -102,6 +105,18 @@ def _agree(catalogue: Catalogue, question: str, show: Callable[[Console], None],
         risk = f" It asks for an open ledger. {OPEN_RISK}" if catalogue.access is Access.OPEN else ""
         raise InvalidInput(f"There is no terminal to confirm at: pass --yes.{risk} Nothing was changed.")
     typer.confirm(question, abort=True, err=json)
+
+
+def _check_delta(catalogue: Catalogue, rows: int, *, json: bool) -> None:
+    """Ask for confirmation of a delta with which the promise is empty; without a terminal, refuse it."""
+    delta = catalogue.budget.delta
+    if not is_empty_promise(delta, rows):
+        return
+    why = str(delta_doubt(delta, rows))
+    if json or not sys.stdin.isatty():
+        raise InvalidInput(f"{why[0].upper()}{why[1:]} If that is intended, pass --yes. Nothing was published.")
+    console.print(f"{why[0].upper()}{why[1:]}", soft_wrap=True)
+    typer.confirm("Keep this delta?", abort=True)
 
 
 def _show(catalogue: Catalogue, rows: int, chain_id: int, both: list[str], console: Console) -> None:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
 from noiseledger.cli.standing import OfferStanding, remarks, standings
+from noiseledger.core.codebook import Codebook, grouped_values
 from noiseledger.core.display import show_error
-from noiseledger.ledger.shapes import amount, cells, describe_query, groups
+from noiseledger.core.query import Query
+from noiseledger.ledger.shapes import amount, cells, describe_query, groups, labels
 
 
 def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
     """List the queries, and how accurate a free answer to each is."""
     with open_client(ledger, rpc) as client:
-        found, admission = standings(client), client.admission()
+        found, admission, codebook = standings(client), client.admission(), client.codebook
         said = [] if json else remarks(client, found)
     if json:
-        print_json({"queries": [_describe(standing) for standing in found]})
+        print_json({"queries": [_describe(standing, codebook) for standing in found]})
         return
     rows = [(s.offer.name, str(s.offer.query), s.offer.query.dimension, _free(s)) for s in found]
     print_table("What may be asked", ("name", "query", ">numbers", ">free now, ± (95%)"), rows)
+    _show(codebook, [standing.offer.query for standing in found])
     for sentence in said:
         console.print(plain(sentence), soft_wrap=True)
     if admission is not None:
@@ -29,16 +33,30 @@ def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOpti
     console.print("Next: noiseledger quote NAME --within NUMBER")
 
 
+def _show(codebook: Codebook, asked: Iterable[Query]) -> None:
+    """Print what columns mean and what their groups are called, in the custodian's words, once each."""
+    listed = list(asked)
+    for note in dict.fromkeys(note for query in listed for note in codebook.notes(query)):
+        console.print(plain(note))
+    for column, named in codebook.labels.items():
+        used = dict.fromkeys(v for query in listed for by, vs in grouped_values(query) if by == column for v in vs)
+        words = ", ".join(f"{value} {named[value]}" for value in used if value in named)
+        if words:
+            console.print(plain(f"Groups of {column}: {words}."))
+
+
 def _free(standing: OfferStanding) -> str:
     return "nothing yet" if standing.half_width is None else show_error(standing.offer.query, standing.half_width)
 
 
-def _describe(standing: OfferStanding) -> dict[str, Any]:
+def _describe(standing: OfferStanding, codebook: Codebook) -> dict[str, Any]:
     offer = standing.offer
     return {
         **describe_query(offer.name, offer.query),
         "groups": groups(offer.query),
         "cells": cells(offer.query),
+        "labels": labels(offer.query, codebook),
+        "notes": list(codebook.notes(offer.query)),
         "dimension": offer.query.dimension,
         **amount("sensitivity", offer.sensitivity),
         **amount("public", standing.public),

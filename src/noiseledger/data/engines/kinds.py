@@ -6,13 +6,16 @@ the order of days), a flag becomes a truth value; everything else is null. No ex
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import ibis
 import ibis.expr.types as ir
 
-from noiseledger.core.filters.condition import Kind
+from noiseledger.core.filters.condition import Kind, Value
 from noiseledger.data.reading import (
     DATE,
     DATE_LENGTH,
@@ -36,7 +39,7 @@ def read_by_rule(table: ir.Table, reading: Reading, end: str = "$") -> ir.Table:
     check_columns(reading.kinds, table.columns)
     rule = _Rule(reading, end)
     # Not as keywords: a column may be called "self".
-    columns = [rule.of(table[name], kind).name(name) for name, kind in reading.kinds.items()]
+    columns = [rule.of(table[name], name).name(name) for name in reading.kinds]
     # A table must have a column, even if none is declared.
     return table.select(*columns) if columns else table.select(one=ibis.literal(1))
 
@@ -48,15 +51,15 @@ class _Rule:
         self._reading = reading
         self._end = end
 
-    def of(self, column: ir.Column, kind: Kind) -> ir.Column:
-        """Return the values of a column, read by the rule."""
+    def of(self, column: ir.Column, name: str) -> ir.Column:
+        """Return the values of the column ``name``, read by the rule."""
         rules: dict[Kind, Callable[[ir.Column], ir.Column]] = {
             "number": self._number,
             "text": self._text,
             "flag": self._flag,
             "date": self._date,
         }
-        return rules[kind](column)
+        return _without_codes(rules[self._reading.kinds[name]](column), self._reading.missing_codes.get(name, ()))
 
     def _number(self, column: ir.Column) -> ir.Column:
         kind = column.type()
@@ -123,6 +126,24 @@ class _Rule:
 
     def _matches(self, column: Any, pattern: str) -> Any:
         return column.re_search(f"^({pattern}){self._end}")
+
+
+def _without_codes(column: ir.Column, codes: Iterable[Value]) -> ir.Column:
+    """Return a column that was read by the rule, with its codes for missing values as null.
+
+    A code is the shortest decimal of its double, so that comparing doubles is exact. It is compared by ``=`` and not by IN,
+    for which an engine may hash the values: 0 and -0.0 are equal, but have different bits.
+    """
+    equal = [_equals(column, code) for code in codes]
+    return ibis.ifelse(reduce(or_, equal), ibis.null(column.type()), column) if equal else column
+
+
+def _equals(column: Any, code: Value) -> Any:
+    if not isinstance(code, Fraction):
+        return column == str(code)  # a date is its ten characters
+    if column.type().is_integer() and code.denominator == 1 and abs(code) < WHOLE_DOUBLES:
+        return column == ibis.literal(int(code), "int64")
+    return column.cast("float64") == ibis.literal(float(code), "float64")
 
 
 def _is_whole(kind: Any) -> bool:

@@ -17,7 +17,7 @@ from noiseledger.core.filters.condition import Kind
 from noiseledger.data.engines.files import SETTINGS, choose, quoted
 from noiseledger.data.formats import Format
 from noiseledger.data.look import RECORDS, Guess, Look
-from noiseledger.data.look_kinds import guess, missing_texts
+from noiseledger.data.look_kinds import guess, marked_as_code, missing_texts
 from noiseledger.data.reading import WHOLE_DOUBLES
 from noiseledger.errors import DataUnavailable
 
@@ -36,7 +36,10 @@ def look_at_table(file: Path, form: Format, table: str | None) -> Look:
         # A library's message may quote a value, so only the type of the error is passed on.
         raise DataUnavailable(f"{file} cannot be read as {form} ({type(error).__name__}): write it again.") from None
     texts = [text for column in sample.columns if _is_text(column.type) for text in column.unique().to_pylist()]
-    columns = {name: _arrow_guess(sample.column(place)) for place, name in enumerate(sample.column_names)}
+    columns = {
+        name: _marked(name, _arrow_guess(sample.column(place)), sample.column(place))
+        for place, name in enumerate(sample.column_names)
+    }
     return Look(form, columns, missing_texts(texts))
 
 
@@ -85,6 +88,12 @@ def _arrow_guess(column: pa.ChunkedArray) -> Guess:
     return _LARGE if pa.types.is_integer(column.type) and _is_large(column) else Guess(kind)
 
 
+def _marked(name: str, found: Guess, column: pa.ChunkedArray) -> Guess:
+    if not pa.types.is_integer(column.type):
+        return found
+    return marked_as_code(name, found, len(column) - column.null_count, pc.count_distinct(column).as_py())
+
+
 def _is_large(column: pa.ChunkedArray) -> bool:
     size = pc.abs(column.cast(pa.float64(), safe=False))
     return bool(pc.any(pc.greater_equal(size, WHOLE_DOUBLES)).as_py())
@@ -101,7 +110,8 @@ def _look_at_sqlite(file: Path, table: str | None) -> Look:
     columns = list(zip(*rows, strict=True)) or [()] * len(declared)
     texts = {value for column in columns for value in column if isinstance(value, str)}
     guesses = {
-        name: _sqlite_guess(kind, values) for (name, kind), values in zip(declared.items(), columns, strict=True)
+        name: _sqlite_marked(name, _sqlite_guess(kind, values), values)
+        for (name, kind), values in zip(declared.items(), columns, strict=True)
     }
     return Look("sqlite", guesses, missing_texts(texts))
 
@@ -119,3 +129,9 @@ def _sqlite_guess(declared: str, values: Sequence[Any]) -> Guess:
         return Guess(None, ("it contains bytes",))
     found = guess([str(value) for value in present], ".")
     return Guess(found.kind, ("the table does not declare its kind, so its values were inspected", *found.notes))
+
+
+def _sqlite_marked(name: str, found: Guess, values: Sequence[Any]) -> Guess:
+    present = [value for value in values if value is not None]
+    whole = all(isinstance(value, int) for value in present)
+    return marked_as_code(name, found, len(present), len(set(present))) if whole else found

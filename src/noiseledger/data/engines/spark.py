@@ -119,7 +119,8 @@ def _read_csv(file: Path, dialect: Dialect, reading: Reading) -> DataFrame:
     check_columns(reading.kinds, names)
     if dialect.encoding != "utf-8":
         raise DataUnavailable(
-            f"{file} is declared as {dialect.encoding}, but Spark reads only UTF-8: convert it first."
+            f"{file} is declared as {dialect.encoding}, but Spark reads only UTF-8: convert it first, with "
+            f"iconv -f {dialect.encoding.upper()} -t UTF-8 OLD.csv > NEW.csv"
         )
     header = _check_lines(file, dialect)
     lines = _session().read.text(_literal(file), lineSep="\n").select(make_valid_utf8("value").alias("line"))

@@ -1,0 +1,164 @@
+"""What ``check`` asks the custodian to look at: numbers that would be correct, private, and not what anybody means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from noiseledger.cli.commands.check import _check_data
+from noiseledger.cli.commands.publish import _check_delta
+from noiseledger.core.query import Query
+from noiseledger.custodian.publish import too_large
+from noiseledger.data import Table
+from noiseledger.data.catalogue import CatalogueProblems, read_catalogue
+from noiseledger.data.doubts import delta_doubt, doubts, is_empty_promise
+from noiseledger.errors import DataMismatch, InvalidInput
+
+HEAD = '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 1\ndelta = "1e-6"\nneighbours = "replace"\n'
+HOURS = '[columns.hours]\nkind = "number"\nlower = 0\nupper = 80\nmissing = 0\n'
+MEAN = '[queries.mean]\nmeasure = "mean"\ncolumn = "hours"\n'
+
+Doubts = Callable[[list[int | str], str], list[str]]
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Doubts:
+    def of(hours: list[int | str], text: str) -> list[str]:
+        (tmp_path / "people.csv").write_text("hours,age\n" + "".join(f"{n},{i % 90}\n" for i, n in enumerate(hours)))
+        (tmp_path / "people.toml").write_text(HEAD + text)
+        catalogue = read_catalogue(tmp_path / "people.toml")
+        return list(doubts(catalogue, catalogue.open()))
+
+    return of
+
+
+WORK: list[int | str] = [15 + n % 50 for n in range(90)]
+
+
+def test_usual_values_raise_no_doubt(found: Doubts) -> None:
+    assert found([*WORK, *[0] * 30, 99], HOURS + MEAN) == []
+
+
+def test_a_code_outside_the_bounds_is_named(found: Doubts) -> None:
+    said = found([*WORK, *[99] * 10], HOURS + MEAN)
+    assert said == [
+        "10% of hours are 99, which is outside 0..80 and counts as the nearest bound. Is it a code for missing? Then write "
+        "missing_codes = [99]."
+    ]
+    codes = "missing_codes = [99]\n"
+    (missing,) = found([*WORK, *[99] * 10], HOURS + codes + MEAN)
+    assert missing.startswith(
+        "hours: 10% of its values are missing, and each counts as 0 in a mean, which is over all rows."
+    )
+    assert 'where = "hours IS NOT NULL"' in missing
+    assert found([*WORK, *[99] * 10], HOURS + codes + MEAN.replace("mean", "sum")) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds", "said"),
+    [
+        ([85] * 3, (0, 80), "3% of hours are above the upper bound 80 and count as 80."),
+        ([-50] * 3, (0, 80), "3% of hours are below the lower bound 0 and count as 0."),
+        ([80] * 10, (0, 80), "10% of hours are exactly 80, a bound. Is it a code for missing (missing_codes = [80])"),
+        ([99] * 10, (0, 100), "10% of hours are 99. Is it a code for missing? Then write missing_codes = [99]."),
+    ],
+)
+def test_many_values_beyond_a_bound_or_on_it_raise_a_doubt(
+    found: Doubts, values: list[int | str], bounds: tuple[int, int], said: str
+) -> None:
+    text = HOURS.replace("lower = 0", f"lower = {bounds[0]}").replace("upper = 80", f"upper = {bounds[1]}")
+    (doubt,) = found([*WORK, *values], text + MEAN)
+    assert doubt.startswith(said)
+    # Values of the data are never named: only usual codes, and what the catalogue says.
+    assert "85" not in doubt
+    assert "50" not in doubt
+
+
+def test_a_sum_of_codes_raises_a_doubt(found: Doubts) -> None:
+    (few,) = found([1 + n % 5 for n in range(90)], HOURS + MEAN)
+    assert few.startswith("hours has only 5 different whole numbers, and a query sums it.")
+    assert found([n % 2 for n in range(90)], HOURS + MEAN) == []  # the mean of zeros and ones is a share
+
+
+@pytest.mark.parametrize(
+    ("name", "is_code"),
+    [
+        ("SEX", True),
+        ("region", True),
+        ("ind_code", True),
+        ("Marital.Status", True),
+        ("statement", False),
+        ("ages", False),
+    ],
+)
+def test_a_name_may_say_that_a_column_has_codes(tmp_path: Path, name: str, is_code: bool) -> None:
+    text = (HOURS + MEAN).replace("columns.hours", f'columns."{name}"').replace('"hours"', f'"{name}"')
+    (tmp_path / "people.toml").write_text(HEAD + text)
+    catalogue = read_catalogue(tmp_path / "people.toml")
+    table = Table([{name: value} for value in WORK], catalogue.reading)
+    assert [doubt.startswith(f"{name} has a name like") for doubt in doubts(catalogue, table)] == [True] * is_code
+
+
+def test_a_share_among_some_rows_raises_a_doubt(found: Doubts) -> None:
+    text = (
+        '[columns.hours]\nkind = "number"\n[columns.age]\nkind = "number"\n[queries.q]\nmeasure = "share"\nby = "age"\n'
+    )
+    text += "edges = [0, 30, 60]\n"
+    (said,) = found(WORK, text + 'where = "hours > 40"\n')
+    assert said.startswith(
+        "Query q: a share is always of all rows, so its numbers add up to the share of rows with hours > 40"
+    )
+    assert 'measure = "count"' in said
+    assert found(WORK, text) == []
+
+
+@pytest.mark.parametrize(
+    ("delta", "rows", "words"),
+    [
+        ("1e-2", 1000, "the records of 10 people"),
+        ("1e-3", 1000, "a person's whole record would"),
+        ("5e-4", 1000, "50% of"),
+    ],
+)
+def test_a_large_delta_raises_a_doubt(delta: str, rows: int, words: str) -> None:
+    said = delta_doubt(Fraction(delta), rows)
+    assert said is not None
+    assert words in said
+    assert "at most 0.0001." in said
+    assert is_empty_promise(Fraction(delta), rows) == (Fraction(delta) * rows >= 1)
+
+
+def test_a_small_delta_raises_none() -> None:
+    assert delta_doubt(Fraction("1e-4"), 1000) is None
+    assert delta_doubt(Fraction("0.5"), 0) is None
+    assert not is_empty_promise(Fraction("0.5"), 0)
+
+
+def test_an_empty_promise_is_not_published_without_being_asked_for(found: Doubts, tmp_path: Path) -> None:
+    found(WORK, HOURS + MEAN)
+    catalogue = read_catalogue(tmp_path / "people.toml")
+    _check_delta(catalogue, 90, json=True)
+    with pytest.raises(InvalidInput, match=r"^Delta is 1e-06, .* pass --yes. Nothing was published."):
+        _check_delta(catalogue, 1_000_000, json=True)
+
+
+def test_what_fails_when_the_data_is_published_fails_in_check(
+    found: Doubts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found(WORK, HOURS + MEAN)
+
+    def fail(*_: object) -> None:
+        raise DataMismatch("The data changed while it was read: try again.")
+
+    monkeypatch.setattr("noiseledger.data.pinned.Commitment", fail)
+    with pytest.raises(CatalogueProblems, match=r"people.toml:1: The data changed while it was read"):
+        _check_data(read_catalogue(tmp_path / "people.toml"))
+
+
+def test_a_definition_that_no_ledger_accepts_is_refused_before_publishing() -> None:
+    assert too_large(Query.count("age > 5")) == ""
+    assert "at most 512 groups, not 600" in too_large(Query.counts_by("age", range(600)))
+    assert "at most 24,576 bytes" in too_large(Query.counts_by("t", [f"{n:0>100}" for n in range(300)]))
