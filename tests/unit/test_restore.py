@@ -105,8 +105,12 @@ def test_another_answer_is_refused_and_changes_nothing(journal: Journal) -> None
 
 
 def test_a_name_can_be_given(tmp_path: Path) -> None:
-    assert create(tmp_path / "a", "ab" * 32).identity == "ab" * 32
-    assert create(tmp_path / "b").identity != create(tmp_path / "c").identity
+    # In a folder each: a second ledger of the same data beside the first is refused.
+    folders = [tmp_path / name for name in "abc"]
+    for folder in folders:
+        folder.mkdir()
+    assert create(folders[0] / "journal", "ab" * 32).identity == "ab" * 32
+    assert create(folders[1] / "journal").identity != create(folders[2] / "journal").identity
 
 
 def test_a_full_disk_is_said_and_changes_nothing(journal: Journal) -> None:
