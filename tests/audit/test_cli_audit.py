@@ -88,7 +88,7 @@ def test_a_problem_is_reported_with_its_transaction(
     done = run("audit", system.ledger_file, "--html", page)
     assert done.code == 1
     assert done.out.startswith(
-        "1 PROBLEM FOUND. First problem: catalogue: The ledger file does not name a registered query"
+        "1 PROBLEM FOUND. First problem: catalogue: Your ledger file does not name the registered query"
     )
     assert "NOT CHECKED: whether any answer is true" in done.out.splitlines()[0]
     assert hidden_query in done.out

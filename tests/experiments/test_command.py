@@ -82,7 +82,7 @@ def test_json_for_machines(run: Runner, tmp_path: Path) -> None:
         (("cost", "--ledger", "cloud"), "expected local, chain"),
         (("cost", "--key", "key.json"), "--key works only together with --rpc"),
         (("cost", "--head", "newest"), "not a valid block name"),
-        (("cost", "--rpc", "http://127.0.0.1:9"), "no key to pay with"),
+        (("cost", "--rpc", "http://127.0.0.1:9"), "no key to sign with"),
     ],
 )
 def test_mistakes_are_one_sentence(run: Runner, tmp_path: Path, words: tuple[str, ...], says: str) -> None:

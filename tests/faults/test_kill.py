@@ -125,7 +125,9 @@ def test_killed_at_random_times(tmp_path: Path, template: Path) -> None:
 def killed_creating(folder: Path, store: type[Store]) -> Iterator[Path]:
     """Yield what is left by a child killed before each SQL statement of making a ledger, until one survives."""
     for moment in count(1):
-        file = folder / f"ledger-{moment}"
+        # In a folder of its own: a second ledger of the same data beside the first is refused.
+        file = folder / f"{moment}" / "ledger"
+        file.parent.mkdir()
         code = children.run(victim.create_until_killed, file, moment, store)
         yield file
         if code == 0:

@@ -196,7 +196,7 @@ class TestTheWorkerOfANewLedger:
         first = run("publish", catalogue, "--yes", "--json", "--worker", WORKER.address.lower()).json
         again = run("publish", catalogue, "--yes", "--worker", ANALYST.address)
         assert again.code == 2
-        assert f"its worker stays {WORKER.address.lower()}" in again.err.replace(WORKER.address, WORKER.address.lower())
+        assert f"its worker is {WORKER.address}: nothing was changed" in again.err
         assert f"noiseledger rotate-worker {ANALYST.address}" in again.err
         assert run("publish", catalogue, "--yes").code == 0
         assert PrivacyLedgerContract(rpc, first["address"]).worker().lower() == WORKER.address.lower()

@@ -468,7 +468,8 @@ class TestGoverning:
         self, visitor: TestClient, rpc: Rpc, system: DemoSystem, path: str, body: dict[str, Any], key: Key = CUSTODIAN
     ) -> Any:
         reply = visitor.post(f"/api/v1/{path}", json=body).json()
-        sign_and_send(rpc, key, reply["transaction"])
+        name = sign_and_send(rpc, key, reply["transaction"])
+        until(lambda: rpc.call("eth_getTransactionReceipt", name))  # a node returns the hash before it makes the block
         caught_up(visitor, system)
         return reply
 
