@@ -92,7 +92,7 @@ def test_publishing_shows_what_will_be_fixed_and_asks(folder: Path, url: str, ru
     assert run("publish", "census.toml", "--json").code == 2
     assert not (folder / "census.custody").exists()
     confirmed = run("publish", "census.toml", "--yes")
-    assert "back it up" in confirmed.out
+    assert "back up the secret and journal.identity" in confirmed.out
     assert "Nobody can ask yet. Invite an analyst: noiseledger allow ADDRESS" in confirmed.out
 
 

@@ -52,7 +52,7 @@ def test_a_lost_journal_is_not_begun_anew_though_only_its_name_is_left(catalogue
 def test_what_is_private_is_for_its_owner_only(catalogue: Catalogue) -> None:
     custody = Custody.of(catalogue)
     custody.prepare(catalogue, custody.pin(catalogue))
-    for file in (custody.secret_file, custody.identity_file):
+    for file in (custody.secret_file, custody.identity_file, custody.journal_file):
         assert stat.S_IMODE(file.stat().st_mode) & 0o077 == 0
     assert stat.S_IMODE(custody.folder.stat().st_mode) == 0o700
 

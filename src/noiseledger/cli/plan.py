@@ -67,7 +67,7 @@ class Plan:
         """Print the privacy cost, case, expected error, and the budget that remains."""
         rows = [(item.name, str(item.quote.query), *_cells(item)) for item in self.items]
         print_table("Privacy and accuracy", ("name", "query", ">error ± (95%)", "case", ">privacy"), rows)
-        console.print(f"Error: {NOISE_ONLY}.")
+        console.print(f"± (95%): {NOISE_ONLY}.")
         if self.unnamed is not None:
             console.print(plain(self.unnamed), soft_wrap=True)
         now = self.budget

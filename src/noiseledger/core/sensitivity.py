@@ -61,7 +61,8 @@ def sensitivity(query: Query, population: Population) -> Fraction:
         )
     if query.measure is Measure.MEAN and (query.where or query.groups):
         raise SensitivityUnknown(
-            "A mean over a part of the rows divides by a private number: ask for a sum and a count instead."
+            "A mean over a part of the rows divides by a private number: ask for a sum and a count instead, both with the "
+            "same filter; add AND COLUMN IS NOT NULL to both, so that missing values do not count as rows."
         )
     distance = _counting(query, population) if query.column is None else _summing(query, query.column, population)
     return distance / population.rows if query.measure.divides and population.rows else distance

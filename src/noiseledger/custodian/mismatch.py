@@ -15,7 +15,7 @@ from noiseledger.data.commitment import bind
 from noiseledger.data.pinned import Pinned
 from noiseledger.ledger.file import LedgerFile
 
-_END = "Nothing is answered, because two journals could give different answers to the same query."
+_END = "Nothing was changed, and nothing is answered."
 
 
 def explain(folder: Path, published: bytes, data: Pinned, journal: Journal | None, kept: str | None) -> str:

@@ -9,11 +9,12 @@ value for a known point (a UNIQUE index).
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -87,6 +88,11 @@ class Store:
         self.file = file
         if not create and not file.is_file():
             raise LedgerNotFound(f"There is no ledger at {file}: create one with LocalLedger.create.")
+        if create:
+            # For its owner only, whatever the umask: a journal contains noise that is not released yet. SQLite, which would
+            # create it for everyone to read, says what is wrong if this fails, and gives its other files the same mode.
+            with suppress(OSError):
+                os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         try:
             self._connection = sqlite3.connect(
                 file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False

@@ -85,9 +85,11 @@ def publish(
         console.print("The catalogue is unchanged: there was nothing to do.")
         return
     console.print(
-        f"Give analysts {custody.ledger_file}. Keep everything else in {custody.folder} private, and back it up:"
+        f"Give analysts {custody.ledger_file}. Keep everything else in {custody.folder} private, and back up the secret "
+        "and journal.identity.",
+        soft_wrap=True,
     )
-    console.print("without the journal, no further request can be answered.")
+    console.print("The journal is needed as it is now: an old copy of it must never come back.")
     if read.access is Access.INVITATION and found is None:
         console.print(
             f"Nobody can ask yet. Invite an analyst: noiseledger allow ADDRESS {custody.ledger_file} --epsilon E --delta D",
