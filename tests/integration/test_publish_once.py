@@ -3,23 +3,26 @@
 # ruff: noqa: F401, F811 - fixtures are imported by name
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN, WORKER
 from integration.test_worker import CATALOGUE, Crash, Wire, catalogue, data, wire
-from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender
 from noiseledger.core.access import Access
 from noiseledger.custodian import Custody
 from noiseledger.custodian.intent import Intent
 from noiseledger.custodian.publish import find, publish
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
-from noiseledger.errors import ChainMismatch, CustodyDamaged, DataMismatch, InvalidInput, NotAllowed
+from noiseledger.errors import ChainMismatch, CustodyDamaged, DataMismatch, InvalidInput, NotAllowed, PublishedBefore
 
 NOWHERE = "0x000000000000000000000000000000000000dEaD"
 
@@ -206,3 +209,24 @@ def test_a_ledger_is_not_taken_for_that_of_other_data(rpc: Rpc, catalogue: Catal
         find(catalogue, other, sender)
     with pytest.raises(DataMismatch):
         publish(catalogue, other, sender, WORKER.address)
+
+
+def test_two_that_publish_the_same_data_at_the_same_moment_do_not_make_two_promises(
+    rpc: Rpc, catalogue: Catalogue, data: Pinned
+) -> None:
+    """Without a lock both look before either has entered its promise."""
+    other = read_catalogue(Path(shutil.copy(catalogue.file, catalogue.file.with_name("other.toml"))))
+    both = [(catalogue, data, CUSTODIAN), (other, Custody.of(other).pin(other), ANALYST)]
+    before, barrier = ledgers(rpc), Barrier(2)
+
+    def publish_one(one: Catalogue, pinned: Pinned, key: Key) -> str:
+        barrier.wait()
+        try:
+            return publish(one, pinned, Sender(rpc, key), WORKER.address).address
+        except PublishedBefore:
+            return ""
+
+    with ThreadPoolExecutor(2) as pool:
+        found = sorted(pool.map(lambda given: publish_one(*given), both))
+    assert found[0] == ""
+    assert ledgers(rpc) - before == {found[1].lower()}

@@ -58,6 +58,20 @@ def publish(
         registers: Where promises are looked up and noted; by default, beside the catalogue and in the user's home.
     """
     registers = registers or Registers.of(catalogue.file.parent)
+    # Two that publish the same data at the same moment take turns: the second sees the promise of the first, and is refused.
+    with registers.locked():
+        return _publish(catalogue, data, sender, worker, registers, second_promise=second_promise)
+
+
+def _publish(
+    catalogue: Catalogue,
+    data: Pinned,
+    sender: Sender,
+    worker: str | None,
+    registers: Registers,
+    *,
+    second_promise: bool,
+) -> PrivacyLedgerContract:
     contract, difference = propose(catalogue, data, sender, worker, second_promise=second_promise, registers=registers)
     # Nothing was changed up to here, and what follows can be repeated from any point.
     custody = Custody.of(catalogue)

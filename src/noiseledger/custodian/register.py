@@ -9,10 +9,11 @@ unnoticed, whatever the catalogue is called. Only keyed hashes of the content ar
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -107,9 +108,33 @@ class Register:
             if is_there or any(promise.marks.get(kind) == mark for kind, mark in marks.items()):
                 yield name, promise
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let one process at a time look for promises and make one."""
+        try:
+            self._make_folder()
+            (self.folder / "lock").touch(mode=0o600)
+            file = (self.folder / "lock").open("a")
+        except OSError as error:
+            raise CustodyDamaged(
+                f"{self.folder}, the register of what was published, cannot be written: {error.strerror}. Make it writable for "
+                f"yourself: chmod 700 {self.folder}"
+            ) from None
+        with file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, also by a crash
+            yield
+
+    def _make_folder(self) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ignore = self.folder / ".gitignore"
+        if not ignore.exists():
+            # It belongs in no repository: with the key, guesses about the records can be tested against the marks.
+            ignore.touch(mode=0o600)
+            ignore.write_text("*\n", encoding="utf-8")
+
     def write(self, identity: str, promise: Promise, origin: Origin, secret: bytes) -> None:
         """Store a promise durably, in place of an earlier state of it."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._make_folder()
         key = self._key()
         marks = origin.marks(key) | {"secret": keyed_mark(key, "secret", secret)}
         file = self.folder / f"{self.name_of(identity)}.json"
@@ -170,6 +195,17 @@ class Registers:
     def beside(cls, folder: Path) -> Registers:
         """Return the register beside the catalogues of a folder alone, for ledgers that are thrown away."""
         return cls((Register(folder.resolve() / _FOLDER),))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let one process at a time look for promises and make one, so that no two are made without seeing each other."""
+        first, *others = self.all
+        with ExitStack() as stack:
+            stack.enter_context(first.locked())
+            for register in others:
+                with suppress(CustodyDamaged):  # out of reach, as in a container: then the other suffices
+                    stack.enter_context(register.locked())
+            yield
 
     def have_any(self) -> bool:
         """Return whether any promise is registered."""
