@@ -282,7 +282,8 @@ def test_noise_that_is_copied_without_rescaling_is_caught() -> None:
     (copied,) = draw(rounded_gaussians, UNITS, [Fraction(0)])
     for precision in (UNITS, UNITS // 2):
         noise.add("a", precision, [Fraction(3)], [3 * PATH_UNITS * precision // UNITS + copied])
-    assert failing(noise) == {NoiseTest.REPEATS}
+    # Where it was copied to, it is too large as well, and now and then that is seen.
+    assert failing(noise) - {NoiseTest.LARGE} == {NoiseTest.REPEATS}
 
 
 @pytest.mark.parametrize(

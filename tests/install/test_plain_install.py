@@ -142,6 +142,7 @@ def test_a_small_file_is_read_and_other_files_name_the_extra(plain: Plain) -> No
     for ending in ("csv", "parquet"):
         (plain.folder / f"{ending}.toml").write_text(CATALOGUE.format(ending=ending))
     found = plain("noiseledger", "check", "csv.toml", "--json")
+    assert found.returncode == 0, found
     assert json.loads(found.stdout)["rows"] == 5, found
     refused = plain("noiseledger", "check", "parquet.toml")
     assert (refused.returncode, "pip install 'noiseledger[custodian]'" in refused.stderr) == (2, True), refused

@@ -18,6 +18,7 @@ from noiseledger.data.catalogue import Catalogue, CatalogueProblems, Problem, re
 from noiseledger.data.doubts import doubts
 from noiseledger.data.text_doubts import text_doubts
 from noiseledger.errors import NoiseledgerError
+from noiseledger.extras import missing
 
 #: The paper's requests have an epsilon from 0.1 to 1.1 and a delta from 1e-5 to 1e-4.
 TYPICAL = (("0.1", "1e-5"), ("0.5", "1e-5"), ("1", "1e-5"))
@@ -72,8 +73,12 @@ def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
         if problems:
             raise CatalogueProblems(catalogue.file, problems)
         try:
-            # With a secret of its own, which is forgotten: only whether it fails counts.
-            Pinned(source, [entry.query for entry in catalogue.entries], token_bytes(32))
+            queries = [entry.query for entry in catalogue.entries]
+            if missing("custodian"):  # nothing can be published from here; a local ledger needs the totals only
+                list(map(source.totals, queries))
+            else:
+                # With a secret of its own, which is forgotten: only whether it fails counts.
+                Pinned(source, queries, token_bytes(32))
             return source.rows, [*text_doubts(catalogue), *doubts(catalogue, source)]
         except NoiseledgerError as error:
             raise CatalogueProblems(catalogue.file, [Problem(catalogue.source_line, str(error))]) from None
