@@ -58,7 +58,8 @@ def ledger_with_three_points(rpc: Rpc, *, reuses: bool = True) -> ChainLedger:
             ledger.ask(OVER_60, exact_noise=True, precision=precision)
     finally:
         workers[0].stop()
-    return ledger  # type: ignore[return-value]
+    assert isinstance(ledger, ChainLedger)
+    return ledger
 
 
 def seen_through(ledger: Ledger, lie: Any, sender: bool = False) -> ChainLedger:
@@ -217,10 +218,11 @@ def test_a_node_that_drops_requests_does_not_change_the_case_of_a_purchase(rpc: 
     """The case, and what an answer was built from, follow from all requests before it."""
     workers: list[MinimalWorker] = []
     ledger = maker(rpc, workers, reuses=reuses)(8, "1e-4")
+    assert isinstance(ledger, ChainLedger)
     workers[0].stop()
     workers.clear()
     for precision in ("0.1", "0.2") if reuses else ("0.1", "0.1"):
-        ledger.contract.ask([ContractRequest(OVER_60.identifier, Fraction(precision))])  # type: ignore[attr-defined]
+        ledger.contract.ask([ContractRequest(OVER_60.identifier, Fraction(precision))])
     with pytest.raises(ChainMismatch, match="incomplete or out of order"):
         seen_through(ledger, lie, sender=True).ask(OVER_60, exact_noise=True, precision="0.4")
     with pytest.raises(NoiseledgerError, match=r"do not add up|faster than it can be read"):

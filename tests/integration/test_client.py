@@ -157,7 +157,9 @@ def test_a_list_is_one_transaction(client: nl.Client) -> None:
     first, towns, second = client.ask(asks)
     assert len({first.transaction, towns.transaction, second.transaction}) == 1
     assert len(towns.values) == 2
-    assert towns.labels == client.quote("towns", within=20).known.labels == ("Jena (Saale)", "Ulm")  # type: ignore[union-attr]
+    known = client.quote("towns", within=20).known
+    assert known is not None
+    assert towns.labels == known.labels == ("Jena (Saale)", "Ulm")
     assert list(client.codebook.notes(towns.query)) == ["town: where they live."]
     assert (first.cost, second.cost, second.case) == (Fraction(1, 2), Fraction(1, 4), Case.EXTEND)
     # Both are answered by the sharper of the two.

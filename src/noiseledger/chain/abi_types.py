@@ -43,8 +43,10 @@ def decode(types: Sequence[str], data: bytes) -> tuple[Any, ...]:
 class Kind(ABC):
     """A type of the ABI."""
 
-    #: Whether it has no fixed size, so that it is encoded in the tail.
-    is_dynamic = True
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether it has no fixed size, so that it is encoded in the tail."""
+        return True
 
     @property
     def size(self) -> int:
@@ -67,7 +69,10 @@ class Word(Kind):
     write: Callable[[Any], bytes]
     read: Callable[[bytes], Any]
 
-    is_dynamic = False
+    @property
+    def is_dynamic(self) -> bool:
+        """A word has a fixed size."""
+        return False
 
     def encode(self, value: Any) -> bytes:
         """Encode it, and check that it is one word."""
@@ -107,8 +112,8 @@ class Together(Kind):
 
     parts: tuple[Kind, ...]
 
-    @cached_property
-    def is_dynamic(self) -> bool:  # type: ignore[override] # follows from its parts
+    @property
+    def is_dynamic(self) -> bool:
         """Whether any part has no fixed size."""
         return any(part.is_dynamic for part in self.parts)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from noiseledger.core.filters.condition import Leaf, Row, Value
 
 
-class OneColumn:
+class OneColumn(ABC):
     """Groups by one column; :class:`noiseledger.core.group_product.Product` has the same names."""
 
     column: str
 
     @property
+    @abstractmethod
     def labels(self) -> tuple[str, ...]:
         """A name for each group."""
-        raise NotImplementedError
 
     @property
     def name(self) -> str:
@@ -30,9 +32,9 @@ class OneColumn:
         """The name of each group, in a list of one."""
         return tuple((label,) for label in self.labels)
 
+    @abstractmethod
     def index(self, value: Value | None) -> int | None:
         """Return the number of the value's group, or None if it has none."""
-        raise NotImplementedError
 
     def place(self, record: Row) -> int | None:
         """Return the number of the record's group, or None if it is in none."""

@@ -60,40 +60,30 @@ def publish(
     registers = registers or Registers.of(catalogue.file.parent)
     # Two that publish the same data at the same moment take turns: the second sees the promise of the first, and is refused.
     with registers.locked():
-        return _publish(catalogue, data, sender, worker, registers, second_promise=second_promise)
-
-
-def _publish(
-    catalogue: Catalogue,
-    data: Pinned,
-    sender: Sender,
-    worker: str | None,
-    registers: Registers,
-    *,
-    second_promise: bool,
-) -> PrivacyLedgerContract:
-    contract, difference = propose(catalogue, data, sender, worker, second_promise=second_promise, registers=registers)
-    # Nothing was changed up to here, and what follows can be repeated from any point.
-    custody = Custody.of(catalogue)
-    known = custody.read_ledger_file()
-    others = others_named(known, earlier_promises(catalogue, data.origin, registers))
-    custody.prepare(catalogue, data)
-    # A registered query is for sale, so the journal contains it and the data answers it before that.
-    _check_answerable(catalogue, data)
-    with closing(custody.journal(None)) as journal:
-        identity = journal.identity
-    if contract is None:
-        note(catalogue, data, identity, sender.rpc.chain_id, "", registers)
-        contract = _deploy(catalogue, data, sender, worker or sender.address, others)
-        difference = compare(catalogue, contract)
+        contract, difference = propose(
+            catalogue, data, sender, worker, second_promise=second_promise, registers=registers
+        )
+        # Nothing was changed up to here, and what follows can be repeated from any point.
+        custody = Custody.of(catalogue)
         known = custody.read_ledger_file()
-    note(catalogue, data, identity, sender.rpc.chain_id, contract.address, registers)
-    population = catalogue.population(data.rows)
-    for entry in difference.to_register:
-        contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
-    names = names_for_analysts(catalogue, difference)
-    _write_ledger_file(catalogue, contract, known.block if known else 0, names, others)
-    return contract
+        others = others_named(known, earlier_promises(catalogue, data.origin, registers))
+        custody.prepare(catalogue, data)
+        # A registered query is for sale, so the journal contains it and the data answers it before that.
+        _check_answerable(catalogue, data)
+        with closing(custody.journal(None)) as journal:
+            identity = journal.identity
+        if contract is None:
+            note(catalogue, data, identity, sender.rpc.chain_id, "", registers)
+            contract = _deploy(catalogue, data, sender, worker or sender.address, others)
+            difference = compare(catalogue, contract)
+            known = custody.read_ledger_file()
+        note(catalogue, data, identity, sender.rpc.chain_id, contract.address, registers)
+        population = catalogue.population(data.rows)
+        for entry in difference.to_register:
+            contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
+        names = names_for_analysts(catalogue, difference)
+        _write_ledger_file(catalogue, contract, known.block if known else 0, names, others)
+        return contract
 
 
 def propose(
