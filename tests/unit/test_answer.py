@@ -104,7 +104,7 @@ def test_a_budget_is_told_in_per_cent_with_epsilon_beside_it() -> None:
     budget = Budget.of(8, 1e-4)
     assert str(budget) == (
         "privacy budget: used 0% (precision 0), left 100% (precision 3.391); all of it is epsilon 8 at delta 0.0001, and all "
-        "answers together guarantee epsilon 0"
+        "answers together use epsilon 0"
     )
     assert budget.epsilon_remaining == pytest.approx(8)
     half = budget.charge(budget.total / 2)

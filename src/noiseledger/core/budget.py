@@ -72,6 +72,6 @@ class Budget:
         return (
             f"used {self.percent(self.spent)} (precision {float(self.spent):.4g}), "
             f"left {self.percent(self.remaining)} (precision {float(self.remaining):.4g}); all of it is epsilon "
-            f"{float(self.epsilon):g} at delta {float(self.delta):g}, and all answers together guarantee epsilon "
+            f"{float(self.epsilon):g} at delta {float(self.delta):g}, and all answers together use epsilon "
             f"{self.epsilon_spent:.4g}"
         )

@@ -111,7 +111,7 @@ def _show(reports: list[Report], composition: Composition | None) -> None:
         what = "one record replaced" if composition.neighbours == "replace" else "one record added or removed"
         console.print(
             f"\nFor people in the data of all {len(reports)} ledgers, they promise epsilon {composition.epsilon:.4g} at delta "
-            f"{float(composition.delta):g} together ({what}). The answers so far guarantee epsilon "
+            f"{float(composition.delta):g} together ({what}). The answers so far use epsilon "
             f"{composition.epsilon_spent:.4g}."
         )
 
@@ -131,7 +131,7 @@ def _show_one(report: Report) -> None:
         )
     console.print(
         f"Privacy budget: epsilon {float(report.epsilon):g} at delta {float(report.delta):g}, which is precision "
-        f"{float(report.budget):.6g}. Used: {report.used}. The answers so far guarantee epsilon {report.epsilon_spent:.4g}."
+        f"{float(report.budget):.6g}. Used: {report.used}. The answers so far use epsilon {report.epsilon_spent:.4g}."
     )
     for finding in report.findings[:SHOWN_FINDINGS]:
         console.print(f"Problem: {plain(finding)}", soft_wrap=True)
