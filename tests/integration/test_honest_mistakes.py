@@ -116,7 +116,8 @@ def test_every_change_is_shown_and_asked_for(run: Runner, published: LedgerFile,
     changed = {entry.name: entry.query for entry in read_catalogue("people.toml").entries}
     shown = (
         "New query elderly",
-        "Second query mean_age, permanently: mean of age (upper: 100 becomes 90)",
+        "Second query, permanently: mean of age; values outside 0 to 90 count as 0 or 90, missing ones as 40 (upper: 100 "
+        "becomes 90). Analysts see it as mean_age_2, because mean_age keeps meaning the first one",
         "Query over_60 is called old from now on",
     )
     refused(run("publish", "people.toml"), "pass --yes", "Nothing was changed", *shown)
@@ -128,14 +129,41 @@ def test_every_change_is_shown_and_asked_for(run: Runner, published: LedgerFile,
     assert done.code == 0
     assert all(words in done.out for words in shown)
     now = LedgerFile.read(file).queries
-    assert now == changed | {"mean_age_before": published.queries["mean_age"]}
+    assert now == {**changed, **published.queries, "mean_age_2": changed["mean_age"]}
     assert all(contract.meter(query.identifier).dimension for query in now.values())
     # Nothing new: nothing is asked. What was left out is said again when something else changes.
     assert run("publish", "people.toml", "--json").json["changes"] == []
     Path("people.toml").write_text(text.replace('"1e-5"', '"1e-5"\ncontact = "me"'))
     said = run("publish", "people.toml", "--yes", "--json").json["changes"]
-    assert said[0].startswith("Query mean_age_before is not in the catalogue")
-    assert said[1] == "The contact in the ledger file becomes: me."
+    assert said[0].startswith("Query mean_age is not in the catalogue: mean of age; values outside 0 to 100")
+    assert said[1:3] == [
+        "Analysts see mean_age of the catalogue as mean_age_2, because mean_age keeps meaning another query.",
+        "The contact in the ledger file becomes: me.",
+    ]
+
+
+def test_a_name_never_comes_to_mean_another_query(run: Runner, published: LedgerFile) -> None:
+    given = dict(published.queries)
+    for upper in ("90", "80", "100", "70"):
+        text = CATALOGUE.replace("upper = 100", f"upper = {upper}")
+        Path("people.toml").write_text(text)
+        assert run("publish", "people.toml", "--yes").code == 0
+        now = LedgerFile.read(Path("people.custody/ledger.json")).queries
+        assert now.items() >= given.items()
+        given = dict(now)
+    assert sorted(given) == ["mean_age", "mean_age_2", "mean_age_3", "mean_age_4", "over_60"]
+    assert given["mean_age_4"] == Query.mean("age", lower=0, upper=70, missing=40)
+    listed = run("queries", "people.custody/ledger.json").out
+    assert "mean_age_3: values outside 0 to 80 count as 0 or 80, missing ones as 40." in listed
+    assert "mean_age: values outside 0 to 100 count as 0 or 100, missing ones as 40." in listed
+
+
+def test_the_first_confirmation_shows_bounds_and_groups(run: Runner) -> None:
+    by_age = '[queries.by_age]\nmeasure = "count"\nby = "age"\nedges = [0, 50, 100]\n'
+    Path("people.toml").write_text(CATALOGUE + by_age)
+    shown = run("publish", "people.toml", typed="n\n").out
+    assert "mean_age: mean of age; values outside 0 to 100 count as 0 or 100, missing ones as 40" in shown
+    assert "by_age: count of rows by age; groups of age: [0, 50), [50, 100)" in shown
 
 
 CANNOT_CHANGE = [

@@ -14,11 +14,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, inf, log10
 
+from noiseledger.core.group_product import by_column
 from noiseledger.core.numbers import readable
+from noiseledger.core.one_column import OneColumn
 from noiseledger.core.query import Measure, Query
 
 #: Beyond these sizes, an exponent is easier to read than many zeros.
 _SMALLEST, _LARGEST = 1e-6, 1e15
+#: A definition names so many groups of a column, in so many characters each.
+_MOST_GROUPS, _LONGEST_GROUP = 12, 40
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,30 @@ def about(query: Query) -> str:
     low, high = brief(column.lower), brief(column.upper)
     missing = "" if column.missing is None else f", missing ones as {brief(column.missing)}"
     return f"values outside {low} to {high} count as {low} or {high}{missing}"
+
+
+def definition(query: Query) -> str:
+    """Describe a query in full, so that two with the same name in different versions can be told apart.
+
+    >>> definition(Query.mean("hours", lower=0, upper=80, missing=0))
+    'mean of hours; values outside 0 to 80 count as 0 or 80, missing ones as 0'
+    >>> definition(Query.counts_by("sex", [1, 2]))
+    'count of rows by sex; groups of sex: 1, 2'
+    """
+    return "; ".join((str(query), *details(query)))
+
+
+def details(query: Query) -> list[str]:
+    """Return what a query's short description leaves out: bounds, what missing values count as, rounding, and groups."""
+    grid = None if query.column is None else query.column.grid
+    rounded = "" if grid is None or grid == 1 else f"values are rounded to multiples of {brief(grid)}"
+    return [part for part in (about(query), rounded, *map(_listed, by_column(query.groups))) if part]
+
+
+def _listed(groups: OneColumn) -> str:
+    labels = [label if len(label) <= _LONGEST_GROUP else f"{label[:_LONGEST_GROUP]}…" for label in groups.labels]
+    more = f" and {len(labels) - _MOST_GROUPS:,} more" if len(labels) > _MOST_GROUPS else ""
+    return f"groups of {groups.name}: {', '.join(labels[:_MOST_GROUPS])}{more}"
 
 
 def brief(number: Fraction) -> str:

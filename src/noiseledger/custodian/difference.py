@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.values import from_units
+from noiseledger.core.display import definition
 from noiseledger.core.query import Query
 from noiseledger.custodian.custody import Custody
 from noiseledger.data.catalogue import Catalogue, CatalogueEntry
@@ -24,7 +26,7 @@ class Difference:
 
     #: Queries that the contract does not have, but for those that are named like one that it has.
     added: tuple[CatalogueEntry, ...]
-    #: Queries that are named like a registered one with another definition, which stays.
+    #: Queries that are named like a published one with another definition, which stays and keeps that name.
     redefined: tuple[tuple[CatalogueEntry, Query], ...]
     #: Registered queries that are no longer in the catalogue, by the names that they had.
     left_out: Mapping[str, Query]
@@ -32,6 +34,10 @@ class Difference:
     in_file: tuple[str, ...]
     #: Whether the catalogue's public parts are those that were published last.
     is_same_catalogue: bool
+    #: Every name of the ledger file, as it will be (see ``names_for_analysts``).
+    names: Mapping[str, Query] = field(default_factory=dict)
+    #: Published queries that the catalogue calls by a name that another query has in the ledger file.
+    renamed: tuple[CatalogueEntry, ...] = ()
 
     @property
     def to_register(self) -> list[CatalogueEntry]:
@@ -46,18 +52,26 @@ class Difference:
     @property
     def sentences(self) -> list[str]:
         """The difference, for people."""
+        names = {query: name for name, query in self.names.items()}
+        redefined = {old for _, old in self.redefined}
         return [
-            *(f"New query {entry.name}: {entry.query}." for entry in self.added),
+            *(f"New query {names.get(entry.query, entry.name)}: {definition(entry.query)}." for entry in self.added),
             *(
-                f"Second query {entry.name}, permanently: {entry.query} ({_changed(old, entry.query)}). The first one stays on "
-                "the chain too: it can still be bought and is still answered, from the same budget."
+                f"Second query, permanently: {definition(entry.query)} ({_changed(old, entry.query)}). Analysts see it as "
+                f"{names.get(entry.query, entry.name)}, because {entry.name} keeps meaning the first one, which stays on the "
+                "chain too: it can still be bought and is still answered, from the same budget."
                 for entry, old in self.redefined
             ),
             *(
-                f"Query {name} is not in the catalogue: {query}. It stays on the chain, can still be bought and is still "
-                "answered."
+                f"Query {name} is not in the catalogue: {definition(query)}. It stays on the chain, can still be bought and "
+                "is still answered."
                 for name, query in self.left_out.items()
-                if query not in {old for _, old in self.redefined}
+                if query not in redefined
+            ),
+            *(
+                f"Analysts see {entry.name} of the catalogue as {names[entry.query]}, because {entry.name} keeps meaning "
+                "another query."
+                for entry in self.renamed
             ),
             *self.in_file,
             *([] if self.is_same_catalogue else ["The ledger file gets the hash of the changed catalogue."]),
@@ -82,22 +96,50 @@ def compare(catalogue: Catalogue, contract: PrivacyLedgerContract, others: tuple
     new = [entry for query, entry in current.items() if query not in registered]
     old = {entry.name: known.queries[entry.name] for entry in new if known.queries.get(entry.name) in registered}
     left_out = [query for query in earlier if query in registered and query not in current]
+    every_name = names_for_analysts(catalogue, known.queries, left_out)
     return Difference(
         added=tuple(entry for entry in new if entry.name not in old),
         redefined=tuple((entry, old[entry.name]) for entry in new if entry.name in old),
         left_out={names.get(query, query.identifier[:12]): query for query in left_out},
-        in_file=tuple(_in_file(catalogue, known, names, others)),
+        in_file=tuple(_in_file(catalogue, known, every_name, others)),
         is_same_catalogue=known.catalogue_sha256 == public_hash(catalogue),
+        names=every_name,
+        renamed=tuple(e for q, e in current.items() if q in registered and every_name[e.name] != q),
     )
 
 
+def names_for_analysts(
+    catalogue: Catalogue, given: Mapping[str, Query], left_out: Iterable[Query] = ()
+) -> dict[str, Query]:
+    """Return every name of a ledger file; ``given`` are those that it has, and ``left_out`` queries that may have none.
+
+    A name that was given once means the same query as long as the ledger exists. If the catalogue uses it for another query,
+    that one is numbered: NAME_2, NAME_3 and so on. A query that is renamed keeps its earlier names beside the new one. The
+    name by which a query is shown comes last.
+    """
+    latest = {query: name for name, query in given.items()}
+    current: dict[str, Query] = {}
+    taken = {*given, *(entry.name for entry in catalogue.entries)}
+    for entry in catalogue.entries:
+        name = entry.name
+        if given.get(name, entry.query) != entry.query:
+            name = latest.get(entry.query) or next(n for i in count(2) if (n := f"{entry.name}_{i}") not in taken)
+        taken.add(name)
+        current[name] = entry.query
+    unnamed = {query.identifier[:12]: query for query in left_out if query not in latest}
+    earlier = {name: query for name, query in given.items() if name not in current}
+    return {**earlier, **unnamed, **current}
+
+
 def _in_file(
-    catalogue: Catalogue, known: LedgerFile, names: Mapping[Query, str], others: tuple[OtherLedger, ...]
+    catalogue: Catalogue, known: LedgerFile, names: Mapping[str, Query], others: tuple[OtherLedger, ...]
 ) -> list[str]:
+    before, after = ({query: name for name, query in listed.items()} for listed in (known.queries, names))
     changes = [
-        f"Query {names[entry.query]} is called {entry.name} from now on, in the ledger file; it stays the same query."
-        for entry in catalogue.entries
-        if names.get(entry.query, entry.name) != entry.name
+        f"Query {before[query]} is called {after[query]} from now on, in the ledger file; it stays the same query, and "
+        f"{before[query]} keeps meaning it."
+        for query in dict.fromkeys(entry.query for entry in catalogue.entries)
+        if before.get(query, after[query]) != after[query]
     ]
     if known.contact != catalogue.contact:
         changes.append(f"The contact in the ledger file becomes: {catalogue.contact or 'none'}.")
@@ -137,14 +179,3 @@ def _check_ceilings(contract: PrivacyLedgerContract, entries: list[CatalogueEntr
 def catalogue_line(entry: CatalogueEntry) -> str:
     """Return where a query is in its catalogue."""
     return f"[queries.{entry.name}], line {entry.line}"
-
-
-def names_for_analysts(catalogue: Catalogue, difference: Difference) -> dict[str, Query]:
-    """Return the names of all queries that are on sale: those of the catalogue, and those that were left out of it."""
-    names = {entry.name: entry.query for entry in catalogue.entries}
-    for name, query in difference.left_out.items():
-        free = name
-        while free in names:
-            free += "_before"
-        names[free] = query
-    return names

@@ -15,7 +15,7 @@ from noiseledger.core.access import Access
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian.custody import Custody, commitment
-from noiseledger.custodian.difference import Difference, compare, names_for_analysts
+from noiseledger.custodian.difference import Difference, compare
 from noiseledger.custodian.intent import deploy_once
 from noiseledger.custodian.promises import (
     check_not_forgotten,
@@ -81,8 +81,7 @@ def publish(
         population = catalogue.population(data.rows)
         for entry in difference.to_register:
             contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
-        names = names_for_analysts(catalogue, difference)
-        _write_ledger_file(catalogue, contract, known.block if known else 0, names, others)
+        _write_ledger_file(catalogue, contract, known.block if known else 0, difference.names, others)
         return contract
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from noiseledger.core.display import about
+from noiseledger.core.display import details
 from noiseledger.core.path import Case
 from noiseledger.core.query import Measure, Query
 from noiseledger.core.sensitivity import Population
@@ -20,7 +20,13 @@ def meaning(query: Query, population: Population) -> str:
 
     >>> meaning(Query.share("age > 60"), Population.replace(2000))
     'The share of all 2,000 records with age > 60.'
+    >>> meaning(Query.counts_by("sex", [1, 2]), Population.replace(2000))
+    'The number of records, for each group of sex. Groups of sex: 1, 2.'
     """
+    return " ".join((_measured(query, population), *(f"{part[0].upper()}{part[1:]}." for part in details(query))))
+
+
+def _measured(query: Query, population: Population) -> str:
     everyone = "all records" if population.rows is None else f"all {population.rows:,} records"
     which = everyone if query.where is None else f"the records with {query.where.shown}"
     by = "" if query.groups is None else f", for each group of {query.groups.name}"
@@ -30,9 +36,9 @@ def meaning(query: Query, population: Population) -> str:
         case Measure.SHARE:
             return f"The share of {everyone}{_with(query)}{by}."
         case Measure.SUM:
-            return f"The total of {_name(query)} over {which}{by}. {_bounds(query)}"
+            return f"The total of {_name(query)} over {which}{by}."
         case Measure.MEAN:
-            return f"The average of {_name(query)} over {everyone}{by}. {_bounds(query)}"
+            return f"The average of {_name(query)} over {everyone}{by}."
 
 
 def _with(query: Query) -> str:
@@ -41,8 +47,3 @@ def _with(query: Query) -> str:
 
 def _name(query: Query) -> str:
     return "" if query.column is None else query.column.name
-
-
-def _bounds(query: Query) -> str:
-    words = about(query)
-    return f"{words[:1].upper()}{words[1:]}."

@@ -21,6 +21,7 @@ from noiseledger.cli.options import (
 )
 from noiseledger.cli.output import console, notes, plain, print_json
 from noiseledger.core.access import OPEN_RISK, Access
+from noiseledger.core.display import definition
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.doubts import delta_doubt, is_empty_promise
 from noiseledger.errors import InvalidInput
@@ -135,7 +136,7 @@ def _show(catalogue: Catalogue, rows: int, chain_id: int, both: list[str], conso
     else:
         console.print("  access: by invitation; only analysts whom you allow can ask, each up to an allowance")
     for entry in catalogue.entries:
-        console.print(f"  {entry.name}: {entry.query}")
+        console.print(plain(f"  {entry.name}: {definition(entry.query)}"), soft_wrap=True)
     _print_lines(both, console)
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
 from noiseledger.cli.standing import OfferStanding, remarks, standings
 from noiseledger.core.codebook import Codebook, grouped_values
-from noiseledger.core.display import show_error
+from noiseledger.core.display import details, show_error
 from noiseledger.core.query import Query
 from noiseledger.ledger.shapes import amount, cells, describe_query, groups, labels
+
+if TYPE_CHECKING:
+    from noiseledger.client import Offer
 
 
 def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOption = False) -> None:
@@ -25,6 +28,8 @@ def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOpti
         return
     rows = [(s.offer.name, str(s.offer.query), s.offer.query.dimension, _free(s)) for s in found]
     print_table("What may be asked", ("name", "query", ">numbers", ">free now, ± (95%)"), rows)
+    for standing in found:
+        _show_details(standing.offer)
     _show(codebook, [standing.offer.query for standing in found])
     for sentence in said:
         console.print(plain(sentence), soft_wrap=True)
@@ -45,6 +50,13 @@ def _show(codebook: Codebook, asked: Iterable[Query]) -> None:
             console.print(plain(f"Groups of {column}: {words}."))
 
 
+def _show_details(offer: Offer) -> None:
+    """Print what the table leaves out: by its bounds and groups, a query differs from an earlier version of it."""
+    parts = details(offer.query)
+    if parts:
+        console.print(plain(f"{offer.name}: {'; '.join(parts)}."), soft_wrap=True)
+
+
 def _free(standing: OfferStanding) -> str:
     return "nothing yet" if standing.half_width is None else show_error(standing.offer.query, standing.half_width)
 
@@ -56,6 +68,7 @@ def _describe(standing: OfferStanding, codebook: Codebook) -> dict[str, Any]:
         "groups": groups(offer.query),
         "cells": cells(offer.query),
         "labels": labels(offer.query, codebook),
+        "details": details(offer.query),
         "notes": list(codebook.notes(offer.query)),
         "dimension": offer.query.dimension,
         **amount("sensitivity", offer.sensitivity),
