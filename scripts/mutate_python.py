@@ -63,11 +63,13 @@ _REFUSED = "tests/files_from_outside/test_files_that_are_refused.py"
 _LOCAL = "tests/conformance/test_local.py"
 _NOISE = audit("noise_tests", "residuals", "with_data", "audit_power")
 PARTS = (
-    Part(("core/noise.py",), (*unit("noise"), "tests/statistical/test_noise_law.py")),
+    Part(("core/noise.py",), (*unit("noise"), "tests/faults/test_fork.py", "tests/statistical/test_noise_law.py")),
     Part(("core/path.py",), (*unit("path"), _LOCAL, "tests/statistical/test_path_law.py")),
     Part(("core/coins.py",), (*unit("coins"), "tests/statistical/test_bridge_law.py")),
     Part(("core/privacy.py",), unit("privacy")),
-    Part(("core/budget.py", "core/accuracy.py", "core/request.py"), (*unit("accuracy", "local_ledger"), _LOCAL)),
+    Part(
+        ("core/budget.py", "core/accuracy.py", "core/request.py"), (*unit("budget", "accuracy", "local_ledger"), _LOCAL)
+    ),
     Part(("core/sensitivity.py",), unit("sensitivity", "query")),
     Part(
         ("core/query.py", "core/groups.py", "core/one_column.py", "core/date_groups.py", "core/group_product.py"),

@@ -6,14 +6,11 @@ import sqlite3
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from noiseledger.core.budget import Budget
 from noiseledger.core.filters.condition import Kind
-from noiseledger.core.privacy import UNITS
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
 from noiseledger.data import Table
@@ -187,15 +184,6 @@ def test_fingerprints_tell_datasets_apart() -> None:
         [{"a": 1}, {"a": 2}],
     ]
     assert len({fingerprint_of(records, SECRET) for records in several}) == len(several)
-
-
-def test_a_budget_refuses_one_unit_too_much() -> None:
-    budget = Budget.of(1, "1e-5")
-    assert budget.charge(budget.total).remaining == 0
-    with pytest.raises(BudgetExceeded):
-        budget.charge(budget.total + Fraction(1, UNITS))
-    with pytest.raises(BudgetExceeded):
-        budget.charge(budget.total).charge(Fraction(1, UNITS))
 
 
 def test_a_second_ledger_about_the_same_data_has_to_be_asked_for(file: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from hashlib import shake_256
+from itertools import islice, pairwise
 from random import Random
 
 import pytest
@@ -105,6 +106,13 @@ def test_the_longest_gap_takes_128_steps(monkeypatch: pytest.MonkeyPatch) -> Non
     drawn.clear()
     bridge(COINS, (6, (0,)), (8, (10**40,)), 7)
     assert drawn == [7]
+
+
+def test_coins_are_one_stream_however_many_are_read() -> None:
+    """Most draws read one block; a draw that reads more must not see the same coins again."""
+    expected = shake_256(b"seed" + (3).to_bytes(32, "big") + (7).to_bytes(32, "big")).digest(8 * 200)
+    words = islice(module._words(b"seed", 3, 7), 200)
+    assert b"".join(word.to_bytes(8, "big") for word in words) == expected
 
 
 @pytest.mark.parametrize("precision", [UNITS // 4, UNITS, UNITS + 1, 0])

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import count, repeat
+from itertools import count, islice, repeat
 from math import floor
 from pathlib import Path
 from random import Random
@@ -94,8 +94,9 @@ def test_the_same_words_give_the_same_noise() -> None:
 class Recorded:
     """Words drawn from a seed, which are counted."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, width: int = 64) -> None:
         self._random = Random(seed)
+        self._width = width
         self.read = 0
 
     def __iter__(self) -> Iterator[int]:
@@ -103,7 +104,7 @@ class Recorded:
 
     def __next__(self) -> int:
         self.read += 1
-        return self._random.getrandbits(64)
+        return self._random.getrandbits(self._width)
 
 
 TRUTHS = [
@@ -162,16 +163,16 @@ def test_a_word_more_is_read_than_the_integers_need(variance: Fraction, words: i
         assert together.read - apart.read == max(words - x.length, 0)
 
 
-def exactly(mean: Fraction, variance: Fraction, words: Iterator[int]) -> int:
+def exactly(mean: Fraction, variance: Fraction, words: Iterator[int], width: int = 64) -> int:
     """Round with 2,000 digits of a root, from the same words."""
     negative = next(words) & 1
-    sampler = Sampler(words)
+    sampler = Sampler(words, width)
     k, x = sampler.half_normal()
-    for _ in range(12):
+    for _ in range(12 * 64 // width):
         sampler._extend(x)
     with decimal.localcontext(prec=2000):
         root = (decimal.Decimal(variance.numerator) / variance.denominator).sqrt()
-        z = Fraction((k << 64 * x.length) | x.digits, 1 << 64 * x.length + CELL_BITS)
+        z = Fraction((k << width * x.length) | x.digits, 1 << width * x.length + CELL_BITS)
         drawn = Fraction(root) * z
     return floor(mean - drawn + Fraction(1, 2)) if negative else floor(mean + drawn + Fraction(1, 2))
 
@@ -181,6 +182,33 @@ def exactly(mean: Fraction, variance: Fraction, words: Iterator[int]) -> int:
 def test_the_rounding_is_that_of_exact_arithmetic(truth: Fraction, variance: Fraction) -> None:
     for seed in range(10):
         assert Sampler(Recorded(seed)).rounded([truth], variance) == [exactly(truth, variance, Recorded(seed))]
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_digits_are_drawn_until_the_rounding_is_certain(width: int) -> None:
+    """With 64 bits to a word the first digits nearly always suffice; with one or two, often they do not."""
+    for seed in range(200):
+        found = Sampler(Recorded(seed, width), width).rounded([Fraction(1, 3)], Fraction(5))
+        assert found == [exactly(Fraction(1, 3), Fraction(5), Recorded(seed, width), width)]
+
+
+@pytest.mark.parametrize(
+    "variance", [Fraction(2), Fraction(1, 3), Fraction(7 * 10**24, 3), Fraction(4), Fraction(1, 10**30)]
+)
+def test_the_bounds_of_a_product_with_the_root_enclose_it(variance: Fraction) -> None:
+    """Compared as squares, which are exact."""
+    root = noise._Root(variance)
+    for bits in (1, 5, 64, 200):
+        for digits in (0, 1, 2**bits - 1, 40 * 2**bits):
+            low, high, scale = root.times(digits, bits)
+            assert Fraction(low, 2**scale) ** 2 <= variance * Fraction(digits, 2**bits) ** 2
+            assert Fraction(high, 2**scale) ** 2 >= variance * Fraction(digits + 1, 2**bits) ** 2
+
+
+def test_secure_words_are_never_repeated() -> None:
+    """Across many reads from the operating system, and between two callers."""
+    words = [*islice(noise.secure_words(), 1000), *islice(noise.secure_words(), 1000)]
+    assert len(set(words)) == len(words)
 
 
 def test_narrow_words_reach_every_branch(tmp_path: Path) -> None:

@@ -97,6 +97,22 @@ def test_state_is_saved_and_restored_exactly(requests: list[Fraction]) -> None:
     assert (restored.dimension, restored.points) == (path.dimension, path.points)
 
 
+def test_known_points_may_come_in_any_order() -> None:
+    path = QueryPath(1, {Fraction(4): (9,), Fraction(1): (2,)})
+    assert path.furthest == 4
+    assert list(path.points) == [1, 4]
+    assert path.price(Fraction(2)).sources == (4, 1)
+    assert path.price(Fraction(5)).cost == 1
+
+
+def test_each_coordinate_follows_its_own_truth() -> None:
+    """Both new and extended; the truths are millions of deviations apart."""
+    path, truth = QueryPath(3), CountedTruth(10**9, 0, -(10**9))
+    for precision in (Fraction(1), Fraction(4)):
+        answer = path.reveal(precision, truth).answer
+        assert all(abs(found - true) < 100 for found, true in zip(answer, truth.values, strict=True))
+
+
 def test_the_answer_is_the_point_over_its_precision() -> None:
     reveal = QueryPath(1, {Fraction(1, 4): (3 * PATH_UNITS,)}).reveal(Fraction(1, 4), CountedTruth())
     assert reveal.answer == (12,)
