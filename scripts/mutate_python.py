@@ -113,7 +113,7 @@ PARTS = (
     Part(("data/reading.py",), (*unit("reading", "codebook", "table", "record_text"), *engines("files"))),
     Part(("data/delimited.py", "data/formats.py"), (_REFUSED, *engines("files"))),
     Part(
-        tuple(f"data/engines/{name}.py" for name in ("files", "relation", "kinds", "line_count", "digest")),
+        tuple(f"data/engines/{name}.py" for name in ("files", "relation", "sums", "kinds", "line_count", "digest")),
         (*unit("line_count"), *engines("files", "one_state"), _REFUSED),
     ),
     Part(("data/engines/postgres.py",), engines("postgres")),

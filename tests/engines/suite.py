@@ -265,6 +265,21 @@ class EngineConformance:
             _assert_same_records(source, data)
             assert [source.totals(query) for query in queries[:5]] == [[5], [5], [3], [5], [3]]
 
+    def test_codes_inside_and_outside_the_bounds_are_missing(self, load: Load) -> None:
+        """A sum checks and clamps in one step: a code at a bound, within the bounds or beyond them is never a value."""
+        places = [-(2**62), -1001, -11, -10, -9, 0, 3, 9, 10, 11, 1001, 2**62]
+        data = Dataset({"n": "whole", "x": "double"}, [(n, float(n)) for n in places] + [(None, None)])
+        queries = [
+            Query.sum(Column.of(name, -10, 10, grid=grid, missing=missing))
+            for name in data.types
+            for grid, missing in ((1, 5), (2, 4), ("0.5", -10))
+        ]
+        for chosen in ({-10}, {10}, {3}, {11}, {-11, 1001}, {3, 1001}, {2**62, -1001}):
+            codes = frozenset(Fraction(repr(float(code))) for code in chosen)
+            coded = Dataset(data.types, data.rows, {"n": codes, "x": codes})
+            with closing(load(coded)) as source:
+                _assert_same(source, coded, queries)
+
     def test_a_sum_may_be_larger_than_64_bits(self, load: Load) -> None:
         rows = 10_001
         data = Dataset({"n": "whole", "x": "double"}, [(2**50 - k, 2.0**49 - k / 2) for k in range(rows)])

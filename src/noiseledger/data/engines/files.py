@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import duckdb
 import ibis
@@ -21,7 +22,7 @@ import pyarrow as pa
 from noiseledger.core.filters.condition import Kind
 from noiseledger.data.delimited import Dialect, columns_of, records_of
 from noiseledger.data.engines.digest import digest
-from noiseledger.data.engines.kinds import read_by_rule
+from noiseledger.data.engines.kinds import ReadTable, read_by_rule
 from noiseledger.data.engines.line_count import one_line_each
 from noiseledger.data.engines.relation import Relation
 from noiseledger.data.formats import Format, check_format
@@ -36,7 +37,13 @@ _FAILURES = (duckdb.Error,)
 
 
 class _Files(Relation):
-    """A DuckDB table."""
+    """A DuckDB table. Totals are fetched directly: Ibis would convert the few numbers to Arrow first."""
+
+    def _run(self, expression: ir.Table) -> list[dict[str, Any]]:
+        with self._translated():
+            found = self._engine.con.execute(self._engine.compile(expression))
+            names = [name for name, *_ in found.description]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def fingerprint(self, key: bytes) -> bytes:
         """Return a keyed digest of the records, in any order."""
@@ -76,7 +83,7 @@ def _open_csv(file: Path, reading: Reading, dialect: Dialect) -> Relation:
         engine.disconnect()
         engine = ibis.duckdb.connect(**SETTINGS)
         data = _read_line_by_line(engine, file, names, reading, dialect)
-    return _Files(engine, data, reading.kinds, _FAILURES)
+    return _Files(engine, ReadTable.already_read(data, reading.kinds), reading.kinds, _FAILURES)
 
 
 def _open_parquet(file: Path, reading: Reading) -> Relation:
@@ -152,7 +159,7 @@ def _read_line_by_line(engine: Any, file: Path, names: Sequence[str], reading: R
 def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
     """Read the fields once, into memory: reading a text file again for every query would be slow."""
     engine.con.execute("DROP TABLE IF EXISTS data")  # left by a failed attempt
-    table: ir.Table = engine.create_table("data", read_by_rule(text, reading), temp=True)
+    table: ir.Table = engine.create_table("data", read_by_rule(text, reading).whole(), temp=True)
     return table
 
 
@@ -176,10 +183,13 @@ def _without_collation(engine: Any, data: ir.Table, reading: Reading) -> ir.Tabl
         f"decode(encode({quoted(name)}::VARCHAR)) AS {quoted(name)}" if data[name].type().is_string() else quoted(name)
         for name in reading.kinds
     ]
-    schema = {name: data[name].type() for name in reading.kinds} or {"one": "int32"}
+    # A view of this connection, which the file does not keep. Ibis would parse a statement again for every query.
+    view = f"noiseledger_{uuid4().hex}"
     # The names are quoted, and come from the table.
     select = f"SELECT {', '.join(parts) or '1 AS one'} FROM {quoted(data.get_name())}"  # noqa: S608
-    return engine.sql(select, schema=ibis.schema(schema))
+    engine.con.execute(f"CREATE TEMP VIEW {view} AS {select}")
+    table: ir.Table = engine.table(view)
+    return table
 
 
 def _open_sqlite(file: Path, table: str | None, reading: Reading) -> Relation:

@@ -1,9 +1,8 @@
 """A query as one Ibis expression, run by the SQL engine that holds the data.
 
-Why the promise holds: each record's contribution is clamped and rounded to its grid inside the engine, by the same
-arithmetic as :meth:`noiseledger.core.query.Column.on_grid`, before anything is summed; values are read one by one
-(:mod:`noiseledger.data.engines.kinds`); sums are of integers that cannot overflow. Names and literals are passed as
-expressions, never as text inserted into a statement.
+Why the promise holds: values are read one by one (:mod:`noiseledger.data.engines.kinds`); each record's contribution is clamped
+and rounded to its grid inside the engine before anything is summed (:mod:`noiseledger.data.engines.sums`). Names and literals
+are passed as expressions, never as text inserted into a statement.
 """
 
 from __future__ import annotations
@@ -37,28 +36,25 @@ from noiseledger.core.filters.date_parts import DatePart
 from noiseledger.core.group_product import ByColumn, Product, by_column
 from noiseledger.core.groups import Bins, Key
 from noiseledger.core.query import Column, Query
+from noiseledger.data.engines.kinds import ReadTable
+from noiseledger.data.engines.sums import exact_sum, whole
 from noiseledger.data.fingerprint import fingerprint_of
 from noiseledger.data.reading import Value
 from noiseledger.data.record import Record
 from noiseledger.errors import DataUnavailable
 
-_TINY = 1e-290
-#: The most that one sum of 64-bit integers can hold.
-_LARGEST_SUM = 2**63 - 1
-#: Larger sums are taken in two halves.
-_HALF_BITS = 26
 #: Below this, a whole number compares with a literal in the same way as its nearest double.
 _EXACT_INTEGERS = 2**53
 _BATCH_ROWS = 50_000
 
 
 class Relation:
-    """A table of a SQL engine whose columns were read by the rule: see :func:`read_by_rule`."""
+    """A table of a SQL engine whose columns are read by the rule: see :func:`read_by_rule`."""
 
     def __init__(
         self,
         engine: BaseBackend,
-        table: ir.Table,
+        data: ReadTable,
         kinds: Mapping[str, Kind],
         failures: tuple[type[Exception], ...] = (),
     ) -> None:
@@ -68,7 +64,8 @@ class Relation:
         """
         self._engine = engine
         self._failures = failures
-        self._table = table
+        self._data = data
+        self._table = data.whole()
         self.kinds = dict(kinds)
         #: The number of records.
         self.rows = self._read_once()
@@ -104,22 +101,29 @@ class Relation:
 
     def totals(self, query: Query) -> Sequence[int]:
         """Return the exact total for each coordinate of the answer, in whole units of the query's grid."""
-        table = (
-            self._table if query.where is None else self._table.filter(_condition(self._table, query.where.expression))
-        )
-        parts = _count(table) if query.column is None else _sum(table, query.column, self.rows)
+        table = self._data.converted(query.kinds)
+        if query.where is not None:
+            table = table.filter(_condition(self._data.values(table), query.where.expression))
+        parts = self._parts(table, query.column)
         if query.groups is None:
             (found,) = self._run(table.aggregate(**parts))
-            return [_whole(found, query.column)]
+            return [whole(found, query.column)]
+        values = self._data.values(table)
         columns = {f"group_{place}": one for place, one in enumerate(by_column(query.groups))}
-        keys = {name: _group(table, one) for name, one in columns.items()}
+        keys = {name: _group(values[one.column], one) for name, one in columns.items()}
         totals = [0] * query.dimension
         for found in self._run(table.group_by(**keys).aggregate(**parts)):
             positions = [_position(one, found[name]) for name, one in columns.items()]
             position = query.groups.combine(positions) if isinstance(query.groups, Product) else positions[0]
             if position is not None:
-                totals[position] += _whole(found, query.column)
+                totals[position] += whole(found, query.column)
         return totals
+
+    def _parts(self, table: ir.Table, column: Column | None) -> dict[str, Any]:
+        """Return what :func:`whole` combines: the number of records, or the sum of their contributions."""
+        if column is None:
+            return {"rows": table.count()}
+        return exact_sum(table, column, self._data.unchecked.get(column.name, ()), self.rows)
 
     def fingerprint(self, key: bytes) -> bytes:
         """Return a keyed digest of the records, in any order."""
@@ -145,24 +149,24 @@ class Relation:
             raise DataUnavailable(f"The data engine failed ({type(error).__name__}): try again.") from None
 
 
-def _condition(table: ir.Table, expression: Expression) -> Any:
+def _condition(columns: Mapping[str, Any], expression: Expression) -> Any:
     match expression:
         case Constant(value):
             return ibis.literal(value)
         case Not(term):
-            return ~_condition(table, term)
+            return ~_condition(columns, term)
         case And(terms):
-            return reduce(and_, [_condition(table, term) for term in terms])
+            return reduce(and_, [_condition(columns, term) for term in terms])
         case Or(terms):
-            return reduce(or_, [_condition(table, term) for term in terms])
+            return reduce(or_, [_condition(columns, term) for term in terms])
         case IsNull(name):
-            return table[name].isnull()
+            return columns[name].isnull()
         case InMonths(name, months):
-            return _part(table[name], "month").isin([f"{month:02}" for month in months])
+            return _part(columns[name], "month").isin([f"{month:02}" for month in months])
         case Membership(name, values):
-            return _among(table[name], values)
+            return _among(columns[name], values)
         case Comparison(name, operator, value):
-            return _compare(table[name], operator, value)
+            return _compare(columns[name], operator, value)
 
 
 def _among(column: Any, values: Iterable[Value]) -> Any:
@@ -201,9 +205,8 @@ def _part(column: Any, part: DatePart) -> Any:
     return column.substr(0, 4) if part == "year" else column.substr(5, 2)
 
 
-def _group(table: ir.Table, groups: ByColumn) -> Any:
+def _group(column: Any, groups: ByColumn) -> Any:
     """Return the number of the bin, or the value itself; null outside all groups."""
-    column = table[groups.column]
     if isinstance(groups, Parts):
         digits, places = _part(column, groups.part), 4 if groups.part == "year" else 2
         # Numbers with leading zeros sort as texts do.
@@ -237,62 +240,3 @@ def _position(groups: ByColumn, found: Any) -> int | None:
     if groups.kind == "date":
         return groups.index(date.fromisoformat(found))
     return groups.index(Fraction(repr(found)) if isinstance(found, float) else found)
-
-
-def _count(table: ir.Table) -> dict[str, Any]:
-    return {"rows": table.count()}
-
-
-def _sum(table: ir.Table, column: Column, rows: int) -> dict[str, Any]:
-    """Return the sum of the records' contributions, in two halves if 64 bits might not hold it.
-
-    The halves are of the distance from the lower bound, which is never negative: engines differ in how they divide negative
-    numbers.
-    """
-    units = _on_grid(table[column.name], column)
-    if not _needs_halves(column, rows):
-        return {"low": units.sum()}
-    distance = units - int(column.lower / column.grid)
-    return {
-        "low": (distance & (2**_HALF_BITS - 1)).sum(),
-        "high": (distance >> _HALF_BITS).sum(),
-        "rows": table.count(),
-    }
-
-
-def _needs_halves(column: Column, rows: int) -> bool:
-    return rows * max(abs(column.lower), abs(column.upper)) / column.grid > _LARGEST_SUM
-
-
-def _on_grid(values: Any, column: Column) -> Any:
-    """Clamp to the bounds and round to the grid, as ``Column.on_grid`` does."""
-    if values.type().is_integer() and column.grid == 1:
-        return _clamped(
-            values, int(column.lower), int(column.upper), None if column.missing is None else int(column.missing)
-        )
-    bounds = float(column.lower), float(column.upper), None if column.missing is None else float(column.missing)
-    double = _clamped(values.cast("float64"), *bounds)
-    if column.grid.denominator != 1:
-        double = double * float(column.grid.denominator)
-    if column.grid.numerator != 1:
-        # PostgreSQL fails if a quotient underflows; such small values are rounded to zero in any case.
-        double = ibis.ifelse(double.abs() < _TINY, 0.0, double) / float(column.grid.numerator)
-    return (double + 0.5).floor().cast("int64")
-
-
-def _clamped(values: Any, lower: float, upper: float, missing: float | None) -> Any:
-    # Written as cases, with the usual one first: DuckDB removes cases that the file's statistics decide, so data within its
-    # bounds is summed directly; and the remaining cases run faster than LEAST and GREATEST.
-    kind = values.type()
-    low, high, other = (ibis.literal(v, kind) if v is not None else ibis.null(kind) for v in (lower, upper, missing))
-    return ibis.cases((values.between(low, high), values), (values > high, high), (values < low, low), else_=other)
-
-
-def _whole(found: Mapping[str, Any], column: Column | None) -> int:
-    """Combine the sums; a sum over no records is null."""
-    if column is None:
-        return int(found["rows"])
-    low = int(found["low"] or 0)
-    if "high" not in found:
-        return low
-    return low + (int(found["high"] or 0) << _HALF_BITS) + int(column.lower / column.grid) * int(found["rows"])
