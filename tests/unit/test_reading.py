@@ -178,6 +178,7 @@ def test_what_only_looks_like_a_day_is_missing() -> None:
 
 
 def test_codes_are_compared_after_a_value_was_read() -> None:
+    codes: dict[str, frozenset[Fraction | str | bool | date]]
     codes = {"n": frozenset({Fraction(99)}), "t": frozenset({"99"}), "d": frozenset({LEAP})}
     reading = Reading({"n": "number", "t": "text", "d": "date"}, missing_codes=codes)
     assert [reading.read("n", value) for value in (99, 99.0, " 99 ", "99.0", "9.9e1")] == [None] * 5
