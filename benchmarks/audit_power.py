@@ -2,12 +2,14 @@
 
 Run it with ``make audit-power``. It simulates several ledgers with each dishonest worker of :mod:`benchmarks.cheats`, audits
 them repeatedly while they grow, and records when they are caught. The seeds are fixed. If it is interrupted, it continues
-where it stopped. ``--check`` only compares the guide with its data; the exit code is 1 if they differ.
+where it stopped, provided that neither the settings nor the code have changed: all numbers of a table come from the same
+program. ``--check`` only compares the guide with its data; the exit code is 1 if they differ.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import re
 import sys
@@ -17,7 +19,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cheats import CHEATS, GROUPS, QUERIES, SimulatedLedger
+from benchmarks import cheats
+from benchmarks.cheats import CHEATS, GROUPS, QUERIES, Cheat, SimulatedLedger
+from noiseledger import auditing
 from noiseledger.auditing.noise_tests import FALSE_ALARM, NoiseTest
 
 ROOT = Path(__file__).parent.parent
@@ -25,7 +29,7 @@ PAGE = ROOT / "docs" / "how-to" / "audit-a-ledger.md"
 DATA = ROOT / "docs" / "how-to" / "audit-power.json"
 #: Results so far, in case of an interruption.
 _PIECES = ROOT / "build" / "audit-power.json"
-RUNS = 11
+RUNS = 41
 #: The maximum length of a simulation, in general and for kinds that only rare numbers reveal.
 LONGEST, LONGEST_RARE = 15_000, 1_000_000
 #: A ledger counts as caught from the first of this many consecutive audits that find a problem.
@@ -46,16 +50,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         print(f"{PAGE} does not match {DATA.name}: run make audit-power.", file=sys.stderr)
         return 1
-    found: dict[str, list[int | None]] = json.loads(_PIECES.read_text()) if _PIECES.exists() else {}
+    program = _program()
+    found = _pieces(program)
     _PIECES.parent.mkdir(parents=True, exist_ok=True)
     left = [number for number, cheat in enumerate(CHEATS) if cheat.name not in found]
     with get_context("spawn").Pool(options.processes) as pool:
         caught = pool.imap(_caught, [(cheat, run) for cheat in left for run in range(RUNS)])
         for cheat in left:
             found[CHEATS[cheat].name] = [next(caught) for _ in range(RUNS)]
-            _PIECES.write_text(json.dumps(found))
-            print(f"{_many(quantile(found[CHEATS[cheat].name], 0.5)):>16}  {CHEATS[cheat].name}", flush=True)
-    write([{"cheat": cheat.name, "caught_at": found[cheat.name]} for cheat in CHEATS])
+            _PIECES.write_text(json.dumps({"program": program, "found": found}))
+            print(
+                f"{_many(quantile(found[CHEATS[cheat].name], 0.5), _longest(CHEATS[cheat])):>17}  {CHEATS[cheat].name}",
+                flush=True,
+            )
+    write([{"cheat": each.name, "longest": _longest(each), "caught_at": found[each.name]} for each in CHEATS])
     _PIECES.unlink()
     return 0
 
@@ -66,6 +74,7 @@ def write(kinds: list[dict[str, Any]]) -> None:
         "command": "make audit-power",
         "lives": RUNS,
         "longest": LONGEST,
+        "longest_rare": LONGEST_RARE,
         "queries": QUERIES,
         "groups": GROUPS,
         "tests": len(NoiseTest),
@@ -86,7 +95,7 @@ def fresh_page() -> str:
 def caught_at(cheat: int, run: int) -> int | None:
     """Simulate one ledger, and return how many numbers catch it; None if it is never caught."""
     ledger, since = SimulatedLedger(CHEATS[cheat], CHEATS[cheat].seeds(run)), list[int]()
-    for count in counts(LONGEST_RARE if CHEATS[cheat].only else LONGEST):
+    for count in counts(_longest(CHEATS[cheat])):
         ledger.grow(count)
         since = [*since, count] if ledger.is_caught() else []
         if len(since) == _IN_A_ROW:
@@ -108,22 +117,44 @@ def quantile(caught: Sequence[int | None], share: float) -> float:
     return ordered[max(-int(-share * len(ordered) // 1) - 1, 0)]
 
 
+def _pieces(program: str) -> dict[str, list[int | None]]:
+    """Return the results of an interrupted run of this very program."""
+    kept = json.loads(_PIECES.read_text()) if _PIECES.exists() else {}
+    return dict(kept["found"]) if kept.get("program") == program else {}
+
+
+def _program() -> str:
+    """Return a hash of the code that decides the results, with its settings."""
+    tests = sorted(Path(auditing.__file__).parent.glob("*.py"))
+    return hashlib.sha256(
+        b"".join(file.read_bytes() for file in (Path(__file__), Path(cheats.__file__), *tests))
+    ).hexdigest()
+
+
+def _longest(cheat: Cheat) -> int:
+    return LONGEST_RARE if cheat.only else LONGEST
+
+
 def _caught(place: tuple[int, int]) -> int | None:
     return caught_at(*place)
 
 
 def _table(facts: dict[str, Any]) -> str:
-    ledgers = f"{facts['lives']} ledgers for each kind of cheating, with {facts['queries']} queries of {facts['groups']} groups"
+    one_run = (
+        f"One run of `{facts['command']}` simulated all {len(facts['kinds'])} kinds of cheating with the same settings"
+    )
+    ledgers = f"{facts['lives']} ledgers for each kind, with {facts['queries']} queries of {facts['groups']} groups"
+    length = f"up to {facts['longest']:,} numbers ({facts['longest_rare']:,} for kinds that only rare numbers reveal)"
     alarms = f"together they accuse an honest worker once in {1 / facts['false_alarm']:,.0f} audits"
-    heading = f"`{facts['command']}` simulated {ledgers}. It ran {facts['tests']} tests; {alarms}.\n"
+    heading = f"{one_run}: {ledgers}, {length}. It ran {facts['tests']} tests; {alarms}.\n"
     rows = ["| what the worker does | numbers that catch half of the ledgers | nine of ten |", "|---|---:|---:|"]
     for kind in facts["kinds"]:
-        half, most = (_many(quantile(kind["caught_at"], share), facts["longest"]) for share in (0.5, 0.9))
+        half, most = (_many(quantile(kind["caught_at"], share), kind["longest"]) for share in (0.5, 0.9))
         rows.append(f"| {kind['cheat']} | {half} | {most} |")
     return "\n".join([heading, *rows, ""])
 
 
-def _many(count: float, longest: int = LONGEST) -> str:
+def _many(count: float, longest: int) -> str:
     return f"more than {longest:,}" if count == inf else f"{int(count):,}"
 
 

@@ -403,6 +403,55 @@ def rounded(steps: int) -> Callable[[], Sampler]:
     return lambda: lambda now: np.rint(now.fresh() * steps) / steps
 
 
+def cut_off(limit: float) -> Callable[[], Sampler]:
+    """Replace every number beyond this many standard deviations by the limit itself."""
+    return lambda: lambda now: np.clip(now.fresh(), -limit, limit)
+
+
+def twelve_uniforms() -> Sampler:
+    """Add twelve uniform numbers: a common approximation, which has the right variance and no large values."""
+    return lambda now: now.rng.random((12, GROUPS)).sum(axis=0) - 6
+
+
+def restarted(period: int) -> Callable[[], Sampler]:
+    """Restart the generator with the same seed after every ``period`` numbers."""
+
+    def start() -> Sampler:
+        kept: list[Floats] = []
+
+        def sample(now: DrawContext) -> Floats:
+            place = now.count % period // GROUPS
+            if place == len(kept):
+                kept.append(now.fresh())
+            return kept[place]
+
+        return sample
+
+    return start
+
+
+def combined_query() -> Sampler:
+    """Make the last query's noise a linear combination of the noise of two other queries, group by group."""
+    kept: dict[int, Floats] = {}
+
+    def sample(now: DrawContext) -> Floats:
+        kept[now.query] = now.fresh()
+        return 0.6 * kept[0] + 0.8 * kept[2] if now.query == QUERIES - 1 else kept[now.query]
+
+    return sample
+
+
+def sign_of_product() -> Sampler:
+    """Give the last group of each stretch the sign of the product of the first two."""
+
+    def sample(now: DrawContext) -> Floats:
+        noise = now.fresh()
+        noise[3] = abs(noise[3]) * np.sign(noise[0] * noise[1])
+        return noise
+
+    return sample
+
+
 _Number = TypeVar("_Number", float, Floats)
 
 
@@ -552,6 +601,11 @@ CHEATS = (
         earlier_stretch(0.995),
         seed="half of the stretches go with an earlier one of any query, by 0.995",
     ),
+    Cheat("noise cut off at 3 standard deviations", cut_off(3)),
+    Cheat("the sum of twelve uniform numbers, which is nearly Gaussian", twelve_uniforms, only="large"),
+    Cheat("a generator that restarts with the same seed after every 1,000 numbers", restarted(1_000)),
+    Cheat("one query's noise is a linear combination of two others'", combined_query),
+    Cheat("one group has the sign of the product of two others", sign_of_product),
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import audit_power
+from benchmarks import audit_power, cheats
 from benchmarks.audit_power import DATA, caught_at, quantile
 from benchmarks.cheats import CHEATS, SimulatedLedger
 from noiseledger.auditing.noise_tests import FALSE_ALARM, NoiseTest
@@ -64,6 +64,20 @@ def test_an_honest_ledger_is_never_accused() -> None:
     for count in (4, 100, 1_000, 10_000):
         ledger.grow(count)
         assert not ledger.is_caught()
+
+
+def test_a_run_continues_only_what_the_same_program_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a table could mix results of different settings or tests."""
+    pieces = tmp_path / "pieces.json"
+    monkeypatch.setattr(audit_power, "_PIECES", pieces)
+    program = audit_power._program()
+    assert audit_power._pieces(program) == {}
+    pieces.write_text(json.dumps({"program": program, "found": {"no noise at all": [4]}}))
+    assert audit_power._pieces(program) == {"no noise at all": [4]}
+    changed = tmp_path / "cheats.py"
+    changed.write_text(Path(str(cheats.__file__)).read_text() + "#")
+    monkeypatch.setattr(cheats, "__file__", str(changed))
+    assert audit_power._pieces(audit_power._program()) == {}
 
 
 def test_quantiles() -> None:
