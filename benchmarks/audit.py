@@ -12,7 +12,7 @@ from hashlib import sha256
 from benchmarks.helpers import Benchmark, Row, number, show_target, target, text
 from benchmarks.shop import STEP, Shop, chain
 from benchmarks.workspace import ROOT, Workspace
-from noiseledger.chain import ContractRequest, Terms
+from noiseledger.chain import Terms, encode_request
 from noiseledger.core.privacy import precision_for
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
@@ -46,7 +46,7 @@ def _growing(shop: Shop, names: list[str]) -> Iterator[int]:
     count = 0
     while True:
         bought = STEP * (count // len(names) + 1)
-        shop.ask([ContractRequest(name, bought) for name in names])
+        shop.ask([encode_request(name, bought) for name in names])
         shop.reveal(names)
         count += len(names)
         yield count

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import count, islice
 from typing import TypeAlias
 
 from benchmarks.helpers import Task, repeat
 from benchmarks.shop import ANALYST, FULL_ASK_GAS, IN_FLIGHT, STEP, WORKER, Shop, ask_call, check, requests
-from noiseledger.chain import ContractRequest, Rpc
+from noiseledger.chain import Rpc
 from noiseledger.chain.contract import MAX_BATCH
 from noiseledger.chain.fees import GWEI
+from noiseledger.chain.values import RequestStruct, to_units
 from noiseledger.errors import TransactionPending
 
 #: What is done, and how.
@@ -102,7 +102,7 @@ class Customer:
     def _calls(self, transactions: int, batch: int) -> list[str]:
         return [ask_call(self._next(batch)) for _ in range(transactions)]
 
-    def _next(self, number: int) -> list[ContractRequest]:
+    def _next(self, number: int) -> list[RequestStruct]:
         self._asked += number
         return list(islice(self._endless_requests, number))
 
@@ -116,8 +116,9 @@ class Customer:
         self._contract.meters(queries)
 
 
-def _endless_requests(queries: Sequence[str]) -> Iterator[ContractRequest]:
+def _endless_requests(queries: Sequence[str]) -> Iterator[RequestStruct]:
     """Yield requests without end, query after query, and each time around for a little more."""
     wanted = requests(queries, "repeat")
     for level in count():
-        yield from (replace(request, precision=request.precision + level * STEP) for request in wanted)
+        more = level * to_units(STEP)
+        yield from ((query, units + more, epsilon, delta) for query, units, epsilon, delta in wanted)

@@ -10,7 +10,7 @@ from time import perf_counter
 import noiseledger as nl
 from benchmarks.helpers import Benchmark, Row, number, text
 from benchmarks.workspace import Workspace
-from noiseledger.chain import Key, node
+from noiseledger.chain import Key, local_chain
 from noiseledger.core.access import Access
 from noiseledger.demo.system import census_system
 
@@ -24,17 +24,19 @@ def _measure(space: Workspace) -> list[Row]:
     block_seconds, rounds = (0.5, 1) if space.quick else (1.0, 3)
     rows: list[Row] = []
     with census_system(block_seconds=block_seconds, access=Access.OPEN) as system:
-        key = Key.from_hex(node.PLAY_ANALYSTS[0])
+        key = Key.from_hex(local_chain.PLAY_ANALYSTS[0])
         with nl.connect(system.ledger_file, rpc=system.url, key=key) as client:
-            client.ask([nl.Ask(name, precision=_STEP) for name in _NAMES])
+            client.ask([client.resolve(name, precision=_STEP) for name in _NAMES])
             free = [_seconds(lambda: client.ask("over_60", precision=_STEP)) for _ in range(10 * rounds)]
             rows.append(_row("free", 1, median(free), block_seconds))
             steps = count(2)
             for size in _SIZES[: 2 if space.quick else None]:
                 times = []
                 for _ in range(rounds):
-                    asks = [nl.Ask(_NAMES[i % len(_NAMES)], precision=next(steps) * _STEP) for i in range(size)]
-                    times.append(_seconds(lambda asks=asks: client.ask(asks)))
+                    requests = [
+                        client.resolve(_NAMES[i % len(_NAMES)], precision=next(steps) * _STEP) for i in range(size)
+                    ]
+                    times.append(_seconds(lambda requests=requests: client.ask(requests)))
                 rows.append(_row("paid", size, median(times), block_seconds))
     return rows
 

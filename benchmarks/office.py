@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchmarks.shop import ANALYST, CUSTODIAN, STEP, WORKER, check
-from noiseledger.chain import ContractRequest, PrivacyLedgerContract, Rpc, Sender
+from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, encode_request
 from noiseledger.chain.contract import MAX_BATCH
 from noiseledger.custodian import Custody, Worker
 from noiseledger.custodian.publish import publish
@@ -46,7 +46,7 @@ class Office:
     def buy(self, number: int) -> None:
         """Buy a little more of so many queries, in one transaction."""
         self._level += STEP
-        self._analyst.ask([ContractRequest(query, self._level) for query in self._queries[:number]])
+        self._analyst.ask([encode_request(query, self._level) for query in self._queries[:number]])
 
     def answer(self) -> None:
         """Let the worker do one step."""

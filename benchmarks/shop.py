@@ -8,13 +8,24 @@ from fractions import Fraction
 from functools import cache
 from hashlib import sha256
 
-from noiseledger.chain import ContractRequest, ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, abi, node
+from noiseledger.chain import (
+    ContractReveal,
+    Key,
+    PrivacyLedgerContract,
+    Rpc,
+    Sender,
+    Terms,
+    abi,
+    encode_request,
+    local_chain,
+)
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES
 from noiseledger.chain.sender import Receipt
+from noiseledger.chain.values import RequestStruct
 from noiseledger.core.privacy import UNITS, precision_for
 from noiseledger.core.sensitivity import Population
 
-CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in node.PLAY_KEYS)
+CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
 #: As much as a contract can hold, so that no benchmark runs out.
 _BUDGET = Fraction(2**112 - 1, UNITS)
 _ROWS = 1000
@@ -35,7 +46,7 @@ PROMISES = {
 @contextmanager
 def chain(hardfork: str | None = None) -> Iterator[Rpc]:
     """Run anvil as users get it, or with the rules of another hard fork, as a context manager."""
-    with node.running(options=["--hardfork", hardfork] if hardfork else []) as local, Rpc(local.url) as rpc:
+    with local_chain.running(options=["--hardfork", hardfork] if hardfork else []) as local, Rpc(local.url) as rpc:
         yield rpc
 
 
@@ -73,11 +84,11 @@ class Shop:
         self._send_as_one_block(self._custodian, calls, _REGISTER_GAS)
         return [sha256(definition.encode()).hexdigest() for definition in definitions]
 
-    def ask(self, requests: Sequence[ContractRequest]) -> int:
+    def ask(self, requests: Sequence[RequestStruct]) -> int:
         """Buy; return the gas."""
         return self.contract.ask(requests).gas_used
 
-    def ask_many(self, requests: Sequence[ContractRequest]) -> None:
+    def ask_many(self, requests: Sequence[RequestStruct]) -> None:
         """Buy in full batches, many of them in flight."""
         calls = [ask_call(requests[start : start + MAX_BATCH]) for start in range(0, len(requests), MAX_BATCH)]
         for start in range(0, len(calls), IN_FLIGHT):
@@ -107,25 +118,25 @@ class Shop:
         return [self._as_worker.reveal(part).gas_used for part in parts]
 
 
-def requests(queries: Sequence[str], purchase: str) -> list[ContractRequest]:
+def requests(queries: Sequence[str], purchase: str) -> list[RequestStruct]:
     """Return one request for each query, as analysts make them at a purchase of that kind."""
     promises = PROMISES[purchase]
     chosen = [promises[int(query, 16) % len(promises)] for query in queries]
     return [
-        ContractRequest(query, precision(*promise), *map(Fraction, promise))
+        encode_request(query, precision(*promise), *map(Fraction, promise))
         for query, promise in zip(queries, chosen, strict=True)
     ]
 
 
-def extensions(contract: PrivacyLedgerContract, query: str, count: int) -> list[ContractRequest]:
+def extensions(contract: PrivacyLedgerContract, query: str, count: int) -> list[RequestStruct]:
     """Return requests for one query, each for a little more than the one before."""
     bought, (epsilon, delta) = contract.meter(query).bought, map(Fraction, PROMISES["repeat"][0])
-    return [ContractRequest(query, bought + STEP * i, epsilon, delta) for i in range(1, count + 1)]
+    return [encode_request(query, bought + STEP * i, epsilon, delta) for i in range(1, count + 1)]
 
 
-def ask_call(requests: Sequence[ContractRequest]) -> str:
+def ask_call(requests: Sequence[RequestStruct]) -> str:
     """Return the call data of one transaction."""
-    return abi.encode_call("ask", [request.encode() for request in requests])
+    return abi.encode_call("ask", list(requests))
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeAlias
 
 from evaluation.cache import ResultCache
 from evaluation.people import people
-from noiseledger.chain import Key, node
+from noiseledger.chain import Key, local_chain
 from noiseledger.demo.accounts import ChainAccounts
 from noiseledger.demo.system import DemoSystem, demo_system_on
 from noiseledger.errors import InvalidInput
@@ -133,7 +133,7 @@ class ExperimentContext:
     def _find_accounts(self) -> ChainAccounts:
         wanted = self.settings
         if wanted.rpc is None:
-            return ChainAccounts.of_development_node(self._open.enter_context(node.running()))
+            return ChainAccounts.of_development_node(self._open.enter_context(local_chain.running()))
         if wanted.payer is None:
             raise InvalidInput("Transactions on another chain cost money: pass --key KEYSTORE, or set NOISELEDGER_KEY.")
         return ChainAccounts.funded_by(wanted.rpc, wanted.payer, wanted.head)

@@ -20,7 +20,7 @@ from evaluation.scratch import scratch_folder
 from evaluation.workload import DELTA, EPSILON
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender
 from noiseledger.chain.contract import MAX_BATCH
-from noiseledger.chain.values import ContractRequest, Terms, from_units
+from noiseledger.chain.values import Terms, encode_request, from_units
 from noiseledger.client import Client, connect
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
@@ -125,7 +125,7 @@ def naive_totals(context: ExperimentContext, requests: Sequence[tuple[str, Fract
         contract = PrivacyLedgerContract.deploy(sender, terms, sender.address)
         for query in found.queries.values():
             contract.register(query, sensitivity(query, found.population))
-        asks = [ContractRequest(found.queries[name].identifier, precision) for name, precision in requests]
+        asks = [encode_request(found.queries[name].identifier, precision) for name, precision in requests]
         receipts = [contract.ask(asks[start : start + MAX_BATCH]) for start in range(0, len(asks), MAX_BATCH)]
         events = contract.events(["Asked"], first=receipts[0].block)
         totals = list(accumulate(from_units(event.fields["cost"]) for event in events))

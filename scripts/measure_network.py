@@ -25,8 +25,8 @@ sys.path.insert(0, str(ROOT))
 
 from evaluation.people import people  # noqa: E402 - outside of the installed package
 from evaluation.workload import QUERIES  # noqa: E402
-from noiseledger.chain import Key, node  # noqa: E402
-from noiseledger.client import Ask, Client, connect  # noqa: E402
+from noiseledger.chain import Key, local_chain  # noqa: E402
+from noiseledger.client import Client, connect  # noqa: E402
 from noiseledger.demo.accounts import ChainAccounts  # noqa: E402
 from noiseledger.demo.system import demo_system_on  # noqa: E402
 from noiseledger.network.layout import NetworkOptions  # noqa: E402
@@ -49,9 +49,11 @@ class Ledger:
 
     def ask(self, size: int) -> float:
         """Pay for this many requests at once; return the seconds until all are answered."""
-        asks = [Ask(QUERIES[i % len(QUERIES)], precision=next(self._steps) * STEP) for i in range(size)]
+        requests = [
+            self._client.resolve(QUERIES[i % len(QUERIES)], precision=next(self._steps) * STEP) for i in range(size)
+        ]
         start = time.perf_counter()
-        self._client.ask(asks)
+        self._client.ask(requests)
         return time.perf_counter() - start
 
 
@@ -75,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rounds, idle_seconds = (1, 2) if options.quick else (5, _MINUTE)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nl-")))
-        chain = stack.enter_context(node.running(block_seconds=BLOCK_SECONDS))
+        chain = stack.enter_context(local_chain.running(block_seconds=BLOCK_SECONDS))
         network = Network.up(
             folder / "net", NetworkOptions(3, BLOCK_SECONDS, port=0), lambda text: print(text, file=sys.stderr)
         )

@@ -145,6 +145,7 @@ PARTS = (
         (*unit("ledger_state"), *integration("chain_ledger", "governance", "mirror")),
     ),
     Part(("ledger/mirror.py",), integration("mirror")),
+    Part(("ledger/list_prices.py",), (*unit("list_prices"), _LOCAL)),
     Part(("ledger/governance.py",), integration("governance")),
     Part(
         ("custodian/custody.py", "custodian/intact.py"),

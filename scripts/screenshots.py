@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from browser.chromium import chromium  # noqa: E402 - from the tests' tools
 from browser.visitor import Visitor  # noqa: E402
 from browser.wallet import Wallet  # noqa: E402
-from noiseledger.chain import Key, node  # noqa: E402
+from noiseledger.chain import Key, local_chain  # noqa: E402
 from noiseledger.client import connect  # noqa: E402
 from noiseledger.demo.scenario import ANALYSTS, REQUESTS  # noqa: E402
 from noiseledger.demo.system import DemoSystem, census_system, web_pages  # noqa: E402
@@ -28,7 +28,7 @@ OUT = ROOT / "build" / "screenshots"
 IN_README = (("ask", "/?query=over_60", 790), ("budget", "/budget", 990))
 SIZES: dict[str, ViewportSize] = {"desktop": {"width": 1280, "height": 900}, "mobile": {"width": 390, "height": 844}}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-ADA = Key.from_hex(node.PLAY_ANALYSTS[0])
+ADA = Key.from_hex(local_chain.PLAY_ANALYSTS[0])
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
 
 def _live(system: DemoSystem) -> str:
     """Let the demo's analysts ask, and return a transaction that was answered."""
-    keys = dict(zip(ANALYSTS, node.PLAY_ANALYSTS, strict=True))
+    keys = dict(zip(ANALYSTS, local_chain.PLAY_ANALYSTS, strict=True))
     transaction = ""
     for analyst, name, accuracy in REQUESTS:
         with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(keys[analyst])) as client:

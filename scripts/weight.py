@@ -17,7 +17,16 @@ from fractions import Fraction
 from pathlib import Path
 
 import noiseledger as nl
-from noiseledger.chain import ContractRequest, ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, node
+from noiseledger.chain import (
+    ContractReveal,
+    Key,
+    PrivacyLedgerContract,
+    Rpc,
+    Sender,
+    Terms,
+    encode_request,
+    local_chain,
+)
 from noiseledger.core.privacy import precision_for, whole_units
 
 ROOT = Path(__file__).parents[1]
@@ -86,15 +95,15 @@ def local_ledger(folder: Path) -> Place:
 @contextmanager
 def ledger_on_chain() -> Iterator[Place]:
     """Run a chain with a ledger in which the query is answered, with a number that is made up."""
-    custodian, analyst = (Key.from_hex(key) for key in node.PLAY_KEYS[:2])
+    custodian, analyst = (Key.from_hex(key) for key in local_chain.PLAY_KEYS[:2])
     promise = Fraction(8), Fraction(1, 10_000)
     terms = Terms(bytes(32), nl.Population.replace(2000), precision_for(*promise), *promise, requires_allowance=False)
-    with node.running() as chain, Rpc(chain.url) as rpc:
+    with local_chain.running() as chain, Rpc(chain.url) as rpc:
         contract = PrivacyLedgerContract.deploy(Sender(rpc, custodian), terms, custodian.address)
         contract.register(QUERY, Fraction(1, 2000))
         bought = whole_units(KNOWN)
         PrivacyLedgerContract(rpc, contract.address, Sender(rpc, analyst)).ask(
-            [ContractRequest(QUERY.identifier, bought)]
+            [encode_request(QUERY.identifier, bought)]
         )
         contract.reveal([ContractReveal(QUERY.identifier, Fraction(0), bought, (1,))])
         yield Place(contract.address, clean_environment() | {"NOISELEDGER_RPC": chain.url})

@@ -18,7 +18,8 @@ from evaluation.context import ExperimentContext, LedgerKind
 from evaluation.ledgers import ledger_of
 from evaluation.outcome import Table
 from evaluation.workload import QUERIES
-from noiseledger.client import Ask, Client
+from noiseledger.client import Client
+from noiseledger.core.request import Request
 from noiseledger.errors import NoiseledgerError
 from noiseledger.ledger.chain import ChainLedger
 
@@ -50,21 +51,21 @@ def _measure(context: ExperimentContext, key: Mapping[str, Any]) -> list[dict[st
     step, steps = Fraction(1, 10 * requests), count(2)
     with ledger_of(context) as client:
         # The first request of each query writes to fresh storage, which costs more, so it is not measured.
-        client.ask([Ask(name, precision=step) for name in QUERIES], exact_noise=True)
+        client.ask([client.resolve(name, precision=step) for name in QUERIES], exact_noise=True)
         turns = []
         for way in _TURNS:
-            asks = [Ask(QUERIES[i % len(QUERIES)], precision=next(steps) * step) for i in range(requests)]
-            turns.append({"way": way} | _take_turn(client, asks, at_once=way == "batch"))
+            asked = [client.resolve(QUERIES[i % len(QUERIES)], precision=next(steps) * step) for i in range(requests)]
+            turns.append({"way": way} | _take_turn(client, asked, at_once=way == "batch"))
     return turns
 
 
-def _take_turn(client: Client, asks: Sequence[Ask], *, at_once: bool) -> dict[str, Any]:
+def _take_turn(client: Client, requests: Sequence[Request], *, at_once: bool) -> dict[str, Any]:
     if not isinstance(client.ledger, ChainLedger):
         raise NoiseledgerError("Gas is measured on a chain, not on a local ledger.")
     contract = client.ledger.contract
     before = int(contract.rpc.call("eth_blockNumber"), 16)
     start = perf_counter()
-    parts = [asks] if at_once else [[ask] for ask in asks]
+    parts = [requests] if at_once else [[request] for request in requests]
     answers = [answer for part in parts for answer in client.ask(part, exact_noise=True)]
     seconds = perf_counter() - start
     if not all(answer.cost for answer in answers):

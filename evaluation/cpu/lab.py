@@ -22,7 +22,7 @@ from evaluation.context import ExperimentContext
 from evaluation.cpu.child import Way
 from evaluation.cpu.meter import cpu_seconds
 from evaluation.people import people
-from noiseledger.chain import node
+from noiseledger.chain import local_chain
 from noiseledger.demo.accounts import ChainAccounts
 from noiseledger.demo.system import DemoSystem
 from noiseledger.errors import NoiseledgerError
@@ -89,7 +89,7 @@ def _accounts(context: ExperimentContext) -> Iterator[tuple[ChainAccounts, tuple
     if context.settings.rpc is not None:
         yield context.accounts, context.settings.processes
         return
-    with node.running() as chain:
+    with local_chain.running() as chain:
         yield ChainAccounts.of_development_node(chain), (chain.process.pid,)
 
 

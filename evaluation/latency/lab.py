@@ -19,9 +19,10 @@ from evaluation.context import ExperimentContext
 from evaluation.latency.crowd import Crowd
 from evaluation.latency.query_match import GAS_LIMIT, QueryMatch
 from evaluation.workload import QUERIES, paper_requests
-from noiseledger.chain import Key, Rpc, abi, node
-from noiseledger.chain.values import ContractRequest
-from noiseledger.client import Ask, Client, connect
+from noiseledger.chain import Key, Rpc, local_chain
+from noiseledger.chain.contract import encode_ask
+from noiseledger.client import Client, connect
+from noiseledger.core.request import Request
 from noiseledger.demo.accounts import ChainAccounts
 from noiseledger.errors import NoiseledgerError
 from noiseledger.ledger.chain import ChainLedger
@@ -94,7 +95,7 @@ def _accounts(context: ExperimentContext) -> Iterator[ChainAccounts]:
     if context.settings.rpc is not None:
         yield context.accounts
         return
-    with node.running(options=["--gas-limit", str(GAS_LIMIT)]) as chain:
+    with local_chain.running(options=["--gas-limit", str(GAS_LIMIT)]) as chain:
         yield ChainAccounts.of_development_node(chain)
 
 
@@ -134,7 +135,7 @@ class _Lab:
             raise NoiseledgerError("Latency is measured on a chain, not on a local ledger.")
         self._contract = client.ledger.contract
         self._steps = count(2)
-        client.ask([Ask(name, precision=STEP) for name in QUERIES])
+        client.ask([client.resolve(name, precision=STEP) for name in QUERIES])
 
     def measure(self, way: Way, size: int, wait: float) -> Facts:
         """Ask in one way; return the time, the transactions and the blocks that it took."""
@@ -152,9 +153,9 @@ class _Lab:
         return {"way": way, "size": size, "transactions": self._sent() - sent, "blocks": blocks, **facts}
 
     def _free(self, size: int, _wait: float) -> Facts:
-        asks = [Ask(QUERIES[i % len(QUERIES)], precision=STEP) for i in range(size)]
+        requests = [self._client.resolve(QUERIES[i % len(QUERIES)], precision=STEP) for i in range(size)]
         start = time.perf_counter()
-        self._client.ask(asks)
+        self._client.ask(requests)
         seconds = time.perf_counter() - start
         return {"seconds": seconds, "median": seconds}
 
@@ -167,31 +168,29 @@ class _Lab:
         return {"seconds": sum(times), "median": median(times)}
 
     def _paid(self, size: int, wait: float) -> Facts:
-        asks = self._asks(size)
+        requests = self._requests(size)
         time.sleep(wait)
         start, head = time.perf_counter(), int(self._rpc.call("eth_blockNumber"), 16)
-        answers = self._client.ask(asks)
+        answers = self._client.ask(requests)
         seconds = time.perf_counter() - start
         if not all(answer.cost for answer in answers):
             raise NoiseledgerError("A request was free but should have been paid for: this ledger was used before.")
         return {"seconds": seconds, "median": seconds, "head": head}
 
     def _paid_apart(self, size: int, wait: float) -> Facts:
-        asks = self._asks(size)
-        requests = [
-            ContractRequest(self._client.find(ask.query).identifier, Fraction(str(ask.accuracy["precision"])))
-            for ask in asks
-        ]
+        requests = self._requests(size)
         crowd = Crowd(self._rpc, self._key)
-        signed = crowd.sign(self._contract.address, [abi.encode_call("ask", [one.encode()]) for one in requests])
+        signed = crowd.sign(self._contract.address, [encode_ask([request]) for request in requests])
         time.sleep(wait)
         start = time.perf_counter()
         crossing = crowd.send(signed)
-        self._client.ask(asks)  # already paid: this only waits for the answers
+        self._client.ask(requests)  # already paid: this only waits for the answers
         return {"seconds": time.perf_counter() - start, "head": crossing.head, "gas": max(crossing.gas)}
 
-    def _asks(self, size: int) -> list[Ask]:
-        return [Ask(QUERIES[i % len(QUERIES)], precision=next(self._steps) * STEP) for i in range(size)]
+    def _requests(self, size: int) -> list[Request]:
+        return [
+            self._client.resolve(QUERIES[i % len(QUERIES)], precision=next(self._steps) * STEP) for i in range(size)
+        ]
 
     def _sent(self) -> int:
         return int(self._rpc.call("eth_getTransactionCount", self._key.address, "latest"), 16)

@@ -21,9 +21,9 @@ from typing import Any
 
 from evaluation.membership.attacks import Seen, Transcript
 from evaluation.scratch import scratch_folder
-from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, local_chain
 from noiseledger.chain.contract import event
-from noiseledger.chain.values import CASES, ContractRequest, from_units
+from noiseledger.chain.values import CASES, encode_request, from_units
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
@@ -38,7 +38,7 @@ from noiseledger.data.pinned import Pinned
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.query_state import fold
 
-CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in node.PLAY_KEYS)
+CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
 
 _ANSWER_SECONDS = 60
 _ROWS = 4
@@ -150,14 +150,14 @@ class TrialLedger:
 
     def buy(self, *requests: tuple[Query, Fraction]) -> None:
         """Buy answers in one transaction, and run the worker, which reveals them."""
-        receipt = self._contract.ask([ContractRequest(query.identifier, precision) for query, precision in requests])
+        receipt = self._contract.ask([encode_request(query.identifier, precision) for query, precision in requests])
         self.cases += [CASES[event(log).fields["case"]] for log in receipt.logs]
         for error in self._worker.step().refused.values():
             raise error
 
     def ask_free(self, query: Query, *precisions: Fraction) -> None:
         """Ask for free answers: known ones, and those between known ones."""
-        requests = [self._ledger.request(query, precision=precision) for precision in precisions]
+        requests = [self._ledger.resolve(query, precision=precision) for precision in precisions]
         for answer in self._ledger.ask_many(requests, exact_noise=True):
             self.cases.append(answer.case)
             self._drawn[query][answer.precision] = answer.reveal.point
@@ -214,7 +214,7 @@ class Lab:
 @contextmanager
 def open_lab() -> Iterator[Lab]:
     """Start a development node for a lab, as a context manager."""
-    with scratch_folder() as folder, node.running() as chain, MinimalRpc(chain.url) as rpc:
+    with scratch_folder() as folder, local_chain.running() as chain, MinimalRpc(chain.url) as rpc:
         yield Lab(rpc, folder)
 
 

@@ -19,7 +19,6 @@ from evaluation.ledgers import invented, ledger_of
 from evaluation.noise.levels import DELTA, EPSILONS, Measurement, levels, summarise
 from evaluation.workload import DELTA as BUDGET_DELTA
 from evaluation.workload import QUERIES
-from noiseledger.client import Ask
 from noiseledger.core.privacy import epsilon_for
 
 #: Local ledgers are fast, so ten of them are cached as one result.
@@ -54,7 +53,9 @@ def _one_ledger(context: ExperimentContext) -> dict[str, Any]:
     with ledger_of(context, str(_budget())) as client:
         for level in levels():
             # One level at a time: for levels requested together, the worker would reveal only the most accurate one.
-            answers = client.ask([Ask(name, precision=level.precision) for name in QUERIES], exact_noise=True)
+            answers = client.ask(
+                [client.resolve(name, precision=level.precision) for name in QUERIES], exact_noise=True
+            )
             cases.update(answer.case.value for answer in answers)
             errors.append([invented().error(answer) for answer in answers])
     return {"errors": errors, "cases": cases}

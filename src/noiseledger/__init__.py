@@ -14,6 +14,7 @@ from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.path import Case
 from noiseledger.core.privacy import delta_for, epsilon_for, precision_for
 from noiseledger.core.query import Column, Query
+from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.data import Table
 from noiseledger.errors import AnswerPending, BudgetExceeded, InvalidInput, NoiseledgerError, UnknownQuery
@@ -22,13 +23,12 @@ from noiseledger.ledger import Ledger, LocalLedger, Quote, Record, open_ledger
 if TYPE_CHECKING:
     from noiseledger.auditing import audit
     from noiseledger.chain import Key
-    from noiseledger.client import Ask, AsyncClient, Client, connect, connect_async
+    from noiseledger.client import AsyncClient, Client, connect, connect_async
     from noiseledger.custodian import Custodian, connect_custodian
 
 __all__ = [
     "Answer",
     "AnswerPending",
-    "Ask",
     "AsyncClient",
     "Bins",
     "Budget",
@@ -47,6 +47,7 @@ __all__ = [
     "Query",
     "Quote",
     "Record",
+    "Request",
     "Table",
     "UnknownQuery",
     "audit",
@@ -63,7 +64,7 @@ __all__ = [
 _ON_CHAIN = {
     "auditing": ("audit",),
     "chain": ("Key",),
-    "client": ("Ask", "AsyncClient", "Client", "connect", "connect_async"),
+    "client": ("AsyncClient", "Client", "connect", "connect_async"),
     "custodian": ("Custodian", "connect_custodian"),
 }
 

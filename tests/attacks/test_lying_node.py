@@ -11,15 +11,15 @@ import pytest
 
 from conformance.ledger_conformance import OVER_60
 from conformance.test_chain import MinimalWorker, maker
-from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, abi, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, abi, local_chain
 from noiseledger.chain.sender import Sender
-from noiseledger.chain.values import ContractRequest
+from noiseledger.chain.values import encode_request
 from noiseledger.errors import AnswerPending, ChainMismatch, NoiseledgerError, RpcFailed
 from noiseledger.ledger import Ledger
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.mirror import Mirror
 
-CUSTODIAN = Key.from_hex(node.PLAY_KEYS[0])
+CUSTODIAN = Key.from_hex(local_chain.PLAY_KEYS[0])
 REVEALED, ASKED = abi.event_topic("Revealed"), abi.event_topic("Asked")
 
 
@@ -46,7 +46,7 @@ OPENED: list[LyingRpc] = []
 
 @pytest.fixture(scope="module")
 def rpc() -> Iterator[Rpc]:
-    with node.running() as chain, Rpc(chain.url) as rpc:
+    with local_chain.running() as chain, Rpc(chain.url) as rpc:
         yield rpc
 
 
@@ -222,7 +222,7 @@ def test_a_node_that_drops_requests_does_not_change_the_case_of_a_purchase(rpc: 
     workers[0].stop()
     workers.clear()
     for precision in ("0.1", "0.2") if reuses else ("0.1", "0.1"):
-        ledger.contract.ask([ContractRequest(OVER_60.identifier, Fraction(precision))])
+        ledger.contract.ask([encode_request(OVER_60.identifier, Fraction(precision))])
     with pytest.raises(ChainMismatch, match="incomplete or out of order"):
         seen_through(ledger, lie, sender=True).ask(OVER_60, exact_noise=True, precision="0.4")
     with pytest.raises(NoiseledgerError, match=r"do not add up|faster than it can be read"):

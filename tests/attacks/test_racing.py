@@ -65,7 +65,7 @@ class LooksTooEarly(LocalLedger):
     def ask(
         self, query: Query, *, analyst: str = "", exact_noise: bool = False, **accuracy: Unpack[Accuracy]
     ) -> Answer:
-        request = self.request(query, **accuracy)
+        request = self.resolve(query, **accuracy)
         with self._store.reading() as run:
             entry = book.find_query(run, query)
             path = self._path(run, entry, request.precision)

@@ -14,7 +14,16 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from noiseledger.chain import ContractRequest, ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, node
+from noiseledger.chain import (
+    ContractReveal,
+    Key,
+    PrivacyLedgerContract,
+    Rpc,
+    Sender,
+    Terms,
+    encode_request,
+    local_chain,
+)
 from noiseledger.chain.contract import MAX_BATCH
 from noiseledger.contracts import artifact
 from noiseledger.core.query import Query
@@ -24,8 +33,8 @@ from noiseledger.custodian.publish import publish
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded, NotAllowed
 
-CUSTODIAN, WORKER, STRANGER = (Key.from_hex(key) for key in node.PLAY_KEYS)
-INVITED = Key.from_hex(node.PLAY_ANALYSTS[1])
+CUSTODIAN, WORKER, STRANGER = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
+INVITED = Key.from_hex(local_chain.PLAY_ANALYSTS[1])
 OVER_60, OVER_20 = Query.share("age > 60"), Query.share("age > 20")
 CATALOGUE = """
 [source]
@@ -47,9 +56,7 @@ Attack: TypeAlias = Callable[[PrivacyLedgerContract], Any]
 
 
 def _ask(*requests: tuple[Query, Fraction]) -> Attack:
-    return lambda contract: contract.ask(
-        [ContractRequest(query.identifier, precision) for query, precision in requests]
-    )
+    return lambda contract: contract.ask([encode_request(query.identifier, precision) for query, precision in requests])
 
 
 def _rest(contract: PrivacyLedgerContract) -> Fraction:
@@ -78,7 +85,7 @@ ATTACKS: dict[str, list[Attack]] = {
 
 @pytest.fixture(scope="module")
 def rpc() -> Iterator[Rpc]:
-    with node.running() as chain, Rpc(chain.url) as rpc:
+    with local_chain.running() as chain, Rpc(chain.url) as rpc:
         yield rpc
 
 
@@ -90,7 +97,7 @@ def published(rpc: Rpc, folder: Path, text: str) -> PrivacyLedgerContract:
     contract = publish(catalogue, Custody.of(catalogue).pin(catalogue), Sender(rpc, CUSTODIAN), WORKER.address)
     if catalogue.access.requires_allowance:
         Custodian(contract).allow(INVITED.address, precision=1)
-    seen_by(INVITED, contract).ask([ContractRequest(OVER_60.identifier, Fraction(1, 4))])
+    seen_by(INVITED, contract).ask([encode_request(OVER_60.identifier, Fraction(1, 4))])
     return contract
 
 
@@ -119,7 +126,7 @@ def test_a_ledger_without_a_word_about_access_refuses_a_stranger(rpc: Rpc, tmp_p
                 attack(stranger)
             assert state(contract) == before, function
     # Who was invited goes on as before.
-    seen_by(INVITED, contract).ask([ContractRequest(OVER_20.identifier, Fraction(1, 4))])
+    seen_by(INVITED, contract).ask([encode_request(OVER_20.identifier, Fraction(1, 4))])
     assert contract.spent() == Fraction(1, 2)
 
 
@@ -129,8 +136,8 @@ def test_the_refusals_are_the_chains_and_not_only_the_simulations(rpc: Rpc, tmp_
 
     contract = published(rpc, tmp_path, CATALOGUE)
     before, sender = state(contract), Sender(rpc, STRANGER)
-    request = ContractRequest(OVER_20.identifier, _rest(contract))
-    for data in (abi.encode_call("ask", [request.encode()]), abi.encode_call("pause", True)):
+    request = encode_request(OVER_20.identifier, _rest(contract))
+    for data in (abi.encode_call("ask", [request]), abi.encode_call("pause", True)):
         receipt = sender.wait(sender.send(contract.address, data, gas=500_000))
         assert not receipt.succeeded
         assert state(contract) == before
@@ -149,4 +156,4 @@ def test_an_open_ledger_is_ended_by_one_transaction(rpc: Rpc, tmp_path: Path) ->
     ATTACKS["ask"][0](seen_by(STRANGER, contract))
     assert _rest(contract) == 0
     with pytest.raises(BudgetExceeded):
-        seen_by(INVITED, contract).ask([ContractRequest(OVER_60.identifier, Fraction(1, 2))])
+        seen_by(INVITED, contract).ask([encode_request(OVER_60.identifier, Fraction(1, 2))])

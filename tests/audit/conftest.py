@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from audit.ledger_under_test import LedgerUnderTest
-from noiseledger.chain import Rpc, node
+from noiseledger.chain import Rpc, local_chain
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with node.running() as chain:
+    with local_chain.running() as chain:
         yield chain.url
 
 

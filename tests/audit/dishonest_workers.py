@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Self, TypeAlias, cast
 from unittest.mock import patch
 
-from noiseledger.chain import ContractRequest, Key, PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, encode_request, local_chain
 from noiseledger.core import path
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.noise import rounded_gaussians
@@ -36,7 +36,7 @@ from noiseledger.data.source import Source
 from noiseledger.data.table import Table
 from noiseledger.ledger.bound import Bound
 
-CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in node.PLAY_KEYS)
+CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
 
 #: Takes means and one variance in path units, as ``rounded_gaussians`` does, and returns what is published.
 Weakness: TypeAlias = Callable[[Sequence[Fraction | int], Fraction | int], list[int]]
@@ -139,7 +139,7 @@ class Custodian:
     def buy(self, name: str, precision: Fraction | str) -> None:
         """Buy a query up to a precision, as an analyst."""
         analyst = PrivacyLedgerContract(self.rpc, self.contract.address, Sender(self.rpc, ANALYST))
-        analyst.ask([ContractRequest(self.query(name).identifier, Fraction(precision))])
+        analyst.ask([encode_request(self.query(name).identifier, Fraction(precision))])
 
     def work(self, weakness: Weakness = rounded_gaussians, data: Source | None = None) -> None:
         """Reveal what was bought: honestly by default, or with a weakness, or from other data than was published."""

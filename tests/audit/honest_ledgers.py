@@ -10,14 +10,15 @@ from fractions import Fraction
 from pathlib import Path
 
 from audit.ledger_under_test import ANALYST, CUSTODIAN, OTHER, TERMS, WORKER, LedgerUnderTest, noise
-from noiseledger.chain import ContractRequest, ContractReveal, Key, Rpc, Terms, node
+from noiseledger.chain import ContractReveal, Key, Rpc, Terms, encode_request, local_chain
+from noiseledger.chain.values import RequestStruct
 from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.privacy import precision_for
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Population
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded, LedgerPaused, LedgerRefused
 
-ANALYSTS = (ANALYST, OTHER, Key.from_hex(node.PLAY_ANALYSTS[2]))
+ANALYSTS = (ANALYST, OTHER, Key.from_hex(local_chain.PLAY_ANALYSTS[2]))
 #: Any of these may be custodian or worker at any time.
 HOLDERS = (CUSTODIAN, OTHER)
 WORKERS = (WORKER, ANALYSTS[2])
@@ -113,12 +114,12 @@ class RandomLedger:
             self.ledger.as_(self.rng.choice(ANALYSTS)).ask(requests)
             self.requests += len(requests)
 
-    def _request(self) -> ContractRequest:
+    def _request(self) -> RequestStruct:
         query = self.rng.choice(self.queries).identifier
         if self.rng.random() < 0.2:
             promise = self.rng.choice(list(PROMISES))
-            return ContractRequest(query, PROMISES[promise], *map(Fraction, promise))
-        return ContractRequest(query, self._precision())
+            return encode_request(query, PROMISES[promise], *map(Fraction, promise))
+        return encode_request(query, self._precision())
 
     def _precision(self) -> Fraction:
         return Fraction(self.rng.choice([1, 2, 3, 5, 8, 12]), self.rng.choice([16, 36, 360]))

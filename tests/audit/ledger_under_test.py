@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from audit.altered_contract import Changes, altered, bytecode, call, deploy
-from noiseledger.chain import ContractRequest, ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, abi, node
+from noiseledger.chain import (
+    ContractReveal,
+    Key,
+    PrivacyLedgerContract,
+    Rpc,
+    Sender,
+    Terms,
+    abi,
+    encode_request,
+    local_chain,
+)
 from noiseledger.chain.sender import Receipt
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.path import PATH_UNITS
@@ -18,7 +28,9 @@ from noiseledger.core.privacy import precision_for
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population, sensitivity
 
-CUSTODIAN, WORKER, ANALYST, OTHER = (Key.from_hex(key) for key in (*node.PLAY_KEYS, node.PLAY_ANALYSTS[1]))
+CUSTODIAN, WORKER, ANALYST, OTHER = (
+    Key.from_hex(key) for key in (*local_chain.PLAY_KEYS, local_chain.PLAY_ANALYSTS[1])
+)
 PROMISE = Fraction(8), Fraction(1, 10_000)
 TERMS = Terms(bytes(range(32)), Population.replace(2000), precision_for(*PROMISE), *PROMISE, requires_allowance=False)
 OVER_60, TOWNS, OVER_30 = (
@@ -91,7 +103,7 @@ class LedgerUnderTest:
 
     def ask(self, *wishes: tuple[Query, Amount], key: Key = ANALYST) -> str:
         """Buy requests in one transaction."""
-        requests = [ContractRequest(query.identifier, Fraction(precision)) for query, precision in wishes]
+        requests = [encode_request(query.identifier, Fraction(precision)) for query, precision in wishes]
         return self.as_(key).ask(requests).transaction
 
     def reveal(self, query: Query, start: Amount, end: Amount, increments: Sequence[int] | None = None) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from command import Run, Runner, bare_environment
-from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, local_chain
 from noiseledger.client import connect
 from noiseledger.core.privacy import epsilon_for, precision_for
 from noiseledger.core.query import Query
@@ -29,7 +29,7 @@ CHAIN_ONLY = (
 @pytest.fixture(scope="module")
 def system() -> Iterator[DemoSystem]:
     with census_system() as running:
-        with connect(running.ledger_file, rpc=running.url, key=Key.from_hex(node.PLAY_ANALYSTS[0])) as client:
+        with connect(running.ledger_file, rpc=running.url, key=Key.from_hex(local_chain.PLAY_ANALYSTS[0])) as client:
             client.ask("over_60", within="0.01")
             client.ask("ages", within=20)
         yield running
@@ -73,7 +73,7 @@ def hidden_query(system: DemoSystem) -> Iterator[str]:
     with Rpc(system.url) as rpc:
         before = rpc.call("evm_snapshot")
         address = json.loads(system.ledger_file.read_text())["address"]
-        contract = PrivacyLedgerContract(rpc, address, Sender(rpc, Key.from_hex(node.PLAY_KEYS[0])))
+        contract = PrivacyLedgerContract(rpc, address, Sender(rpc, Key.from_hex(local_chain.PLAY_KEYS[0])))
         with connect(system.ledger_file, rpc=system.url) as client:
             (unit,) = {offer.sensitivity for offer in client.queries() if offer.name == "over_60"}
         receipt = contract.register(Query.share("age > 61"), unit)
@@ -119,7 +119,7 @@ def test_the_html_report_is_self_contained(run: Run, system: DemoSystem, tmp_pat
 def test_two_ledgers_compose(run: Run, system: DemoSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("acs12.csv", "acs12.toml"):
         shutil.copy(system.folder / name, tmp_path)
-    monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
     assert run("publish", tmp_path / "acs12.toml", "--yes").code == 0
     other = tmp_path / "acs12.custody" / "ledger.json"
     done = run("audit", system.ledger_file, other, "--json")

@@ -22,7 +22,7 @@ from noiseledger.auditing import Report, Rule, audit, wire
 from noiseledger.auditing.chain import BlockReference, Reader, Target
 from noiseledger.auditing.replay import Replay
 from noiseledger.auditing.state import check_state
-from noiseledger.chain import ContractRequest
+from noiseledger.chain import encode_request
 from noiseledger.errors import ChainMismatch, InvalidInput, NoiseledgerError
 
 PUBLISHED, REGISTERED, ASKED, REVEALED, ALLOWED, PAUSED, APPOINTED = TOPICS
@@ -201,7 +201,7 @@ def test_what_analysts_write_cannot_make_a_ledger_look_dishonest(ledger: LedgerU
     ledger.publish()
     ledger.register(*NAMES.values())
     odd = [Fraction(0), Fraction(1, 10**36), Fraction(8), Fraction(MOST, 10**36)]
-    requests = [ContractRequest(OVER_60.identifier, Fraction(1, 4), epsilon, delta) for epsilon in odd for delta in odd]
+    requests = [encode_request(OVER_60.identifier, Fraction(1, 4), epsilon, delta) for epsilon in odd for delta in odd]
     ledger.as_(ANALYST).ask(requests)
     report = audit(ledger.ledger_file, rpc=ledger.rpc.url)
     assert report.passed, report.verdict

@@ -37,7 +37,7 @@ from noiseledger.auditing import Report, Rule, audit, wire
 from noiseledger.auditing.noise_tests import NoiseTest
 from noiseledger.auditing.render import describe_report, html_report
 from noiseledger.auditing.with_data import DataObserver, Dataset, audit_with_data
-from noiseledger.client import Ask, connect
+from noiseledger.client import connect
 from noiseledger.core.filters.condition import Row
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.query import Query
@@ -82,7 +82,7 @@ def test_an_honest_census_with_the_real_worker_passes() -> None:
     with census_system() as system:
         with connect(system.ledger_file, rpc=system.url, key=ANALYST) as client:
             for step in range(1, 4):
-                client.ask([Ask(offer.query, precision=Fraction(step, 20)) for offer in client.queries()])
+                client.ask([client.resolve(offer.query, precision=Fraction(step, 20)) for offer in client.queries()])
         report = audit_with_data(system.ledger_file, rpc=system.url, catalogue=system.folder / "acs12.toml")
     assert report.passed, report.verdict
     assert report.checked[Rule.COMMITMENT] == 2

@@ -12,7 +12,7 @@ from browser.chromium import chromium
 from browser.visitor import Visitor
 from browser.wallet import Wallet
 from machine import Missing
-from noiseledger.chain import Key, Rpc, node
+from noiseledger.chain import Key, Rpc, local_chain
 from noiseledger.demo.system import DemoSystem, census_system, web_pages
 
 
@@ -57,7 +57,7 @@ def rpc(system: DemoSystem) -> Iterator[Rpc]:
 @pytest.fixture
 def ada(context: BrowserContext, system: DemoSystem, site: str) -> Visitor:
     """An analyst with a wallet, at the first page."""
-    wallet = Wallet(Key.from_hex(node.PLAY_ANALYSTS[0]), system.url).install(context)
+    wallet = Wallet(Key.from_hex(local_chain.PLAY_ANALYSTS[0]), system.url).install(context)
     visitor = Visitor(context, site, wallet)
     visitor.open()
     return visitor

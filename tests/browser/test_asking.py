@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 
 from browser.visitor import ASK, Visitor, read_answer
 from browser.wallet import Wallet
-from noiseledger.chain import Key, Rpc, node
+from noiseledger.chain import Key, Rpc, local_chain
 from noiseledger.client import connect
 from noiseledger.demo.system import DemoSystem
 
@@ -102,7 +102,7 @@ def test_the_slider_moves_the_price(ada: Visitor) -> None:
 
 
 def test_without_a_wallet_what_is_free_works(context: BrowserContext, system: DemoSystem, site: str) -> None:
-    with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(node.PLAY_ANALYSTS[1])) as client:
+    with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(local_chain.PLAY_ANALYSTS[1])) as client:
         known = client.ask("citizens", within="0.02")
     reader = Visitor(context, site)
     reader.open()
@@ -130,7 +130,7 @@ def test_a_throw_away_account_on_the_demo_chain(context: BrowserContext, site: s
 
 def test_two_analysts_in_two_windows_pay_once(browser: Browser, system: DemoSystem, site: str, rpc: Rpc) -> None:
     visitors = []
-    for number, key in enumerate(node.PLAY_ANALYSTS[:2]):
+    for number, key in enumerate(local_chain.PLAY_ANALYSTS[:2]):
         context = browser.new_context()
         wallet = Wallet(Key.from_hex(key), system.url).install(context)
         visitors.append(Visitor(context, site, wallet))

@@ -9,13 +9,13 @@ from playwright.sync_api import Browser, BrowserContext, expect
 
 from browser.visitor import Visitor
 from browser.wallet import Wallet
-from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, local_chain
 from noiseledger.core.privacy import precision_for
 from noiseledger.demo.system import DemoSystem
 from noiseledger.ledger.file import LedgerFile
 
-CUSTODIAN = Key.from_hex(node.PLAY_KEYS[0])
-ADA = Key.from_hex(node.PLAY_ANALYSTS[0])
+CUSTODIAN = Key.from_hex(local_chain.PLAY_KEYS[0])
+ADA = Key.from_hex(local_chain.PLAY_ANALYSTS[0])
 #: Has test coins, and was invited by nobody.
 DORA = Key.from_hex("0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba")
 

@@ -14,13 +14,13 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 from browser import axe
 from browser.visitor import ASK, Visitor
 from browser.wallet import Wallet
-from noiseledger.chain import Key, node
+from noiseledger.chain import Key, local_chain
 from noiseledger.client import connect
 from noiseledger.demo.system import DemoSystem
 from noiseledger.errors import AnswerPending
 from noiseledger.ledger.chain import ChainLedger
 
-CUSTODIAN, ADA = Key.from_hex(node.PLAY_KEYS[0]), Key.from_hex(node.PLAY_ANALYSTS[0])
+CUSTODIAN, ADA = Key.from_hex(local_chain.PLAY_KEYS[0]), Key.from_hex(local_chain.PLAY_ANALYSTS[0])
 Scheme: TypeAlias = Literal["light", "dark"]
 PHONE: ViewportSize = {"width": 360, "height": 740}
 

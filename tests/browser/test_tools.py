@@ -12,11 +12,11 @@ from playwright.sync_api import BrowserContext, Page
 
 from browser.axe import violations
 from browser.wallet import Wallet
-from noiseledger.chain import Key, Rpc, node
+from noiseledger.chain import Key, Rpc, local_chain
 from web.system import until
 
-ALICE, BOB, CAROL = (Key.from_hex(key) for key in node.PLAY_KEYS)
-HOME = hex(node.CHAIN_ID)
+ALICE, BOB, CAROL = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
+HOME = hex(local_chain.CHAIN_ID)
 POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; style-src 'self'"
 SENT = {"from": ALICE.address, "to": BOB.address, "value": "0x7"}
 
@@ -75,7 +75,7 @@ def site() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def chain() -> Iterator[str]:
-    with node.running() as running:
+    with local_chain.running() as running:
         yield running.url
 
 
@@ -236,16 +236,16 @@ def test_a_wrong_network_can_be_left(page: Page, wallet: Wallet) -> None:
     assert code(ask(page, "wallet_switchEthereumChain", {"chainId": HOME})) == 4001
     assert ask(page, "wallet_switchEthereumChain", {"chainId": HOME}) == {"result": None}
     assert heard(page) == [["chainChanged", HOME]]
-    assert wallet.chain_id == node.CHAIN_ID
+    assert wallet.chain_id == local_chain.CHAIN_ID
 
 
 def test_an_unknown_network_is_4902_until_it_is_added(page: Page, wallet: Wallet, chain: str) -> None:
-    wallet.chain_id, wallet.unknown_chains = 1, {node.CHAIN_ID}
+    wallet.chain_id, wallet.unknown_chains = 1, {local_chain.CHAIN_ID}
     added: dict[str, Any] = {"chainId": HOME, "chainName": "Home", "rpcUrls": [chain]}
     added |= {"nativeCurrency": {"name": "Ether", "symbol": "ETH", "decimals": 18}}
     assert code(ask(page, "wallet_switchEthereumChain", {"chainId": HOME})) == 4902
     assert code(ask(page, "wallet_addEthereumChain", added | {"rpcUrls": ["http://example.org"]})) == -32602
-    assert code(ask(page, "wallet_addEthereumChain", {**added, "chainId": node.CHAIN_ID})) == -32602
+    assert code(ask(page, "wallet_addEthereumChain", {**added, "chainId": local_chain.CHAIN_ID})) == -32602
     assert ask(page, "wallet_addEthereumChain", added) == {"result": None}
     assert ask(page, "wallet_switchEthereumChain", {"chainId": HOME}) == {"result": None}
     assert ask(page, "eth_chainId") == {"result": HOME}
@@ -334,7 +334,7 @@ def test_nothing_is_sent_for_a_page_that_is_not_connected_or_on_another_chain(pa
     connected(page)
     wallet.move_to(1)
     assert code(ask(page, "eth_sendTransaction", SENT)) == 4901
-    wallet.move_to(node.CHAIN_ID)
+    wallet.move_to(local_chain.CHAIN_ID)
     wallet.lock()
     assert code(ask(page, "eth_sendTransaction", SENT)) == 4100
     assert wallet.sent == []

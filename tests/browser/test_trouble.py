@@ -12,8 +12,8 @@ from playwright.sync_api import BrowserContext, Route, expect
 
 from browser.visitor import ASK, Visitor
 from browser.wallet import Wallet
-from noiseledger.chain import Key, Rpc, abi, node
-from noiseledger.chain.values import ContractRequest
+from noiseledger.chain import Key, Rpc, abi, local_chain
+from noiseledger.chain.values import encode_request
 from noiseledger.client import connect
 from noiseledger.core.access import Access
 from noiseledger.core.budget import Budget
@@ -21,7 +21,7 @@ from noiseledger.core.privacy import whole_units
 from noiseledger.demo.system import DemoSystem, census_system, web_pages
 
 HIGH_FEE = {"maxFeePerGas": hex(10**12), "maxPriorityFeePerGas": hex(10**11)}
-BEN = Key.from_hex(node.PLAY_ANALYSTS[1])
+BEN = Key.from_hex(local_chain.PLAY_ANALYSTS[1])
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +173,7 @@ def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Visito
     expect(ada.page.get_by_role("button", name="Confirm in your wallet")).to_be_disabled()
     ada.page.reload()
     # The user confirms in the wallet, and the page that asked is gone: the request is on the chain all the same.
-    with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(node.PLAY_ANALYSTS[0])) as client:
+    with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(local_chain.PLAY_ANALYSTS[0])) as client:
         answer = client.ask("ages", within=within)
     ada.page.reload()
     mine = ada.page.locator("#mine")
@@ -278,7 +278,7 @@ def _within(system: DemoSystem, query: str, precision: Fraction) -> str:
 def _purchase(system: DemoSystem, query: str, precision: Fraction) -> dict[str, str]:
     """Write a purchase of Ben's that goes first, since it offers the higher fee."""
     with connect(system.ledger_file, rpc=system.url) as client:
-        request = ContractRequest(client.find(query).identifier, whole_units(precision))
-    data = abi.encode_call("ask", [request.encode()])
+        request = encode_request(client.find(query).identifier, whole_units(precision))
+    data = abi.encode_call("ask", [request])
     address = json.loads(system.ledger_file.read_text())["address"]
     return {"from": BEN.address, "to": address, "data": data, "gas": hex(300_000), **HIGH_FEE}

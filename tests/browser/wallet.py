@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import BrowserContext, Page
 from playwright.sync_api import Error as PageGone
 
-from noiseledger.chain import Key, Rpc, node
+from noiseledger.chain import Key, Rpc, local_chain
 from noiseledger.chain.fees import GWEI, Market
 from noiseledger.errors import ChainUnreachable, RpcFailed
 
@@ -81,7 +81,7 @@ class Wallet:
         name: str = "Test Wallet",
         rdns: str = "org.example.test",
         *,
-        chain_id: int = node.CHAIN_ID,
+        chain_id: int = local_chain.CHAIN_ID,
         announce: bool = True,
         legacy: bool = False,
     ) -> None:

@@ -14,8 +14,7 @@ from fractions import Fraction
 
 import pytest
 
-from noiseledger.cli.plan import make_plan
-from noiseledger.client import Ask, Client
+from noiseledger.client import Client
 from noiseledger.core.path import Case
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Population, sensitivity
@@ -120,7 +119,7 @@ class LedgerConformance:
 
     def test_a_recorded_request_has_one_answer(self, ledger: Ledger, open_again: OpenAgain) -> None:
         """The one that was given, for everyone and at every look, also if a better one is bought before it is answered."""
-        together = [ledger.request(TOWNS, precision=p) for p in ("0.2", "0.1", "0.5")]
+        together = [ledger.resolve(TOWNS, precision=p) for p in ("0.2", "0.1", "0.5")]
         given = ledger.ask_many(together, exact_noise=True)
         given += [
             ledger.ask(OVER_60, exact_noise=True, precision=p)
@@ -155,7 +154,7 @@ class LedgerConformance:
             ledger.ask(MEAN_INCOME, exact_noise=True, precision="1e-20")
 
     def test_many_requests_are_answered_in_order(self, ledger: Ledger) -> None:
-        asked = [ledger.request(OVER_60, precision="0.5"), ledger.request(TOWNS, sigma=2)]
+        asked = [ledger.resolve(OVER_60, precision="0.5"), ledger.resolve(TOWNS, sigma=2)]
         first, towns = ledger.ask_many(asked)
         assert (first.query, towns.query) == (OVER_60, TOWNS)
         assert ledger.budget().spent == first.cost + towns.cost == Fraction(1, 2) + towns.precision
@@ -165,7 +164,7 @@ class LedgerConformance:
     def test_of_many_requests_all_are_paid_for_or_none(self, ledger: Ledger) -> None:
         ledger.ask(OVER_60, exact_noise=True, precision="0.5")
         before, best = ledger.budget(), ledger.best(OVER_60)
-        asked = [ledger.request(OVER_60, precision=1), ledger.request(TOWNS, precision=100)]
+        asked = [ledger.resolve(OVER_60, precision=1), ledger.resolve(TOWNS, precision=100)]
         with pytest.raises(BudgetExceeded):
             ledger.ask_many(asked)
         assert ledger.budget() == before
@@ -194,7 +193,7 @@ class LedgerConformance:
         assert ledger.ask(TOWNS, precision="0.75").cost == ledger.budget().spent - Fraction(1, 2) > 0
 
     def test_of_a_list_everyone_gets_the_best(self, ledger: Ledger) -> None:
-        asked = [ledger.request(TOWNS, precision=precision) for precision in ("0.5", "0.75")]
+        asked = [ledger.resolve(TOWNS, precision=precision) for precision in ("0.5", "0.75")]
         first, second = ledger.ask_many(asked)
         assert (first.values, first.precision) == (second.values, second.precision)
         assert first.precision >= Fraction(3, 4)
@@ -203,19 +202,20 @@ class LedgerConformance:
 
     def test_of_equal_requests_in_a_list_one_is_paid_for(self, ledger: Ledger) -> None:
         """As if they were asked one after the other; and what is priced is what is paid."""
-        asks = [Ask(TOWNS, precision=precision) for precision in ("0.5", "0.5", "0.25", "0.75")]
-        plan = make_plan(Client(ledger), asks)
-        answers = Client(ledger).ask(asks)
-        assert [item.cost for item in plan.items] == [answer.cost for answer in answers]
+        client = Client(ledger)
+        requests = [client.resolve(TOWNS, precision=precision) for precision in ("0.5", "0.5", "0.25", "0.75")]
+        quotes = client.quote(requests)
+        answers = client.ask(requests)
+        assert [quote.price.cost for quote in quotes] == [answer.cost for answer in answers]
         assert [answer.cost for answer in answers[:3]] == [Fraction(1, 2), 0, 0]
-        assert answers[1].case == plan.items[1].case == Case.KNOWN
-        assert ledger.budget().spent == plan.cost
+        assert answers[1].case == quotes[1].price.case == Case.KNOWN
+        assert ledger.budget().spent == sum(quote.price.cost for quote in quotes)
         assert {answer.precision for answer in answers} == {max(answer.precision for answer in answers)}
 
     def test_all_answers_of_a_list_show_the_budget_after_the_list(self, ledger: Ledger) -> None:
         ledger.ask(OVER_60, precision="0.5")
         asked = [(OVER_60, "0.25"), (TOWNS, "0.5"), (MEAN_INCOME, "0.5"), (OVER_60, "0.5")]
-        answers = ledger.ask_many([ledger.request(query, precision=precision) for query, precision in asked])
+        answers = ledger.ask_many([ledger.resolve(query, precision=precision) for query, precision in asked])
         assert [answer.cost for answer in answers] == [0, Fraction(1, 2), Fraction(1, 2), 0]
         assert [answer.budget for answer in answers] == [ledger.budget()] * 4
 

@@ -18,7 +18,7 @@ from conformance.ledger_conformance import (
     OpenAgain,
     ReuseConformance,
 )
-from noiseledger.chain import ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, node
+from noiseledger.chain import ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, local_chain
 from noiseledger.core.budget import Budget
 from noiseledger.core.coins import bridge
 from noiseledger.core.noise import rounded_gaussians
@@ -29,7 +29,7 @@ from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.interface import Ledger, LedgerView
 from noiseledger.ledger.mirror import Mirror
 
-CUSTODIAN, WORKER, _ = (Key.from_hex(key) for key in node.PLAY_KEYS)
+CUSTODIAN, WORKER, _ = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
 
 
 class MinimalWorker:
@@ -64,7 +64,7 @@ class MinimalWorker:
 
 @pytest.fixture(scope="module")
 def rpc() -> Iterator[Rpc]:
-    with node.running() as chain, Rpc(chain.url) as rpc:
+    with local_chain.running() as chain, Rpc(chain.url) as rpc:
         yield rpc
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from command import Runner, bare_environment
 from evaluation import command, suite
-from noiseledger.chain import Key, Rpc, node
+from noiseledger.chain import Key, Rpc, local_chain
 
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "evaluation")
@@ -115,8 +115,8 @@ def test_interrupted_it_continues(tmp_path: Path) -> None:
 
 
 def test_on_a_chain_that_is_somebody_else_s(run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    payer = node.PLAY_ANALYSTS[2]
-    with node.running() as chain, Rpc(chain.url) as rpc:
+    payer = local_chain.PLAY_ANALYSTS[2]
+    with local_chain.running() as chain, Rpc(chain.url) as rpc:
         monkeypatch.setenv("NOISELEDGER_KEY", payer)
         words = ("--rpc", chain.url, "--requests", "10", "--repetitions", "1", "--json", "--out", tmp_path)
         done = run("cost", *words)
@@ -125,7 +125,7 @@ def test_on_a_chain_that_is_somebody_else_s(run: Runner, tmp_path: Path, monkeyp
         # Both ledgers were the payer's: each a contract and five queries; money for worker and analyst, requests without reuse.
         address = Key.from_hex(payer).address
         assert int(rpc.call("eth_getTransactionCount", address, "latest"), 16) == 2 * (1 + 5) + 2 + 1
-        others = [Key.from_hex(key).address for key in node.PLAY_KEYS]
+        others = [Key.from_hex(key).address for key in local_chain.PLAY_KEYS]
         assert all(int(rpc.call("eth_getTransactionCount", other, "latest"), 16) == 0 for other in others)
     assert payer.removeprefix("0x") not in done.out + done.err + "".join(
         file.read_text() for file in tmp_path.rglob("*.json")

@@ -16,7 +16,7 @@ from evaluation.cpu import lab
 from evaluation.cpu.child import Way
 from evaluation.cpu.meter import cpu_seconds
 from evaluation.figures import Bars
-from noiseledger.chain import Key, node
+from noiseledger.chain import Key, local_chain
 from noiseledger.errors import InvalidInput, NoiseledgerError
 
 # Work until it has cost 0.5 s, however long that takes; then say so, and stay until the input ends.
@@ -109,10 +109,10 @@ def test_everyone_is_counted_and_nothing_twice(tmp_path: Path, monkeypatch: pyte
 
 
 def test_nodes_of_another_chain_are_counted_if_they_are_named(tmp_path: Path) -> None:
-    payer = Key.from_hex(node.PLAY_KEYS[0])
+    payer = Key.from_hex(local_chain.PLAY_KEYS[0])
     key = {"way": Way.CHAIN, "requests": 2, "seed": 1, "repetition": 0}
     with (
-        node.running() as chain,
+        local_chain.running() as chain,
         ExperimentContext(tmp_path, Settings(rpc=chain.url, payer=payer, processes=(chain.process.pid,))) as context,
     ):
         named = lab.measure(context, key)

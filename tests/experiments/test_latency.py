@@ -16,10 +16,10 @@ from evaluation.latency.crowd import Crowd
 from evaluation.latency.lab import Facts, Way
 from evaluation.latency.query_match import GAS_LIMIT, QueryMatch
 from evaluation.workload import paper_requests
-from noiseledger.chain import Key, Rpc, node
+from noiseledger.chain import Key, Rpc, local_chain
 from noiseledger.errors import RpcFailed
 
-PAYER = Key.from_hex(node.PLAY_KEYS[0])
+PAYER = Key.from_hex(local_chain.PLAY_KEYS[0])
 
 
 def _key(ways: list[Way], sizes: list[int], seed: int = 1) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def _key(ways: list[Way], sizes: list[int], seed: int = 1) -> dict[str, Any]:
 
 
 def test_what_is_beyond_the_gas_of_a_block_waits_for_another() -> None:
-    with node.running(options=["--gas-limit", str(GAS_LIMIT)]) as chain, Rpc(chain.url) as rpc:
+    with local_chain.running(options=["--gas-limit", str(GAS_LIMIT)]) as chain, Rpc(chain.url) as rpc:
         model = QueryMatch(rpc, PAYER)
         signed = model.prepare(paper_requests(60, 1))
         rpc.call("evm_setIntervalMining", 1)
@@ -42,7 +42,7 @@ def test_what_is_beyond_the_gas_of_a_block_waits_for_another() -> None:
 
 
 def test_with_larger_blocks_nothing_waits() -> None:
-    with node.running() as chain, Rpc(chain.url) as rpc:
+    with local_chain.running() as chain, Rpc(chain.url) as rpc:
         model = QueryMatch(rpc, PAYER)
         signed = model.prepare(paper_requests(60, 1))
         rpc.call("evm_setAutomine", False)
@@ -53,7 +53,7 @@ def test_with_larger_blocks_nothing_waits() -> None:
 
 
 def test_the_model_has_no_answer_that_was_not_recorded() -> None:
-    with node.running() as chain, Rpc(chain.url) as rpc:
+    with local_chain.running() as chain, Rpc(chain.url) as rpc:
         model = QueryMatch(rpc, PAYER)
         unknown = "0x" + rpc.call("web3_sha3", "0x" + b"query(uint256,uint256,uint256,uint256)".hex())[2:10]
         data = unknown + "".join(f"{number:064x}" for number in (6, 1, 1, 1))
@@ -147,7 +147,7 @@ def test_requests_bound_the_largest_number(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_on_another_chain_the_model_is_left_out(tmp_path: Path) -> None:
-    with node.running() as chain:
+    with local_chain.running() as chain:
         settings = Settings(rpc=chain.url, payer=PAYER, quick=True, requests=10)
         with ExperimentContext(tmp_path, settings) as context:
             outcome = latency.run(context)

@@ -21,15 +21,15 @@ import pytest
 
 from command import Done, Runner, bare_environment
 from depth import examples
-from noiseledger.chain import ContractRequest, Key, PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, encode_request, local_chain
 from noiseledger.cli.exits import BUG
 from noiseledger.core.query import Query
 from noiseledger.errors import NoiseledgerError
 from noiseledger.ledger.chain import ChainLedger
 
-CUSTODIAN, WORKER, STRANGER = node.PLAY_KEYS
-KEYS = {Key.from_hex(key).address.lower(): key for key in node.PLAY_KEYS}
-ANALYST = Key.from_hex(node.PLAY_ANALYSTS[1])
+CUSTODIAN, WORKER, STRANGER = local_chain.PLAY_KEYS
+KEYS = {Key.from_hex(key).address.lower(): key for key in local_chain.PLAY_KEYS}
+ANALYST = Key.from_hex(local_chain.PLAY_ANALYSTS[1])
 STEPS = 30
 ONCE = ("--once", "--head", "latest", "--patience", "0")
 ALLOW = ("allow", ANALYST.address, "--precision", "90", "--yes")
@@ -290,7 +290,7 @@ class Office:
                 if contract.terms().requires_allowance:
                     self.call(owner, ledger.url, ledger.copies[-1], *ALLOW, "people.custody/ledger.json")
                 queries = ChainLedger(contract).queries()
-                contract.ask([ContractRequest(q.identifier, contract.meter(q.identifier).bought + 1) for q in queries])
+                contract.ask([encode_request(q.identifier, contract.meter(q.identifier).bought + 1) for q in queries])
                 assert any(self.answers(copy, contract, queries, key, ledger) for copy in reversed(ledger.copies))
 
     def answers(self, copy: Path, contract: Any, queries: list[Query], key: str, ledger: Published) -> bool:
@@ -315,8 +315,8 @@ class Office:
 
 @pytest.fixture(scope="module")
 def chains() -> Iterator[tuple[str, str]]:
-    with node.running() as chain, node.running() as other, Rpc(other.url) as rpc:
-        rpc.call("anvil_setChainId", node.CHAIN_ID + 1)
+    with local_chain.running() as chain, local_chain.running() as other, Rpc(other.url) as rpc:
+        rpc.call("anvil_setChainId", local_chain.CHAIN_ID + 1)
         yield chain.url, other.url
 
 

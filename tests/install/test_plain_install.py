@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import weight
-from noiseledger.chain import node
+from noiseledger.chain import local_chain
 
 ROOT = Path(__file__).parents[2]
 LIMIT_MEGABYTES = 120
@@ -128,7 +128,7 @@ def test_what_is_free_is_quoted_and_answered(plain: Plain, places: dict[str, wei
 
 def test_a_signed_request_needs_nothing_more(plain: Plain, places: dict[str, weight.Place]) -> None:
     chain = places["chain"]
-    key = {"NOISELEDGER_KEY": node.PLAY_KEYS[2]}
+    key = {"NOISELEDGER_KEY": local_chain.PLAY_KEYS[2]}
     words = ("ask", weight.QUERY.identifier, chain.ledger, "--precision", "0.3", "--yes", "--wait", "0")
     done = plain("noiseledger", *words, **chain.environment, **key)
     # Nobody answers here, but it is bought.

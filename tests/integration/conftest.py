@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import pytest
 
-from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, Terms, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, Terms, local_chain
 from noiseledger.core.privacy import precision_for
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
 
-CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in node.PLAY_KEYS)
+CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
 OVER_60 = Query.share("age > 60")
 PROMISE = Fraction(8), Fraction(1, 10_000)
 TERMS = Terms(bytes(range(32)), Population.replace(2000), precision_for(*PROMISE), *PROMISE, requires_allowance=False)
@@ -20,7 +20,7 @@ TERMS = Terms(bytes(range(32)), Population.replace(2000), precision_for(*PROMISE
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with node.running() as chain:
+    with local_chain.running() as chain:
         yield chain.url
 
 

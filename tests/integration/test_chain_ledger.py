@@ -9,11 +9,11 @@ from fractions import Fraction
 import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, WORKER, as_seen_by
-from noiseledger.chain import ContractRequest, ContractReveal, PrivacyLedgerContract, Rpc
+from noiseledger.chain import ContractReveal, PrivacyLedgerContract, Rpc, encode_request
 from noiseledger.chain.abi import encode_call
 from noiseledger.chain.block import BlockRef
 from noiseledger.chain.values import Holding, to_units
-from noiseledger.client import Ask, Client, connect
+from noiseledger.client import Client, connect
 from noiseledger.core.coins import Coins, bridge
 from noiseledger.core.path import PATH_UNITS, Case, natural_values
 from noiseledger.core.query import Query
@@ -80,12 +80,12 @@ def test_a_query_that_was_registered_as_something_else_is_not_bought(
         with pytest.raises(UnknownQuery, match="nothing was spent"):
             client.best(query)
     with pytest.raises(UnknownQuery):
-        client.ask([Ask(OVER_60, precision=QUARTER), Ask(WRONG, precision=QUARTER)])
+        client.ask([client.resolve(OVER_60, precision=QUARTER), client.resolve(WRONG, precision=QUARTER)])
     assert ledger.budget().spent == 0
 
 
 def test_free_answers_need_neither_key_nor_transaction(contract: PrivacyLedgerContract) -> None:
-    contract.ask([ContractRequest(ID, HALF)])
+    contract.ask([encode_request(ID, HALF)])
     reveal(contract, Fraction(0), HALF, 200)
     reader = ChainLedger(PrivacyLedgerContract(contract.rpc, contract.address))
     before = height(contract)
@@ -99,8 +99,8 @@ def test_free_answers_need_neither_key_nor_transaction(contract: PrivacyLedgerCo
 
 
 def test_one_reveal_serves_all_who_meet(contract: PrivacyLedgerContract) -> None:
-    as_seen_by(ANALYST, contract).ask([ContractRequest(ID, QUARTER)])
-    contract.ask([ContractRequest(ID, HALF)])
+    as_seen_by(ANALYST, contract).ask([encode_request(ID, QUARTER)])
+    contract.ask([encode_request(ID, HALF)])
     reveal(contract, Fraction(0), HALF, 200)
     reader = ChainLedger(contract)
     first, second = reader.records()
@@ -123,7 +123,7 @@ def test_an_answer_is_made_from_what_is_revealed_and_then_stays(contract: Privac
         assert [record.values for record in Mirror(contract).look().records()] == [r.values for r in reader.records()]
         return [record.values for record in reader.records()]
 
-    contract.ask([ContractRequest(ID, HALF), ContractRequest(ID, QUARTER)])
+    contract.ask([encode_request(ID, HALF), encode_request(ID, QUARTER)])
     assert values() == [(), ()]
     third = Fraction(1, 3)
     reveal(contract, Fraction(0), Fraction(1, 5), 50)
@@ -133,7 +133,7 @@ def test_an_answer_is_made_from_what_is_revealed_and_then_stays(contract: Privac
     assert values() == [(), answer]
     reveal(contract, third, HALF, 80)
     assert values() == [(0.2,), answer]
-    contract.ask([ContractRequest(ID, Fraction(3, 4)), ContractRequest(ID, QUARTER)])
+    contract.ask([encode_request(ID, Fraction(3, 4)), encode_request(ID, QUARTER)])
     reveal(contract, HALF, Fraction(3, 4), 80)
     assert values()[1] == values()[3] == answer
 
@@ -141,7 +141,7 @@ def test_an_answer_is_made_from_what_is_revealed_and_then_stays(contract: Privac
 def test_where_a_chain_takes_back_what_was_revealed_the_answer_is_made_from_what_it_has(
     contract: PrivacyLedgerContract,
 ) -> None:
-    contract.ask([ContractRequest(ID, HALF), ContractRequest(ID, QUARTER)])
+    contract.ask([encode_request(ID, HALF), encode_request(ID, QUARTER)])
     before = contract.rpc.call("evm_snapshot")
     reveal(contract, Fraction(0), HALF, 200)
     at_once = [record.values for record in ChainLedger(contract).records()]
@@ -157,10 +157,10 @@ def test_where_a_chain_takes_back_what_was_revealed_the_answer_is_made_from_what
 def test_what_is_asked_next_to_a_bridge_is_made_from_what_was_bought(contract: PrivacyLedgerContract) -> None:
     contract.ask(
         [
-            ContractRequest(ID, HALF),
-            ContractRequest(ID, QUARTER),
-            ContractRequest(ID, QUARTER),
-            ContractRequest(ID, Fraction(3, 8)),
+            encode_request(ID, HALF),
+            encode_request(ID, QUARTER),
+            encode_request(ID, QUARTER),
+            encode_request(ID, Fraction(3, 8)),
         ]
     )
     bought, *free = ChainLedger(contract).records()
@@ -171,7 +171,7 @@ def test_a_node_may_show_events_later_than_what_they_changed(
     contract: PrivacyLedgerContract, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seen with anvil under load: the meter says revealed, and the event is not there for another moment."""
-    contract.ask([ContractRequest(ID, HALF)])
+    contract.ask([encode_request(ID, HALF)])
     reveal(contract, Fraction(0), HALF, 200)
     holding, late = contract.holding, list[str]()
 
@@ -196,7 +196,7 @@ def test_a_node_may_show_events_later_than_what_they_changed(
 
 
 def test_requests_without_an_answer_yet_are_on_record(contract: PrivacyLedgerContract) -> None:
-    contract.ask([ContractRequest(ID, QUARTER)])
+    contract.ask([encode_request(ID, QUARTER)])
     (record,) = ChainLedger(contract).records()
     assert (record.values, record.cost) == ((), QUARTER)
 

@@ -16,7 +16,7 @@ import pytest
 from command import COMMAND, Done, Runner, bare_environment
 from integration.conftest import ANALYST, CUSTODIAN, WORKER
 from integration.test_client import CATALOGUE, working
-from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, local_chain
 from noiseledger.chain.keys import save_key
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
@@ -51,7 +51,7 @@ def run(
     bare_environment(monkeypatch, tmp_path)
     monkeypatch.setenv("NOISELEDGER_LEDGER", str(Custody.of(catalogue).ledger_file))
     monkeypatch.setenv("NOISELEDGER_RPC", url)
-    monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[2])
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[2])
     return Runner(monkeypatch, capsys)
 
 
@@ -199,13 +199,13 @@ def test_keys(run: Runner, keystore: Path, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("NOISELEDGER_KEY")
     wrong.append(run(*request))
     monkeypatch.delenv("NOISELEDGER_KEYFILE")
-    wrong.append(run(*request, "--key", node.PLAY_KEYS[2]))
+    wrong.append(run(*request, "--key", local_chain.PLAY_KEYS[2]))
     monkeypatch.setenv("NOISELEDGER_KEY", "12345")
     wrong.append(run(*request))
     assert run("budget").code == 0  # who reads needs no key
     assert "NOISELEDGER_KEY is not a private key" in run("doctor").out.replace("\n", " ")
     assert [(done.code, done.error) for done in wrong] == [(2, "InvalidInput")] * 5
-    assert not any(secret in done.out for done in wrong for secret in (node.PLAY_KEYS[2][2:], "12345"))
+    assert not any(secret in done.out for done in wrong for secret in (local_chain.PLAY_KEYS[2][2:], "12345"))
     monkeypatch.setenv("NOISELEDGER_KEY", "11" * 32)
     poor = run(*request)
     assert (poor.code, poor.error) == (5, "NoFunds")

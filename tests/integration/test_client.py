@@ -14,7 +14,7 @@ import pytest
 
 import noiseledger as nl
 from integration.conftest import ANALYST, CUSTODIAN, WORKER
-from noiseledger.chain import ContractRequest, Key, PrivacyLedgerContract, Rpc, Sender
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, encode_request
 from noiseledger.core.path import Case
 from noiseledger.custodian import Custody, Worker
 from noiseledger.custodian.publish import publish
@@ -142,7 +142,7 @@ def test_the_most_accurate_public_answer_is_given_when_it_is_free(url: str, clie
         # Whoever asks for it, as a request on record or not, is given the same.
         assert client.ask("over_60", precision="0.25", exact_noise=True).values == exact.values
         assert isinstance(client.ledger, ChainLedger)
-        client.ledger.contract.ask([ContractRequest(client.find("over_60").identifier, Fraction(1, 4))])
+        client.ledger.contract.ask([encode_request(client.find("over_60").identifier, Fraction(1, 4))])
         assert reader.history()[-1].values == exact.values
         best = reader.best("over_60")
         assert best is not None
@@ -153,8 +153,12 @@ def test_the_most_accurate_public_answer_is_given_when_it_is_free(url: str, clie
 
 
 def test_a_list_is_one_transaction(client: nl.Client) -> None:
-    asks = [nl.Ask("over_60", precision="0.5"), nl.Ask("towns", within=20), nl.Ask("over_60", precision="0.75")]
-    first, towns, second = client.ask(asks)
+    requests = [
+        client.resolve("over_60", precision="0.5"),
+        client.resolve("towns", within=20),
+        client.resolve("over_60", precision="0.75"),
+    ]
+    first, towns, second = client.ask(requests)
     assert len({first.transaction, towns.transaction, second.transaction}) == 1
     assert len(towns.values) == 2
     known = client.quote("towns", within=20).known
@@ -166,10 +170,10 @@ def test_a_list_is_one_transaction(client: nl.Client) -> None:
     assert (first.precision, first.values) == (Fraction(3, 4), second.values)
     assert client.budget().spent == Fraction(3, 4) + towns.cost
     with pytest.raises(BudgetExceeded):
-        client.ask([nl.Ask("mean_age", precision="0.5"), nl.Ask("over_60", precision=100)])
+        client.ask([client.resolve("mean_age", precision="0.5"), client.resolve("over_60", precision=100)])
     assert client.best("mean_age") is None  # none of them was bought
     with pytest.raises(InvalidInput, match="each request has its own"):
-        client.ask(asks, precision=1)  # type: ignore[call-overload]
+        client.ask(requests, precision=1)  # type: ignore[call-overload]
 
 
 def test_whoever_stops_waiting_has_lost_nothing(url: str, catalogue: Catalogue, file: Path) -> None:
@@ -192,7 +196,10 @@ def test_the_same_calls_can_be_awaited(url: str, client: nl.Client, file: Path) 
             assert len(await ledger.queries()) == 3
             quote = await ledger.quote("over_60", precision=1)
             assert quote.price.cost == 1
-            answers = [await ledger.ask("over_60", precision=1), *await ledger.ask([nl.Ask("towns", precision=1)])]
+            answers = [
+                await ledger.ask("over_60", precision=1),
+                *await ledger.ask([await ledger.resolve("towns", precision=1)]),
+            ]
             assert (await ledger.budget()).spent == 2
             assert len(await ledger.history()) == 2
             assert await ledger.best("mean_age") is None

@@ -21,7 +21,7 @@ from integration.proxies import Proxy, proxies
 from integration.test_endpoints import COMMAND, _until
 from integration.test_worker import OVER_60, buy, catalogue, data, published
 from noiseledger.auditing import audit
-from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, local_chain
 from noiseledger.chain.heads import find_heads
 from noiseledger.chain.rpc import Call
 from noiseledger.custodian import Custody, Worker
@@ -155,7 +155,7 @@ def test_the_commands_say_what_to_do(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     bare_environment(monkeypatch, tmp_path)
-    monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[1])
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[1])
     monkeypatch.setenv("NOISELEDGER_RPC", turns.url)
     run = Runner(monkeypatch, capsys)
     buy(published, OVER_60, "0.5")

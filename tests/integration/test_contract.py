@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
-from noiseledger.chain import ContractRequest, ContractReveal, PrivacyLedgerContract, Rpc, Sender, Terms, abi
+from noiseledger.chain import ContractReveal, PrivacyLedgerContract, Rpc, Sender, Terms, abi, encode_request
 from noiseledger.chain.values import Meter
 from noiseledger.core.path import Case
 from noiseledger.core.query import Query
@@ -48,7 +48,7 @@ def test_all_terms_survive(rpc: Rpc, population: Population, reuses: bool) -> No
 
 def test_a_request_is_priced_bought_revealed_and_read(contract: PrivacyLedgerContract) -> None:
     assert contract.price(ID, QUARTER) == (Case.NEW, QUARTER)
-    receipt = as_seen_by(ANALYST, contract).ask([ContractRequest(ID, QUARTER, Fraction(1), Fraction(1, 10**5))])
+    receipt = as_seen_by(ANALYST, contract).ask([encode_request(ID, QUARTER, Fraction(1), Fraction(1, 10**5))])
     assert contract.meter(ID) == Meter(1, QUARTER, Fraction(0))
     as_seen_by(WORKER, contract).reveal([ContractReveal(ID, Fraction(0), QUARTER, (-(10**20),))])
     assert contract.meter(ID) == Meter(1, QUARTER, QUARTER)
@@ -68,12 +68,12 @@ def test_a_request_is_priced_bought_revealed_and_read(contract: PrivacyLedgerCon
 def test_refusals_are_typed_and_change_nothing(contract: PrivacyLedgerContract) -> None:
     analyst = as_seen_by(ANALYST, contract)
     with pytest.raises(BudgetExceeded) as caught:
-        analyst.ask([ContractRequest(ID, Fraction(4))])
+        analyst.ask([encode_request(ID, Fraction(4))])
     assert (caught.value.requested, caught.value.remaining) == (4, TERMS.budget)
     with pytest.raises(UnknownQuery):
-        analyst.ask([ContractRequest("00" * 32, QUARTER)])
+        analyst.ask([encode_request("00" * 32, QUARTER)])
     with pytest.raises(InvalidInput, match=r"^The precision must be .* at most 1\.44e\+06\. Nothing was changed\.$"):
-        analyst.ask([ContractRequest(ID, Fraction(10**9))])
+        analyst.ask([encode_request(ID, Fraction(10**9))])
     forbidden: list[Callable[[], object]] = [
         lambda: analyst.reveal([]),
         lambda: analyst.register(Query.share("age > 1"), QUARTER),
@@ -97,7 +97,7 @@ def test_pause_worker_and_custody(contract: PrivacyLedgerContract) -> None:
     contract.pause(True)
     assert contract.paused()
     with pytest.raises(LedgerPaused):
-        as_seen_by(ANALYST, contract).ask([ContractRequest(ID, QUARTER)])
+        as_seen_by(ANALYST, contract).ask([encode_request(ID, QUARTER)])
     contract.pause(False)
     contract.change_worker(ANALYST.address)
     assert contract.worker() == ANALYST.address.lower()
@@ -116,18 +116,18 @@ def test_allowances_and_ceilings(rpc: Rpc) -> None:
     assert custodian.ceiling(ID) == 1
     analyst = as_seen_by(ANALYST, custodian)
     with pytest.raises(AllowanceExceeded) as caught:
-        analyst.ask([ContractRequest(ID, HALF)])
+        analyst.ask([encode_request(ID, HALF)])
     assert (caught.value.requested, caught.value.remaining, caught.value.missing) == (HALF, 0, HALF)
     custodian.allow(ANALYST.address, Fraction(2))
-    analyst.ask([ContractRequest(ID, HALF)])
+    analyst.ask([encode_request(ID, HALF)])
     assert custodian.allowance(ANALYST.address) == Fraction(3, 2)
     with pytest.raises(LedgerRefused, match="exceeds the largest precision that may be bought"):
-        analyst.ask([ContractRequest(ID, Fraction(5, 4))])
+        analyst.ask([encode_request(ID, Fraction(5, 4))])
 
 
 def test_reads_are_pinned_to_a_block(contract: PrivacyLedgerContract) -> None:
     before = contract.rpc.call("eth_getBlockByNumber", "latest", False)
-    as_seen_by(ANALYST, contract).ask([ContractRequest(ID, QUARTER)])
+    as_seen_by(ANALYST, contract).ask([encode_request(ID, QUARTER)])
     for block in (before["hash"], int(before["number"], 16)):
         assert contract.spent(block) == 0
         assert contract.meter(ID, block).bought == 0
@@ -136,7 +136,7 @@ def test_reads_are_pinned_to_a_block(contract: PrivacyLedgerContract) -> None:
 
 def test_a_block_that_left_the_chain_is_not_read(contract: PrivacyLedgerContract) -> None:
     snapshot = contract.rpc.call("evm_snapshot")
-    as_seen_by(ANALYST, contract).ask([ContractRequest(ID, QUARTER)])
+    as_seen_by(ANALYST, contract).ask([encode_request(ID, QUARTER)])
     gone = contract.rpc.call("eth_getBlockByNumber", "latest", False)["hash"]
     contract.rpc.call("evm_revert", snapshot)
     with pytest.raises(RpcFailed):
@@ -147,7 +147,7 @@ def test_what_comes_in_between_is_found_out(contract: PrivacyLedgerContract) -> 
     """Two purchases that fit one by one but not together, in one block: the second fails and is told why."""
     other = Query.share("age > 61")
     contract.register(other, Fraction(1, 2000))
-    datas = [abi.encode_call("ask", [ContractRequest(query, Fraction(3)).encode()]) for query in (ID, other.identifier)]
+    datas = [abi.encode_call("ask", [encode_request(query, Fraction(3))]) for query in (ID, other.identifier)]
     sender = Sender(contract.rpc, ANALYST)
     contract.rpc.call("evm_setAutomine", False)
     hashes = sender.send_many(contract.address, datas, gas=[200_000, 200_000])
@@ -174,12 +174,12 @@ def test_without_a_key_it_can_only_be_read(contract: PrivacyLedgerContract) -> N
     reader = PrivacyLedgerContract(contract.rpc, contract.address)
     assert reader.spent() == 0
     with pytest.raises(NotAllowed, match="connect with a key"):
-        reader.ask([ContractRequest(ID, QUARTER)])
+        reader.ask([encode_request(ID, QUARTER)])
 
 
 def test_numbers_that_no_contract_can_hold_are_refused(contract: PrivacyLedgerContract) -> None:
     with pytest.raises(InvalidInput, match="whole number of units"):
-        contract.ask([ContractRequest(ID, Fraction(1, 7))])
+        contract.ask([encode_request(ID, Fraction(1, 7))])
     with pytest.raises(InvalidInput, match="whole number of units"):
         contract.price(ID, Fraction(-1))
 

@@ -37,9 +37,9 @@ def published(folder: Path, rpc: Rpc, epsilon: int) -> Catalogue:
     return catalogue
 
 
-def lists(dice: random.Random, requests: int) -> list[list[nl.Ask]]:
+def lists(client: nl.Client, dice: random.Random, requests: int) -> list[list[nl.Request]]:
     """Return an analyst's requests, in lists of different lengths."""
-    asks = [nl.Ask(dice.choice(NAMES), precision=Fraction(dice.randint(1, 64), 64)) for _ in range(requests)]
+    asks = [client.resolve(dice.choice(NAMES), precision=Fraction(dice.randint(1, 64), 64)) for _ in range(requests)]
     found = []
     while asks:
         size = dice.choice([1, 5, 20, 40])
@@ -50,11 +50,11 @@ def lists(dice: random.Random, requests: int) -> list[list[nl.Ask]]:
 
 def ask_all(
     url: str, file: Path, key: Key, seed: int, requests: int
-) -> list[tuple[Sequence[nl.Ask], list[nl.Answer] | None]]:
+) -> list[tuple[Sequence[nl.Request], list[nl.Answer] | None]]:
     """Ask list after list; return each with its answers, or None where the budget refused."""
-    done: list[tuple[Sequence[nl.Ask], list[nl.Answer] | None]] = []
+    done: list[tuple[Sequence[nl.Request], list[nl.Answer] | None]] = []
     with nl.connect(file, rpc=url, key=key, answer_seconds=120) as client:
-        for asks in lists(random.Random(seed), requests):
+        for asks in lists(client, random.Random(seed), requests):
             try:
                 done.append((asks, client.ask(asks)))
             except BudgetExceeded:
@@ -78,13 +78,13 @@ def test_everyone_is_answered_or_refused_and_nobody_pays_twice(
     told = [pair for result in results for pair in result]
     assert sum(len(asks) for asks, _ in told) == ANALYSTS * requests
     highest = dict.fromkeys(NAMES, Fraction(0))
+    names = {entry.query: entry.name for entry in catalogue.entries}
     paid = Fraction(0)
     for asks, answers in told:
-        for ask, answer in zip(asks, answers or (), strict=answers is not None):
-            assert isinstance(ask.query, str)
-            wanted = Fraction(str(ask.accuracy["precision"]))
-            assert answer.precision >= wanted
-            highest[ask.query] = max(highest[ask.query], wanted)
+        for request, answer in zip(asks, answers or (), strict=answers is not None):
+            assert answer.precision >= request.precision
+            name = names[request.query]
+            highest[name] = max(highest[name], request.precision)
             paid += answer.cost
     with nl.connect(file, rpc=url) as reader:
         budget, records = reader.budget(), reader.history()

@@ -13,7 +13,7 @@ import pytest
 
 from command import Runner, bare_environment
 from integration.conftest import ANALYST
-from noiseledger.chain import ContractRequest, PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, encode_request, local_chain
 from noiseledger.core.query import Query
 from noiseledger.data import Table
 from noiseledger.ledger.chain import ChainLedger
@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(folder: Path, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Runner:
     bare_environment(monkeypatch, folder)
-    monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
     monkeypatch.setenv("NOISELEDGER_RPC", url)
     monkeypatch.chdir(folder)
     return Runner(monkeypatch, capsys)
@@ -67,9 +67,9 @@ def test_from_a_data_file_to_an_answer_on_the_chain(folder: Path, url: str, run:
     assert allowed["allowance_exact"] == "1/4"
     with Rpc(url, chain_id=published["chain_id"]) as rpc:
         contract = PrivacyLedgerContract(rpc, published["address"], Sender(rpc, ANALYST))
-        contract.ask([ContractRequest(OVER_60.identifier, Fraction(1, 4))])
+        contract.ask([encode_request(OVER_60.identifier, Fraction(1, 4))])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[2])
+            patch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[2])
             stranger = run("work", "census.toml", "--once")
         assert "The ledger's worker is" in stranger.err
         worked = run_json(run, "work", "census.toml", "--once", "--head", "latest")

@@ -38,17 +38,17 @@ from integration.test_worker import (
 )
 from noiseledger.auditing import audit
 from noiseledger.chain import (
-    ContractRequest,
     ContractReveal,
     PrivacyLedgerContract,
     Rpc,
     Sender,
+    encode_request,
     endpoint,
     endpoints,
-    node,
+    local_chain,
     seen,
 )
-from noiseledger.chain.node import LocalChain
+from noiseledger.chain.local_chain import LocalChain
 from noiseledger.core.path import PATH_UNITS
 from noiseledger.custodian import Custody, Worker
 from noiseledger.custodian.publish import publish
@@ -203,7 +203,7 @@ def test_threads_share_endpoints(three: list[Proxy]) -> None:
 @pytest.fixture(scope="module")
 def elsewhere() -> Iterator[str]:
     """Another chain with the same id: anvil's first block differs by its time only."""
-    with node.running(options=["--timestamp", "1700000000"]) as chain:
+    with local_chain.running(options=["--timestamp", "1700000000"]) as chain:
         yield chain.url
 
 
@@ -218,7 +218,7 @@ def test_another_chain_is_refused_at_once(order: tuple[int, int], two: list[Prox
 
 
 def test_another_chain_id_is_refused_at_once(two: list[Proxy]) -> None:
-    with node.running() as chain:
+    with local_chain.running() as chain:
         with Rpc(chain.url) as other:
             other.call("anvil_setChainId", 5)
         two[1].node = chain.url
@@ -306,11 +306,11 @@ class Branches:
 @pytest.fixture
 def branches(catalogue: Catalogue, data: Pinned, tmp_path: Path) -> Iterator[Branches]:
     states = [tmp_path / "one", tmp_path / "other"]
-    with node.running(state=states[0]) as chain, Rpc(chain.url) as rpc:
+    with local_chain.running(state=states[0]) as chain, Rpc(chain.url) as rpc:
         address = publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address).address
     states[1].write_bytes(states[0].read_bytes())
     with ExitStack() as stack:
-        nodes = [stack.enter_context(node.running(state=state)) for state in states]
+        nodes = [stack.enter_context(local_chain.running(state=state)) for state in states]
         made = [Proxy(each.url) for each in nodes]
         for proxy in made:
             stack.callback(proxy.stop)
@@ -383,9 +383,9 @@ def test_a_node_that_forgets_is_still_asked(branches: Branches) -> None:
 def apart(branches: Branches) -> Branches:
     """Two branches of the same length on which other things happened: asked, revealed, spent."""
     with branches.ledger(0) as one, branches.ledger(1) as other:
-        one.ask([ContractRequest(OVER_60.identifier, HALF)])
-        other.ask([ContractRequest(OVER_30.identifier, HALF)])
-        other.ask([ContractRequest(OVER_60.identifier, HALF / 2)])
+        one.ask([encode_request(OVER_60.identifier, HALF)])
+        other.ask([encode_request(OVER_30.identifier, HALF)])
+        other.ask([encode_request(OVER_60.identifier, HALF / 2)])
         branches.mine(0)
     for which, (end, value) in enumerate([(HALF, 7), (HALF / 2, 5)]):
         with branches.ledger(which, WORKER) as ledger:
@@ -541,7 +541,7 @@ def test_a_workers_process_goes_on(
     method: str, moment: str, two: list[Proxy], published: PrivacyLedgerContract, catalogue: Catalogue
 ) -> None:
     arguments = ["work", str(catalogue.file), "--rpc", several(two), "--head", "latest", "--seconds", "0.05"]
-    environment = {**os.environ, "NOISELEDGER_KEY": node.PLAY_KEYS[1], "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "NOISELEDGER_KEY": local_chain.PLAY_KEYS[1], "PYTHONUNBUFFERED": "1"}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([COMMAND, *arguments], env=environment, text=True, **pipes) as process:
         assert process.stdout is not None

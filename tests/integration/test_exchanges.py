@@ -16,7 +16,7 @@ import noiseledger as nl
 from integration.conftest import ANALYST
 from integration.proxies import Proxy, proxies
 from integration.test_client import catalogue, file, published, working  # noqa: F401 - fixtures
-from noiseledger.chain import abi, node
+from noiseledger.chain import abi, local_chain
 from noiseledger.data.catalogue import Catalogue
 
 MOST_PAID, MOST_FREE = 12, 4
@@ -50,7 +50,7 @@ def test_python(proxy: Proxy, file: Path) -> None:  # noqa: F811
     with nl.connect(file, rpc=proxy.url, key=ANALYST) as client:
         assert client.ask("over_60", precision=1).cost == 1
         assert len(paid := exchanges(proxy)) <= MOST_PAID, paid
-        client.ask([nl.Ask(name, precision="0.5") for name in ("mean_age", "towns")])
+        client.ask([client.resolve(name, precision="0.5") for name in ("mean_age", "towns")])
         assert len(paid := exchanges(proxy)) <= MOST_PAID, paid
     with nl.connect(file, rpc=proxy.url) as client:
         assert client.ask("over_60", precision="0.5").cost == 0
@@ -61,7 +61,7 @@ def test_python(proxy: Proxy, file: Path) -> None:  # noqa: F811
 
 def test_the_command(proxy: Proxy, file: Path) -> None:  # noqa: F811
     command = [sys.executable, "-m", "noiseledger", "ask", "over_60", str(file), "--rpc", proxy.url, "--json"]
-    environment = os.environ | {"NOISELEDGER_KEY": node.PLAY_KEYS[2]}
+    environment = os.environ | {"NOISELEDGER_KEY": local_chain.PLAY_KEYS[2]}
 
     def ask(*options: str) -> tuple[float, list[list[str]]]:
         done = subprocess.run([*command, *options], env=environment, capture_output=True, text=True, check=True)

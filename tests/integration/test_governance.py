@@ -12,14 +12,14 @@ import pytest
 import noiseledger as nl
 from command import Runner, bare_environment
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
-from noiseledger.chain import ContractRequest, Key, PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, encode_request, local_chain
 from noiseledger.core.access import Access
 from noiseledger.core.privacy import precision_for
 from noiseledger.custodian import Custodian
 from noiseledger.errors import AllowanceExceeded, InvalidInput, LedgerPaused, NotAllowed
 from noiseledger.ledger.chain import ChainLedger
 
-HEIR = Key.from_hex(node.PLAY_ANALYSTS[1])
+HEIR = Key.from_hex(local_chain.PLAY_ANALYSTS[1])
 QUARTER = Fraction(1, 4)
 
 
@@ -39,7 +39,7 @@ def custodian(contract: PrivacyLedgerContract) -> Custodian:
 
 
 def buy(contract: PrivacyLedgerContract, precision: Fraction, key: Key = ANALYST) -> None:
-    as_seen_by(key, contract).ask([ContractRequest(OVER_60.identifier, precision)])
+    as_seen_by(key, contract).ask([encode_request(OVER_60.identifier, precision)])
 
 
 class TestFromPython:
@@ -192,7 +192,7 @@ def run(
     bare_environment(monkeypatch, tmp_path)
     monkeypatch.setenv("NOISELEDGER_LEDGER", contract.address)
     monkeypatch.setenv("NOISELEDGER_RPC", url)
-    monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
     return Runner(monkeypatch, capsys)
 
 
@@ -224,12 +224,12 @@ class TestByCommands:
         assert run(*command, "--json").error == "InvalidInput"
         assert run(*command, typed="n\n").code == 1
         assert not is_done(contract)
-        run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[2])
+        run.monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[2])
         stranger = run(*command, "--yes")
         assert stranger.code == 2
         assert f"Only the custodian, {CUSTODIAN.address}, can do this, not {ANALYST.address}." in stranger.err
         assert not is_done(contract)
-        run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+        run.monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
         agreed = run(*command, typed="y\n")
         assert (agreed.code, "Done, in block" in agreed.out) == (0, True)
         assert is_done(contract)
@@ -244,7 +244,7 @@ class TestByCommands:
         assert run("hand-over", "nobody", "--yes", "--json").json["transaction"]
         assert int(contract.heir(), 16) == 0
         run("hand-over", HEIR.address, "--yes")
-        run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_ANALYSTS[1])
+        run.monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_ANALYSTS[1])
         accepted = run("accept-custody", "--yes", "--json").json
         assert (accepted["custodian"], accepted["before"]) == (HEIR.address, CUSTODIAN.address)
         assert contract.custodian().lower() == HEIR.address.lower()
@@ -265,7 +265,7 @@ class TestByCommands:
         assert run("pause", "--yes", "--json").error == "InvalidInput"  # which needs a key
 
     def test_an_analyst_is_told_whom_to_ask_before_and_after(self, run: Runner) -> None:
-        run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[2])
+        run.monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[2])
         refused = run("ask", OVER_60.identifier, "--precision", "0.25", "--yes")
         assert refused.code == 3
         for text in ("by invitation", ANALYST.address, CUSTODIAN.address):

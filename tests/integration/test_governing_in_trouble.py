@@ -16,7 +16,7 @@ import pytest
 
 from command import COMMAND, Runner, bare_environment
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
-from noiseledger.chain import ContractRequest, Key, PrivacyLedgerContract, Rpc, Sender, abi, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, abi, encode_request, local_chain
 from noiseledger.chain.rpc import Call
 from noiseledger.core.access import LONGEST_CONTACT
 from noiseledger.core.privacy import MAX_PRECISION
@@ -24,7 +24,7 @@ from noiseledger.custodian import Custodian
 from noiseledger.errors import ChainUnreachable, InvalidInput, RpcFailed
 from noiseledger.ledger.file import LedgerFile
 
-HEIR = Key.from_hex(node.PLAY_ANALYSTS[1])
+HEIR = Key.from_hex(local_chain.PLAY_ANALYSTS[1])
 CATALOGUE = """
 [source]
 file = "people.csv"
@@ -54,7 +54,7 @@ def contract(rpc: Rpc) -> PrivacyLedgerContract:
 def run(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Runner:
     bare_environment(monkeypatch, tmp_path)
     monkeypatch.setenv("NOISELEDGER_RPC", url)
-    monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
     return Runner(monkeypatch, capsys)
 
 
@@ -147,9 +147,9 @@ def test_a_stranger_cannot_hide_a_ledger_behind_a_heap_of_free_requests(
     url: str, contract: PrivacyLedgerContract
 ) -> None:
     Custodian(contract).allow(ANALYST.address, precision=1)
-    as_seen_by(ANALYST, contract).ask([ContractRequest(OVER_60.identifier, Fraction(1, 2))])
+    as_seen_by(ANALYST, contract).ask([encode_request(OVER_60.identifier, Fraction(1, 2))])
     for _ in range(8):
-        as_seen_by(HEIR, contract).ask([ContractRequest(OVER_60.identifier, Fraction(1, 4))] * 2)
+        as_seen_by(HEIR, contract).ask([encode_request(OVER_60.identifier, Fraction(1, 4))] * 2)
     with BoundedRpc(url) as rpc:
         seen = PrivacyLedgerContract(rpc, contract.address)
         assert [analyst.requests for analyst in Custodian(seen).analysts()] == [1, 16]

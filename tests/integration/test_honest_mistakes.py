@@ -10,7 +10,7 @@ import pytest
 
 from command import Done, Runner, bare_environment
 from integration.conftest import ANALYST, WORKER
-from noiseledger.chain import PrivacyLedgerContract, Rpc, node
+from noiseledger.chain import PrivacyLedgerContract, Rpc, local_chain
 from noiseledger.core.query import Query
 from noiseledger.custodian import Custody
 from noiseledger.data.catalogue import read_catalogue
@@ -48,7 +48,7 @@ def study(tmp_path: Path) -> Path:
 def run(rpc: Rpc, study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Runner:
     bare_environment(monkeypatch, study)
     monkeypatch.setenv("NOISELEDGER_RPC", rpc.url)
-    monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
     monkeypatch.chdir(study)
     return Runner(monkeypatch, capsys)
 
@@ -199,12 +199,12 @@ def test_what_was_sold_is_answered_though_it_left_the_catalogue(run: Runner, pub
     assert run(*allow).code == 0
     Path("people.toml").write_text(CATALOGUE.partition("[queries.mean_age]")[0])
     assert run("publish", "people.toml", "--yes").code == 0
-    run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[2])
+    run.monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[2])
     ask = ["ask", "mean_age", "people.custody/ledger.json", "--precision", "0.01", "--yes"]
     assert run(*ask, "--wait", "0").code == 4
-    run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[0])
+    run.monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
     assert run("work", "people.toml", "--once", "--head", "latest", "--json").json["refused"] == []
-    run.monkeypatch.setenv("NOISELEDGER_KEY", node.PLAY_KEYS[2])
+    run.monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[2])
     assert run(*ask).code == 0
 
 

@@ -13,7 +13,16 @@ from typing import Any, TypeAlias
 import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
-from noiseledger.chain import ContractRequest, ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, node
+from noiseledger.chain import (
+    ContractReveal,
+    Key,
+    PrivacyLedgerContract,
+    Rpc,
+    Sender,
+    Terms,
+    encode_request,
+    local_chain,
+)
 from noiseledger.chain.block import BlockId
 from noiseledger.chain.rpc import Call
 from noiseledger.core.path import Case
@@ -25,7 +34,7 @@ from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.snapshot import LedgerSnapshot
 
-OTHER_ANALYST, OTHER_WORKER = (Key.from_hex(key) for key in node.PLAY_ANALYSTS[1:])
+OTHER_ANALYST, OTHER_WORKER = (Key.from_hex(key) for key in local_chain.PLAY_ANALYSTS[1:])
 CITIZENS = Query.share("citizen = 1")
 INCOME = Query.mean(Column.of("income", 0, 100_000))
 AGES = Query.histogram("age", [0, 30, 60, 90])
@@ -46,7 +55,7 @@ Batch: TypeAlias = Callable[[Sequence[Call]], list[Any]]
 @pytest.fixture
 def chain() -> Iterator[Rpc]:
     """A chain of its own, to be cut and bent."""
-    with node.running() as running, Rpc(running.url) as rpc:
+    with local_chain.running() as running, Rpc(running.url) as rpc:
         yield rpc
 
 
@@ -83,7 +92,7 @@ class Life:
         return as_seen_by(CUSTODIAN, self.contract)
 
     def ask(self, *requests: tuple[Query, Fraction], analyst: Key = ANALYST) -> str:
-        asks = [ContractRequest(query.identifier, precision, HALF, QUARTER) for query, precision in requests]
+        asks = [encode_request(query.identifier, precision, HALF, QUARTER) for query, precision in requests]
         return as_seen_by(analyst, self.contract).ask(asks).transaction
 
     def reveal(self, query: Query, end: Fraction, value: int | None = None) -> None:
@@ -170,12 +179,12 @@ def essence(snapshot: LedgerSnapshot) -> Any:
             track.naive,
             tuple(track.ends),
             tuple(track.points),
-            tuple(track.purchases),
+            tuple(track.requests),
             track.waiting,
         )
         for query, track in story.queries.items()
     }
-    times = [snapshot.asked_at(entry.purchase) for entry in story.record]
+    times = [snapshot.asked_at(entry.request) for entry in story.record]
     parts = (story.registered, story.record, story.places, story.transactions, story.analysts, tracks, times)
     return repr((snapshot.facts, snapshot.version, snapshot.unreadable, parts, list(snapshot.records())))
 
@@ -221,12 +230,12 @@ def check_records(snapshot: LedgerSnapshot, ledger: ChainLedger) -> None:
     mine, theirs = list(snapshot.records()), list(ledger.records())
     assert mine == theirs
     for place, (record, entry) in enumerate(zip(mine, snapshot.state.record, strict=True)):
-        assert snapshot.is_answered(entry.purchase) == bool(record.values)
-        assert (entry.purchase in snapshot.waiting) == (not record.values)
+        assert snapshot.is_answered(entry.request) == bool(record.values)
+        assert (entry.request in snapshot.waiting) == (not record.values)
         assert [record] == list(snapshot.picked([place]))
         assert [record] == list(snapshot.picked([place], longest=record.query.dimension))
         assert [replace(record, values=())] == list(snapshot.picked([place], longest=record.query.dimension - 1))
-        assert entry.purchase in snapshot.purchases_in(record.transaction or "")
+        assert entry.request in snapshot.requests_in(record.transaction or "")
         assert place in snapshot.state.analysts[record.analyst]
     for record in mine[::5]:
         later = [other for other in mine if other.number > record.number]
@@ -343,9 +352,9 @@ def test_who_asked_what_in_which_transaction_and_who_waits(rpc: Rpc) -> None:
     batch = life.ask((OVER_60, QUARTER), (AGES, HALF), (OVER_60, QUARTER))
     alone = life.ask((OVER_60, HALF), analyst=OTHER_ANALYST)
     snapshot = mirror_of(life).look()
-    assert [asked.query for asked in snapshot.purchases_in(batch)] == [q.identifier for q in (OVER_60, AGES, OVER_60)]
-    assert [asked.precision for asked in snapshot.purchases_in(alone)] == [HALF]
-    assert snapshot.purchases_in("0x" + "ab" * 32) == []
+    assert [asked.query for asked in snapshot.requests_in(batch)] == [q.identifier for q in (OVER_60, AGES, OVER_60)]
+    assert [asked.precision for asked in snapshot.requests_in(alone)] == [HALF]
+    assert snapshot.requests_in("0x" + "ab" * 32) == []
     assert snapshot.state.transactions == {batch: 0, alone: 3}
     assert snapshot.state.analysts == {ANALYST.address: [0, 1, 2], OTHER_ANALYST.address: [3]}
     assert [asked.transaction for asked in snapshot.waiting] == [batch, batch, batch, alone]
@@ -356,7 +365,7 @@ def test_who_asked_what_in_which_transaction_and_who_waits(rpc: Rpc) -> None:
         (OVER_60.identifier, alone),
     ]
     assert [record.number for record in snapshot.picked([3, 1])] == [
-        snapshot.state.record[place].purchase.number for place in (3, 1)
+        snapshot.state.record[place].request.number for place in (3, 1)
     ]
 
 
@@ -369,7 +378,7 @@ def test_what_cannot_be_read_breaks_nothing(rpc: Rpc) -> None:
     life.custodian._transact("register", wrong_dimension.canonical, 3, 1, 2000, 0)
     nonsense = next(e.fields["query"].hex() for e in life.contract.events(["Registered"]) if "not a" in str(e.fields))
     life.ask((OVER_60, QUARTER), (wrong_unit, HALF))
-    as_seen_by(ANALYST, life.contract).ask([ContractRequest(nonsense, HALF)])
+    as_seen_by(ANALYST, life.contract).ask([encode_request(nonsense, HALF)])
     mirror = mirror_of(life)
     snapshot = mirror.look()
     assert snapshot.queries() == list(QUERIES)
@@ -615,7 +624,7 @@ def two_histories(one: Rpc, other: Rpc) -> tuple[Life, Life]:
 
 @pytest.mark.parametrize("head", FEW_HEADS)
 def test_two_histories_are_never_mixed(chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch) -> None:
-    with node.running() as running, Rpc(running.url) as second:
+    with local_chain.running() as running, Rpc(running.url) as second:
         one, other = two_histories(chain, second)
         nodes: list[Batch] = [chain.batch, second.batch]
         shown, refused = set(), 0
@@ -661,7 +670,7 @@ def test_two_histories_are_never_mixed_within_an_exchange(
     chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest block holds a reveal: whoever lags behind has all that was paid, and fewer points."""
-    with node.running() as running, Rpc(running.url) as second:
+    with local_chain.running() as running, Rpc(running.url) as second:
         one, _ = two_histories(chain, second)
         for others, after in product((second.batch, Lagging(chain.batch, 1).batch), range(1, 7)):
             turning = Turning([chain.batch, others], after)

@@ -15,13 +15,13 @@ import noiseledger as nl
 from command import COMMAND
 from integration.conftest import ANALYST, CUSTODIAN, WORKER
 from integration.test_client import CATALOGUE
-from noiseledger.chain import Key, Rpc, Sender, node
+from noiseledger.chain import Key, Rpc, Sender, local_chain
 from noiseledger.custodian import Custodian, Custody
 from noiseledger.custodian.publish import publish
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.errors import AnswerPending
 
-NEW = node.PLAY_ANALYSTS[1]
+NEW = local_chain.PLAY_ANALYSTS[1]
 PATIENCE_SECONDS = 60
 
 
@@ -60,11 +60,11 @@ def test_the_old_worker_stops_and_the_new_one_answers_what_waits(rpc: Rpc, url: 
     custodian = Custodian(contract)
     custodian.allow(ANALYST.address, precision=1)
     with nl.connect(custody.ledger_file, rpc=url, key=ANALYST, answer_seconds=PATIENCE_SECONDS) as analyst:
-        with worker(catalogue, url, node.PLAY_KEYS[1]) as old:
+        with worker(catalogue, url, local_chain.PLAY_KEYS[1]) as old:
             first = analyst.ask("over_60", precision="0.1")
             custodian.rotate_worker(Key.from_hex(NEW).address)
             assert old.wait(PATIENCE_SECONDS) == 2
-        sentence = said(catalogue, node.PLAY_KEYS[1])
+        sentence = said(catalogue, local_chain.PLAY_KEYS[1])
         assert f"The ledger's worker is {Key.from_hex(NEW).address}, but this key is {WORKER.address}" in sentence
         assert f"noiseledger rotate-worker {WORKER.address}" in sentence
         # What is bought now waits: the old key cannot start any more, and the new one is not there yet.
@@ -73,7 +73,7 @@ def test_the_old_worker_stops_and_the_new_one_answers_what_waits(rpc: Rpc, url: 
             pytest.raises(AnswerPending),
         ):
             hasty.ask("over_60", precision="0.3")
-        with worker(catalogue, url, node.PLAY_KEYS[1]) as again:
+        with worker(catalogue, url, local_chain.PLAY_KEYS[1]) as again:
             assert again.wait(PATIENCE_SECONDS) == 2
         assert custodian.propose_rotate_worker(WORKER.address).facts["waiting"] == 1
         with worker(catalogue, url, NEW):

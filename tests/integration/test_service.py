@@ -40,7 +40,7 @@ from integration.test_worker import (
     start,
     wire,
 )
-from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, local_chain
 from noiseledger.custodian import Custody, Worker
 from noiseledger.custodian.health import Health
 from noiseledger.custodian.log import LOGGED, Log
@@ -271,7 +271,7 @@ def test_the_log_names_fields_that_its_events_have() -> None:
 def works(catalogue: Catalogue, rpc: Rpc, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
-    def begin(*arguments: str, key: str = node.PLAY_KEYS[1], command: str = "work") -> subprocess.Popen[str]:
+    def begin(*arguments: str, key: str = local_chain.PLAY_KEYS[1], command: str = "work") -> subprocess.Popen[str]:
         environment = {**os.environ, "NOISELEDGER_KEY": key, "NOISELEDGER_RPC": rpc.url, "PYTHONUNBUFFERED": "1"}
         process = subprocess.Popen(
             [COMMAND, command, str(catalogue.file), *arguments],
@@ -337,7 +337,7 @@ def secrets_of(catalogue: Catalogue, data: Pinned, published: PrivacyLedgerContr
             private |= set(coordinates.split())
     events = list(published.events(["Revealed"]))
     private |= {str(value) for event in events for value in event.fields["increments"]}
-    return private | {node.PLAY_KEYS[1].removeprefix("0x")}
+    return private | {local_chain.PLAY_KEYS[1].removeprefix("0x")}
 
 
 def test_nothing_private_is_ever_said(
@@ -372,7 +372,7 @@ def test_nothing_private_is_ever_said(
     said.append(log.read_text())
     private |= secrets_of(catalogue, data, published)
     # An old journal, a stranger's key, a chain without the ledger.
-    stranger = works("--once", key=node.PLAY_KEYS[2])
+    stranger = works("--once", key=local_chain.PLAY_KEYS[2])
     said += stranger.communicate(timeout=60)
     assert stranger.returncode == 2
     rpc.call("anvil_setCode", published.address, "0x")
@@ -391,13 +391,13 @@ def test_nothing_private_is_ever_said(
 def test_a_node_that_is_gone_is_waited_for(tmp_path: Path, catalogue: Catalogue, data: Pinned) -> None:
     state = tmp_path / "chain.json"
     with ExitStack() as stack:
-        chain = node.start(state=state)
+        chain = local_chain.start(state=state)
         stack.callback(chain.stop)
         with Rpc(chain.url) as rpc:
             contract = publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
         process = subprocess.Popen(
             [COMMAND, "work", str(catalogue.file), "--head", "latest", "--seconds", "0.1"],
-            env={**os.environ, "NOISELEDGER_KEY": node.PLAY_KEYS[1], "NOISELEDGER_RPC": chain.url},
+            env={**os.environ, "NOISELEDGER_KEY": local_chain.PLAY_KEYS[1], "NOISELEDGER_RPC": chain.url},
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -408,7 +408,7 @@ def test_a_node_that_is_gone_is_waited_for(tmp_path: Path, catalogue: Catalogue,
         assert process.stdout.readline().startswith("Working on")
         chain.stop()
         assert process.stdout.readline().startswith("Waiting: No answer from the chain")
-        again = node.start(port=int(chain.url.rsplit(":", 1)[1]), state=state)
+        again = local_chain.start(port=int(chain.url.rsplit(":", 1)[1]), state=state)
         stack.callback(again.stop)
         with Rpc(again.url) as rpc:
             same = PrivacyLedgerContract(rpc, contract.address)

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from integration.conftest import ANALYST, CUSTODIAN, WORKER, as_seen_by
-from noiseledger.chain import ContractRequest, ContractReveal, PrivacyLedgerContract, Rpc, Sender
+from noiseledger.chain import ContractReveal, PrivacyLedgerContract, Rpc, Sender, encode_request
 from noiseledger.chain.values import from_units, to_units
 from noiseledger.core.coins import Coins, bridge
 from noiseledger.core.noise import rounded_gaussians
@@ -130,7 +130,7 @@ def start(wire: Wire, catalogue: Catalogue, data: Pinned, published: PrivacyLedg
 
 
 def buy(contract: PrivacyLedgerContract, query: Query, precision: str) -> None:
-    as_seen_by(ANALYST, contract).ask([ContractRequest(query.identifier, Fraction(precision))])
+    as_seen_by(ANALYST, contract).ask([encode_request(query.identifier, Fraction(precision))])
 
 
 def broadcast(wire: Wire) -> list[tuple[str, Fraction, Fraction, tuple[int, ...]]]:

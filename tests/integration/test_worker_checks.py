@@ -26,7 +26,7 @@ from integration.test_worker import (
     start,
     wire,
 )
-from noiseledger.chain import ContractRequest, ContractReveal, PrivacyLedgerContract, Rpc, Sender, Terms, sender
+from noiseledger.chain import ContractReveal, PrivacyLedgerContract, Rpc, Sender, Terms, encode_request, sender
 from noiseledger.core.query import Query
 from noiseledger.custodian import Custody, Worker
 from noiseledger.custodian.worker import Step, Stretch
@@ -184,14 +184,14 @@ def test_a_query_that_cannot_be_drawn_stops_no_other(published: PrivacyLedgerCon
 def test_nonsense_from_analysts_stops_nobody(published: PrivacyLedgerContract, start: Start) -> None:
     analyst = as_seen_by(ANALYST, published)
     for request in (
-        ContractRequest(Query.share("age > 99").identifier, Fraction(1)),  # of another ledger
-        ContractRequest("ff" * 32, Fraction(1)),
-        ContractRequest(OVER_60.identifier, Fraction(2**112 - 1, 3600 * 10**24)),  # an absurd precision
-        ContractRequest(OVER_60.identifier, Fraction(0)),
+        encode_request(Query.share("age > 99").identifier, Fraction(1)),  # of another ledger
+        encode_request("ff" * 32, Fraction(1)),
+        encode_request(OVER_60.identifier, Fraction(2**112 - 1, 3600 * 10**24)),  # an absurd precision
+        encode_request(OVER_60.identifier, Fraction(0)),
     ):
         with pytest.raises(NoiseledgerError):
             analyst.ask([request])
-    analyst.ask([ContractRequest(OVER_60.identifier, Fraction(1, 3600 * 10**24))])  # the least there is
+    analyst.ask([encode_request(OVER_60.identifier, Fraction(1, 3600 * 10**24))])  # the least there is
     buy(published, TOWNS, "0.5")
     step = start().step()
     assert step.refused == {}

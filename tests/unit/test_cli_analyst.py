@@ -16,7 +16,7 @@ from noiseledger import errors
 from noiseledger.cli.accuracy import complete_query
 from noiseledger.cli.exits import Interrupted, exit_code
 from noiseledger.cli.output import plain
-from noiseledger.cli.progress import Progress
+from noiseledger.cli.request_progress import RequestProgress
 from noiseledger.core.display import show
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.ledger import NaiveLedger
@@ -294,7 +294,7 @@ def test_hostile_names_are_shown_and_not_obeyed(run: Runner, tmp_path: Path) -> 
         stream.write(f"{HOSTILE},[b]y\n" + f"5,{HOSTILE}\n" * 100)
     table = nl.Table.read_csv(tmp_path / "data.csv", {HOSTILE: "number", "[b]y": "text"})
     with nl.connect(file, source=table, analyst=HOSTILE) as client:
-        client.ask([nl.Ask(query, precision=1) for query in queries])
+        client.ask([client.resolve(query, precision=1) for query in queries])
     for words in (("queries",), ("budget",), ("history",)):
         shown = run(*words, file)
         assert (shown.code, shown.err) == (0, "")
@@ -397,7 +397,7 @@ def test_every_error_has_an_exit_code() -> None:
 
 
 def test_whoever_stops_waiting_is_told_what_became_of_it(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = Progress(quiet=False)
+    progress = RequestProgress(quiet=False)
 
     def stop() -> str:
         with pytest.raises(Interrupted) as stopped, progress.shown():

@@ -25,7 +25,7 @@ from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.errors import InvalidInput, UnknownQuery
 from noiseledger.ledger.interface import Ledger, LedgerView
 from noiseledger.ledger.public import PublicPath
-from noiseledger.ledger.query_state import Purchase, QueryState
+from noiseledger.ledger.query_state import LoggedRequest, QueryState
 from noiseledger.ledger.snapshot import Facts, LedgerSnapshot
 from noiseledger.ledger.state import LedgerState, RecordLine
 
@@ -134,7 +134,7 @@ def snapshot_of(story: LedgerState, *, reuses: bool = True) -> LedgerSnapshot:
     terms = Terms(
         bytes(32), POPULATION, Fraction(10**6), Fraction(8), Fraction(1, 10_000), reuses, requires_allowance=False
     )
-    times = {entry.purchase.block: datetime.fromtimestamp(entry.purchase.block, UTC) for entry in story.record}
+    times = {entry.request.block: datetime.fromtimestamp(entry.request.block, UTC) for entry in story.record}
     return LedgerSnapshot(Facts(1, CONTRACT, terms, ANALYSTS[0], ANALYSTS[1], False, 10**6, None), story, times)
 
 
@@ -168,7 +168,7 @@ def test_a_copy_may_live_another_life() -> None:
         copy.take(event)
     assert essence(original) == essence(told(mine.events))
     assert essence(copy) == essence(told(theirs.events))
-    assert copy.record[-1].purchase.case is Case.KNOWN
+    assert copy.record[-1].request.case is Case.KNOWN
 
 
 def test_reading_changes_nothing() -> None:
@@ -206,14 +206,14 @@ def test_a_request_waits_until_its_path_is_known_far_enough_and_no_longer(seed: 
     story = LedgerState(reuses=reuses)
     for event in life(seed, steps, reuses=reuses).events:
         story.take(event)
-        expected: list[Purchase] = [
-            entry.purchase
+        expected: list[LoggedRequest] = [
+            entry.request
             for entry in story.record
-            if max(story.query(entry.purchase.query).ends, default=ZERO) < entry.purchase.stretch[1]
+            if max(story.query(entry.request.query).ends, default=ZERO) < entry.request.stretch[1]
         ]
         snapshot = snapshot_of(story, reuses=reuses)
         assert snapshot.waiting == expected
-        assert [entry.purchase for entry in story.record if not snapshot.is_answered(entry.purchase)] == expected
+        assert [entry.request for entry in story.record if not snapshot.is_answered(entry.request)] == expected
 
 
 def test_waiting_ends_at_the_very_point() -> None:
@@ -239,7 +239,7 @@ def test_totals_points_and_places() -> None:
     assert (story.spent, story.naive) == (Fraction(3, 4), 1)
     track = story.query(BY_STATE.identifier)
     assert story.places == {OVER_60.identifier: [0, 2], BY_STATE.identifier: [1]}
-    assert [len(story.query(query.identifier).purchases) for query in QUERIES] == [2, 0, 1]
+    assert [len(story.query(query.identifier).requests) for query in QUERIES] == [2, 0, 1]
     assert track.points == [(7000, 7001, 7002), (15000, 15002, 15004)]
     # Analysts have their checksums by now.
     assert {analyst.lower(): places for analyst, places in story.analysts.items()} == {
@@ -251,12 +251,12 @@ def test_totals_points_and_places() -> None:
     path = snapshot.path(BY_STATE)
     assert (path.furthest, path.point(Fraction(1, 8)), path.point(Fraction(1, 4))) == (Fraction(1, 4), *track.points)
     assert path.point(Fraction(1, 2)) is None  # not revealed yet
-    assert [asked.query for asked in snapshot.purchases_in(writer.events[4].transaction)] == [
+    assert [asked.query for asked in snapshot.requests_in(writer.events[4].transaction)] == [
         OVER_60.identifier,
         BY_STATE.identifier,
     ]
-    assert len(snapshot.purchases_in(writer.events[6].transaction)) == 1
-    assert snapshot.purchases_in("0x" + "ab" * 32) == []
+    assert len(snapshot.requests_in(writer.events[6].transaction)) == 1
+    assert snapshot.requests_in("0x" + "ab" * 32) == []
 
 
 def test_the_version_changes_with_every_event_and_with_the_block_it_is_in() -> None:
@@ -434,8 +434,8 @@ def test_a_page_looks_at_its_own_records_only() -> None:
     story.record = watched = Watched(story.record)
     pages: dict[str, Callable[[], object]] = {
         "a page": lambda: list(snapshot.picked(range(count - 1, count - 51, -1))),
-        "the newest": lambda: list(snapshot.records(list.__getitem__(watched, -50).purchase.number)),
-        "a transaction": lambda: snapshot.purchases_in(list.__getitem__(watched, 77).purchase.transaction),
+        "the newest": lambda: list(snapshot.records(list.__getitem__(watched, -50).request.number)),
+        "a transaction": lambda: snapshot.requests_in(list.__getitem__(watched, 77).request.transaction),
         "a price": lambda: snapshot.quote(OVER_60, precision=Fraction(7, 7201)),
         "the best": lambda: snapshot.best(OVER_60),
         "who waits": lambda: snapshot.waiting,

@@ -1,51 +1,70 @@
-"""A name that a ledger file gave once means the same query as long as the ledger exists."""
+"""One name, one concept: names that were replaced do not come back, and no new class takes a name that is taken."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import cast
+import ast
+from collections import defaultdict
+from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from noiseledger.core.query import Query
-from noiseledger.custodian.difference import names_for_analysts
-from noiseledger.data.catalogue import Catalogue
-
-QUERIES = [Query.share(f"age > {years}") for years in (10, 20, 30, 40)]
-CATALOGUES = st.dictionaries(st.sampled_from(["a", "b", "a_2", "b_2"]), st.sampled_from(QUERIES)).filter(
-    lambda named: len(set(named.values())) == len(named)
-)
-
-
-def catalogue(named: dict[str, Query]) -> Catalogue:
-    entries = [SimpleNamespace(name=name, query=query) for name, query in named.items()]
-    return cast("Catalogue", SimpleNamespace(entries=entries))
-
-
-@given(st.lists(CATALOGUES, max_size=6))
-def test_whatever_is_edited(versions: list[dict[str, Query]]) -> None:
-    names: dict[str, Query] = {}
-    for version in versions:
-        after = names_for_analysts(catalogue(version), names)
-        assert after.items() >= names.items()
-        shown = {query: name for name, query in after.items()}
-        for name, query in version.items():
-            # The name in the catalogue, unless it is taken: then a number is added, or an earlier name of the query stays.
-            assert shown[query] == name or after[name] != query
-        names = after
-
-
-def test_a_renamed_query_is_shown_by_its_newest_name() -> None:
-    first, second = QUERIES[:2]
-    names = names_for_analysts(catalogue({"a": first}), {})
-    names = names_for_analysts(catalogue({"b": first}), names)
-    assert list(names) == ["a", "b"]
-    names = names_for_analysts(catalogue({"a": second, "b": first}), names)
-    assert names == {"a": first, "b": first, "a_2": second}
-    assert list(names_for_analysts(catalogue({"a": first}), names))[-1] == "a"
+ROOT = Path(__file__).parents[2]
+#: What each was replaced by.
+RETIRED = {
+    "Anchor": "BlockRef",
+    "Ask": "Request, which Client.resolve returns",
+    "Asked": "LoggedRequest",
+    "ContractRequest": "Request",
+    "Desk": "ExperimentContext",
+    "Entry": "a name of its own: CatalogueEntry, StoredQuery, RecordLine",
+    "LASTING": "PERMANENT",
+    "NetworkStatus": "ValidatorStatus",
+    "Notebook": "ResultCache",
+    "PASSING": "TRANSIENT",
+    "Path": "QueryPath, since pathlib has one",
+    "Place": "ChainAccounts",
+    "Snapshot": "LedgerSnapshot",
+    "Stage": "DemoSystem",
+    "Purchase": "LoggedRequest, since free ones are logged, too",
+    "Story": "LedgerState",
+    "Watch": "Listener",
+    "Wish": "Accuracy",
+    "hear": "on_event",
+    "invites": "requires_allowance",
+    "tell": "notify",
+    "watch": "listener",
+}
+#: Two parts that do not import each other, each with its own; the fewer, the better.
+SHARED = {"Column", "Listed", "Look", "Refused", "Step"}
+#: The audit keeps its own code on purpose.
+OWN = ROOT / "src" / "noiseledger" / "auditing"
 
 
-def test_a_query_without_a_name_gets_its_identifier() -> None:
-    (query, *_) = QUERIES
-    assert names_for_analysts(catalogue({}), {}, [query]) == {query.identifier[:12]: query}
+def _definitions(*folders: str) -> dict[str, list[str]]:
+    """Return where each class, function, argument and constant of some folders is defined."""
+    found = defaultdict(list)
+    for file in (file for folder in folders for file in (ROOT / folder).rglob("*.py") if OWN not in file.parents):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            match node:
+                case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.arg(arg=name):
+                    found[name].append(f"{file.relative_to(ROOT)}:{node.lineno}")
+                case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                    found[name].append(f"{file.relative_to(ROOT)}:{node.lineno}")
+    return found
+
+
+#: Commands and shapes are named after what users type and read.
+_ALLOWED = {"src/noiseledger/cli/commands/watch.py", "src/noiseledger/web/api_shapes.py"}
+
+
+def test_no_retired_name_is_defined() -> None:
+    defined = _definitions("src", "evaluation", "tests/browser")
+    places = {name: [place for place in defined[name] if place.rpartition(":")[0] not in _ALLOWED] for name in RETIRED}
+    assert {name: where for name, where in places.items() if where} == {}
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    classes = defaultdict(list)
+    for file in (file for file in (ROOT / "src").rglob("*.py") if OWN not in file.parents):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                classes[node.name].append(str(file.relative_to(ROOT)))
+    assert {name for name, where in classes.items() if len(where) > 1} == SHARED

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import noiseledger as nl
-from noiseledger.chain.values import ContractRequest
+from noiseledger.chain.values import encode_request
 from noiseledger.client import Client
 from noiseledger.demo.system import DemoSystem, census_system, web_pages
 from web.system import ANALYST, SECOND_ANALYST, caught_up, contract_of, settings_of, visiting_site
@@ -61,7 +61,7 @@ def _ask_some(system: DemoSystem) -> None:
     with contract_of(system, SECOND_ANALYST) as contract:
         bought = contract.meter(identifier).bought
         # The client would not pay the chain's fee for what is free; others do, and it is on record.
-        contract.ask([ContractRequest(identifier, bought), ContractRequest(identifier, Fraction(1, 2000))])
+        contract.ask([encode_request(identifier, bought), encode_request(identifier, Fraction(1, 2000))])
 
 
 @pytest.fixture(scope="module")

@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, local_chain
 from noiseledger.demo.system import DemoSystem
 from noiseledger.ledger.file import LedgerFile
 from noiseledger.web.app import create_app
 from noiseledger.web.settings import Settings
 from noiseledger.web.site import Site
 
-CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in node.PLAY_KEYS)
-SECOND_ANALYST, THIRD_ANALYST = (Key.from_hex(key) for key in node.PLAY_ANALYSTS[1:])
+CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
+SECOND_ANALYST, THIRD_ANALYST = (Key.from_hex(key) for key in local_chain.PLAY_ANALYSTS[1:])
 HERE = "http://127.0.0.1"
 #: Everything that a visitor can see without knowing a name or a hash.
 PAGES = ("/", "/budget", "/custodian", "/api")

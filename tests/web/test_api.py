@@ -16,7 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, Terms, abi
-from noiseledger.chain.values import ContractRequest
+from noiseledger.chain.values import encode_request
 from noiseledger.client import Client
 from noiseledger.core.path import Case
 from noiseledger.core.privacy import MAX_PRECISION, precision_for
@@ -478,7 +478,7 @@ class TestWhatBecameOfIt:
     def test_refused_by_the_contract(self, visitor: TestClient, rpc: Rpc, system: DemoSystem, python: Client) -> None:
         query = python.find("over_60").identifier
         with contract_of(system, THIRD_ANALYST) as contract:
-            data = abi.encode_call("ask", [ContractRequest(query, Fraction(100)).encode()])
+            data = abi.encode_call("ask", [encode_request(query, Fraction(100))])
             name = sign_and_send(rpc, THIRD_ANALYST, by_hand(contract, data))
         found = until_state(visitor, name, "refused")
         assert found["error"]["type"] == "BudgetExceeded"

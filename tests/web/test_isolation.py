@@ -19,7 +19,7 @@ import httpx2
 import pytest
 
 from command import COMMAND, Runner, bare_environment
-from noiseledger.chain import node
+from noiseledger.chain import local_chain
 from noiseledger.client import Client
 from noiseledger.data.table import Table
 from noiseledger.demo.system import DemoSystem, web_pages
@@ -42,7 +42,7 @@ def _note(event, arguments):
 
 sys.addaudithook(_note)
 """
-_KEY = node.PLAY_KEYS[0]
+_KEY = local_chain.PLAY_KEYS[0]
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
 
@@ -189,7 +189,7 @@ class TestWhatItTouches:
         environment = Path(f"/proc/{watched.process}/environ").read_bytes().decode()
         assert "WEB_TEST_LOG" in environment
         assert not [name for name in ("NOISELEDGER_KEY", "NOISELEDGER_PASSWORD") if name in environment]
-        for secret in (*node.PLAY_KEYS, "open sesame"):
+        for secret in (*local_chain.PLAY_KEYS, "open sesame"):
             assert secret.removeprefix("0x") not in environment
 
     def test_the_kernel_says_the_same(self, watched: Watched, system: DemoSystem) -> None:
@@ -229,7 +229,11 @@ class TestWhatItSays:
 
     def test_never_a_secret(self, bodies: dict[str, str], system: DemoSystem) -> None:
         custody = system.ledger_file.parent
-        secrets = [*node.PLAY_KEYS, (custody / "journal.identity").read_text(), (custody / "secret").read_bytes().hex()]
+        secrets = [
+            *local_chain.PLAY_KEYS,
+            (custody / "journal.identity").read_text(),
+            (custody / "secret").read_bytes().hex(),
+        ]
         secrets += [(custody / "secret").read_text(errors="replace"), str(system.folder)]
         for secret in secrets:
             bare = secret.strip().removeprefix("0x")

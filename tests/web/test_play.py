@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 from starlette.testclient import TestClient
 
-from noiseledger.chain import Rpc, abi, node
+from noiseledger.chain import Rpc, abi, local_chain
 from noiseledger.chain.keys import Key
 from noiseledger.demo.system import DemoSystem
 from noiseledger.errors import InvalidInput
@@ -27,7 +27,7 @@ def test_such_an_account_may_ask_and_nothing_else(player: TestClient) -> None:
 
 def test_nobody_else_is_spoken_for(player: TestClient) -> None:
     # The development node would take the word of these as well.
-    for key in node.PLAY_KEYS:
+    for key in local_chain.PLAY_KEYS:
         refused = player.post("/play/send", json={"from": Key.from_hex(key).address, "data": ASK})
         assert refused.status_code == 403
 

@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Any
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Sender
-from noiseledger.chain.values import ContractRequest, ContractReveal, Meter, Terms
+from noiseledger.chain.values import ContractReveal, Meter, Terms, encode_request
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key, load_key
 
 __all__ = [
-    "ContractRequest",
     "ContractReveal",
     "Key",
     "Meter",
@@ -19,6 +18,7 @@ __all__ = [
     "Rpc",
     "Sender",
     "Terms",
+    "encode_request",
     "load_key",
 ]
 

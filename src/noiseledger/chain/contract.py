@@ -22,12 +22,13 @@ from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
 from noiseledger.chain.values import (
     CASES,
-    ContractRequest,
     ContractReveal,
     Event,
     Holding,
     Meter,
+    RequestStruct,
     Terms,
+    encode_request,
     from_units,
     to_units,
 )
@@ -108,9 +109,9 @@ class PrivacyLedgerContract:
         numbers = sensitivity.numerator, sensitivity.denominator, to_units(ceiling)
         return self._transact("register", query.canonical, query.dimension, *numbers)
 
-    def ask(self, requests: Sequence[ContractRequest]) -> Receipt:
-        """Buy precision, all requests or none."""
-        return self._transact("ask", [request.encode() for request in requests])
+    def ask(self, requests: Sequence[RequestStruct]) -> Receipt:
+        """Buy precision, all requests or none; each comes from ``encode_request``."""
+        return self._transact("ask", list(requests))
 
     def ask_batches(self, batches: Sequence[Sequence[Request]]) -> list[Receipt]:
         """Buy in several transactions at once, each all or nothing; raise the error of the first refusal."""
@@ -391,7 +392,8 @@ def _unsigned(function: str) -> NotAllowed:
 
 def encode_ask(requests: Sequence[Request]) -> str:
     """Return the data of the transaction that buys what is asked for."""
-    return abi.encode_call("ask", [ContractRequest.of(request).encode() for request in requests])
+    structs = [encode_request(one.query.identifier, one.precision, one.epsilon, one.delta) for one in requests]
+    return abi.encode_call("ask", structs)
 
 
 def encode_reveals(reveals: Sequence[ContractReveal]) -> tuple[Any, ...]:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from noiseledger.core.path import Case, Point
 from noiseledger.core.privacy import UNITS
 from noiseledger.core.sensitivity import Neighbours, Population
 from noiseledger.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from noiseledger.core.request import Request
-
 #: Epsilon and delta are published in these units.
 PROMISE_UNITS = 10**36
 #: The contract's numbers for the paper's cases.
 CASES = {1: Case.NEW, 2: Case.KNOWN, 3: Case.EXTEND, 4: Case.BRIDGE}
 MAX_UINT = 2**256 - 1
+#: A request as the contract's struct: the query's identifier, the precision, epsilon and delta, in units.
+RequestStruct: TypeAlias = tuple[bytes, int, int, int]
 
 
 def to_units(value: Fraction, units: int = UNITS) -> int:
@@ -71,24 +70,12 @@ class Terms:
         return cls(commitment, population, from_units(budget), *promise, reuses, requires_allowance)
 
 
-@dataclass(frozen=True)
-class ContractRequest:
-    """One request in an ``ask`` transaction, in the form of the contract's struct."""
-
-    query: str
-    precision: Fraction
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
-
-    @classmethod
-    def of(cls, request: Request) -> ContractRequest:
-        """Return what the contract is told of a request."""
-        return cls(request.query.identifier, request.precision, request.epsilon, request.delta)
-
-    def encode(self) -> tuple[Any, ...]:
-        """Return the contract's struct; the promise is recorded to 36 decimals."""
-        promise = (int((part or Fraction(0)) * PROMISE_UNITS) for part in (self.epsilon, self.delta))
-        return (bytes.fromhex(self.query), to_units(self.precision), *promise)
+def encode_request(
+    query: str, precision: Fraction, epsilon: Fraction | None = None, delta: Fraction | None = None
+) -> RequestStruct:
+    """Return a request for the query with this identifier as the contract's struct; the promise is recorded to 36 decimals."""
+    promise = [int((part or Fraction(0)) * PROMISE_UNITS) for part in (epsilon, delta)]
+    return bytes.fromhex(query), to_units(precision), promise[0], promise[1]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias, cast
+from typing import Annotated, TypeAlias, cast
 
 import typer
 
@@ -15,9 +15,6 @@ from noiseledger.core.privacy import DELTA_HELP
 from noiseledger.core.request import Accuracy
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput, NoiseledgerError
-
-if TYPE_CHECKING:
-    from noiseledger.client import Ask
 
 _PANEL = "Accuracy (in one of four ways)"
 WAYS = tuple(Accuracy.__annotations__)
@@ -101,11 +98,9 @@ AlsoOption: TypeAlias = Annotated[
 ]
 
 
-def read_asks(query: str, accuracy: Accuracy, also: Sequence[str] | None) -> list[Ask]:
-    """Return all requests, in order."""
-    from noiseledger.client import Ask  # noqa: PLC0415 - takes a second
-
-    return [Ask(query, **accuracy), *(Ask(name, **words) for name, words in map(read_also, also or ()))]
+def read_requests(query: str, accuracy: Accuracy, also: Sequence[str] | None) -> list[tuple[str, Accuracy]]:
+    """Return all requests in order: each query as it was given, and its accuracy."""
+    return [(query, accuracy), *map(read_also, also or ())]
 
 
 def read_also(text: str) -> tuple[str, Accuracy]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from noiseledger.chain.values import Event
     from noiseledger.client import Client, Offer
     from noiseledger.ledger.chain import ChainLedger
-    from noiseledger.ledger.query_state import Purchase
+    from noiseledger.ledger.query_state import LoggedRequest
 
 #: A query, and what happened to it as a JSON object.
 Happening: TypeAlias = tuple[Query, dict[str, Any]]
@@ -88,7 +88,7 @@ class ChainFollower:
             return None
         if event.name == "Asked":
             newest = self._state.record[-1]
-            return _asked(offer, newest.purchase, self._ledger.terms.budget - newest.spent)
+            return _asked(offer, newest.request, self._ledger.terms.budget - newest.spent)
         if event.name == "Revealed":
             state = self._state.query(offer.query.identifier)
             values = natural_values(state.points[-1], offer.sensitivity / state.revealed)
@@ -97,7 +97,7 @@ class ChainFollower:
         return offer.query, {"event": "registered", **describe_query(offer.name, offer.query), **where}
 
 
-def _asked(offer: Offer, request: Record | Purchase, remaining: Fraction) -> Happening:
+def _asked(offer: Offer, request: Record | LoggedRequest, remaining: Fraction) -> Happening:
     return offer.query, {
         "event": "asked",
         "analyst": request.analyst,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -12,40 +12,35 @@ from noiseledger.core.answer import NOISE_ONLY, Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.display import show_error
 from noiseledger.core.path import Case
-from noiseledger.core.query import Query
-from noiseledger.core.request import Request
+from noiseledger.core.request import Accuracy, Request
 from noiseledger.ledger import Quote
 from noiseledger.ledger.shapes import amount, describe_budget, describe_price
 
 if TYPE_CHECKING:
-    from noiseledger.client import Ask, Client
+    from noiseledger.client import Client
 
 MEANING = {Case.NEW: "new", Case.KNOWN: "known", Case.EXTEND: "more than known", Case.BRIDGE: "less than known"}
-
-
-@dataclass(frozen=True)
-class Item:
-    """One request: its accuracy, and its price at its place in the list."""
-
-    name: str
-    quote: Quote
-    case: Case
-    cost: Fraction
 
 
 @dataclass(frozen=True)
 class Plan:
     """All requests of one transaction."""
 
-    items: Sequence[Item]
-    budget: Budget
+    #: What the queries are called, and the prices of the requests in this order.
+    names: Sequence[str]
+    quotes: Sequence[Quote]
     #: The sentence about requested queries that the ledger file does not name, if there are any.
     unnamed: str | None = None
 
     @property
+    def budget(self) -> Budget:
+        """The budget before anything is spent."""
+        return self.quotes[-1].budget
+
+    @property
     def cost(self) -> Fraction:
         """The total cost."""
-        return sum((item.cost for item in self.items), Fraction(0))
+        return sum((quote.price.cost for quote in self.quotes), Fraction(0))
 
     @property
     def affordable(self) -> bool:
@@ -55,17 +50,17 @@ class Plan:
     @property
     def requests(self) -> list[Request]:
         """The requests, resolved."""
-        return [item.quote.request for item in self.items]
+        return [quote.request for quote in self.quotes]
 
     @property
     def known(self) -> list[Answer] | None:
         """The answers, if all of them are public already."""
-        answers = [item.quote.known for item in self.items if item.quote.known is not None]
-        return answers if len(answers) == len(self.items) else None
+        answers = [quote.known for quote in self.quotes if quote.known is not None]
+        return answers if len(answers) == len(self.quotes) else None
 
     def show(self) -> None:
         """Print the privacy cost, case, expected error, and the budget that remains."""
-        rows = [(item.name, str(item.quote.query), *_cells(item)) for item in self.items]
+        rows = [(name, str(quote.query), *_cells(quote)) for name, quote in zip(self.names, self.quotes, strict=True)]
         print_table("Privacy and accuracy", ("name", "query", ">error ± (95%)", "case", ">privacy"), rows)
         console.print(f"± (95%): {NOISE_ONLY}.")
         if self.unnamed is not None:
@@ -84,7 +79,7 @@ class Plan:
         after = self.budget.charge(self.cost) if self.affordable else None
         left = None if after is None else {**amount("precision", after.remaining), "epsilon": after.epsilon_remaining}
         return {
-            "requests": [_describe(item) for item in self.items],
+            "requests": [describe_price(name, quote) for name, quote in zip(self.names, self.quotes, strict=True)],
             **amount("cost", self.cost),
             "affordable": self.affordable,
             "left": left,
@@ -92,48 +87,16 @@ class Plan:
         }
 
 
-def make_plan(client: Client, asks: Sequence[Ask], *, exact_noise: bool = False) -> Plan:
-    """Price each request in a list as if those before it were already paid for."""
+def make_plan(client: Client, wanted: Sequence[tuple[str, Accuracy]], *, exact_noise: bool = False) -> Plan:
+    """Resolve and price a list of requests, each a query as it was given and an accuracy."""
     from noiseledger.client.reader import unnamed_note  # noqa: PLC0415 - takes a second
 
-    ledger = client.ledger
-    priced = ledger.quote_many(client.resolve(asks))
-    quotes = [quote if quote.known is None else replace(quote, known=client.labelled(quote.known)) for quote in priced]
-    items = _priced(client, quotes) if ledger.reuses else _priced_without_reuse(client, quotes, exact_noise)
+    quotes = client.quote([client.resolve(query, **accuracy) for query, accuracy in wanted], exact_noise=exact_noise)
     unnamed = unnamed_note(client.unnamed(dict.fromkeys(quote.query for quote in quotes)))
-    return Plan(list(items), quotes[-1].budget, unnamed)
+    return Plan([client.name(quote.query) for quote in quotes], quotes, unnamed)
 
 
-def _priced(client: Client, quotes: Sequence[Quote]) -> Iterator[Item]:
-    before: dict[Query, list[Fraction]] = {}
-    for quote in quotes:
-        price, known = quote.price, before.setdefault(quote.query, [])
-        cost, case = price.cost, price.case
-        if cost and known:
-            cost = min(cost, max(price.precision - max(known), Fraction(0)))
-            case = Case.EXTEND if cost else Case.KNOWN if price.precision in known else Case.BRIDGE
-        if case is not Case.BRIDGE:
-            known.append(price.precision)
-        yield Item(client.name(quote.query), quote, case, cost)
-
-
-def _priced_without_reuse(client: Client, quotes: Sequence[Quote], exact_noise: bool) -> Iterator[Item]:
-    """Price requests without reuse: only the best public answer is free, and what a request before in the list makes public."""
-    before: dict[Query, Fraction] = {}
-    for quote in quotes:
-        precision, bought = quote.price.precision, before.get(quote.query, Fraction(0))
-        is_free = not exact_noise and (quote.known is not None or precision <= bought)
-        case, cost = (Case.KNOWN, Fraction(0)) if is_free else (quote.price.case, quote.price.cost)
-        before[quote.query] = max(bought, precision)
-        yield Item(client.name(quote.query), quote, case, cost)
-
-
-def _cells(item: Item) -> tuple[str, str, str]:
-    quote = item.quote
-    uses = quote.budget.percent(item.cost) if item.cost else "free"
-    return show_error(quote.query, quote.half_width()), f"{item.case}: {MEANING[item.case]}", uses
-
-
-def _describe(item: Item) -> dict[str, Any]:
-    # A request may be cheaper in a list than alone, because of the requests before it.
-    return {**describe_price(item.name, item.quote), "case": item.case.value, **amount("cost", item.cost)}
+def _cells(quote: Quote) -> tuple[str, str, str]:
+    price = quote.price
+    uses = quote.budget.percent(price.cost) if price.cost else "free"
+    return show_error(quote.query, quote.half_width()), f"{price.case}: {MEANING[price.case]}", uses

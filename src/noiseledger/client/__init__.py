@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from noiseledger.client.client import Ask, Client, Offer
+from noiseledger.client.client import Client, Offer
 from noiseledger.client.connect import connect
 
 if TYPE_CHECKING:
     from noiseledger.client.aio import AsyncClient, connect_async
 
-__all__ = ["Ask", "AsyncClient", "Client", "Offer", "connect", "connect_async"]
+__all__ = ["AsyncClient", "Client", "Offer", "connect", "connect_async"]
 
 
 if not TYPE_CHECKING:  # to a type checker, a name that is not imported above does not exist

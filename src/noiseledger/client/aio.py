@@ -7,11 +7,11 @@ import os
 from collections.abc import Sequence
 from typing import Any, Self, Unpack, overload
 
-from noiseledger.client.client import Ask, Client, Named, Offer
+from noiseledger.client.client import Client, Named, Offer
 from noiseledger.client.connect import connect
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
-from noiseledger.core.request import Accuracy
+from noiseledger.core.request import Accuracy, Request
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Quote, Record
 from noiseledger.ledger.unanswered import Unanswered
@@ -49,18 +49,30 @@ class AsyncClient:
         """Return who may buy, how much this key may still buy, and whom to ask for more."""
         return await asyncio.to_thread(self.client.admission)
 
-    async def quote(self, query: Named, **accuracy: Unpack[Accuracy]) -> Quote:
-        """Return the price and the expected error of a request."""
-        return await asyncio.to_thread(self.client.quote, query, **accuracy)
+    async def resolve(self, query: Named, **accuracy: Unpack[Accuracy]) -> Request:
+        """Return a request, for a list of several."""
+        return await asyncio.to_thread(self.client.resolve, query, **accuracy)
+
+    @overload
+    async def quote(self, query: Named, **accuracy: Unpack[Accuracy]) -> Quote: ...
+
+    @overload
+    async def quote(self, query: Sequence[Request], *, exact_noise: bool = False) -> list[Quote]: ...
+
+    async def quote(self, query: Named | Sequence[Request], **options: Any) -> Quote | list[Quote]:
+        """Return the price and the expected error of a request, or of each in a list."""
+        call: Any = self.client.quote
+        quote: Quote | list[Quote] = await asyncio.to_thread(call, query, **options)
+        return quote
 
     @overload
     async def ask(self, query: Named, *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]) -> Answer: ...
 
     @overload
-    async def ask(self, query: Sequence[Ask], *, exact_noise: bool = False) -> list[Answer]: ...
+    async def ask(self, query: Sequence[Request], *, exact_noise: bool = False) -> list[Answer]: ...
 
     async def ask(
-        self, query: Named | Sequence[Ask], *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]
+        self, query: Named | Sequence[Request], *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]
     ) -> Answer | list[Answer]:
         """Get an answer, or a list of answers that are paid for in one transaction."""
         call: Any = self.client.ask

@@ -14,29 +14,10 @@ from noiseledger.core.answer import Answer
 from noiseledger.core.codebook import Codebook
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request
-from noiseledger.errors import InvalidInput
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Ledger
 
-__all__ = ["Ask", "Client", "Named", "Offer"]
-
-
-class Ask:
-    """One request of several: a query, and the accuracy in one of the ways that ``Client.ask`` accepts.
-
-    >>> Ask("mean_income", within=500)
-    Ask('mean_income', within=500)
-    """
-
-    def __init__(self, query: Named, **accuracy: Unpack[Accuracy]) -> None:
-        """Store the query and its accuracy."""
-        self.query = query
-        self.accuracy = accuracy
-
-    def __repr__(self) -> str:
-        """Return the expression that creates it."""
-        words = [repr(self.query), *(f"{name}={value!r}" for name, value in self.accuracy.items())]
-        return f"Ask({', '.join(words)})"
+__all__ = ["Client", "Named", "Offer"]
 
 
 class Client(Reader):
@@ -76,12 +57,12 @@ class Client(Reader):
     def ask(self, query: Named, *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]) -> Answer: ...
 
     @overload
-    def ask(self, query: Sequence[Ask], *, exact_noise: bool = False) -> list[Answer]: ...
+    def ask(self, query: Sequence[Request], *, exact_noise: bool = False) -> list[Answer]: ...
 
     def ask(
-        self, query: Named | Sequence[Ask], *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]
+        self, query: Named | Sequence[Request], *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]
     ) -> Answer | list[Answer]:
-        """Get an answer, or a list of answers that are paid for in one transaction; accuracy is given as for ``quote``.
+        """Get an answer, or those to a list of requests, paid for in one transaction; accuracy and list are as for ``quote``.
 
         A free request returns the most accurate public answer at once; with ``exact_noise=True``, an answer with noise of
         exactly the requested size, the same for everyone. If you stop waiting, nothing is lost: the same request is free
@@ -94,17 +75,10 @@ class Client(Reader):
             AnswerOverdue: so was an earlier purchase, for so long that you should ask the custodian; nothing more is bought.
         """
         if isinstance(query, Query | str):
-            return self.buy(self.resolve([Ask(query, **accuracy)]), exact_noise=exact_noise)[0]
-        if accuracy:
-            raise InvalidInput("In a list, each request has its own accuracy: Ask(query, within=500).")
-        return self.buy(self.resolve(query), exact_noise=exact_noise)
+            return self._get([self.resolve(query, **accuracy)], exact_noise=exact_noise)[0]
+        return self._get(self._own(query, accuracy), exact_noise=exact_noise)
 
-    def resolve(self, asks: Sequence[Ask]) -> list[Request]:
-        """Find the queries and convert the accuracies, once: from here on, a request travels in this form."""
-        return [self.ledger.request(self.find(ask.query), **ask.accuracy) for ask in asks]
-
-    def buy(self, requests: Sequence[Request], *, exact_noise: bool = False) -> list[Answer]:
-        """Get the answers to resolved requests, as ``ask`` does."""
+    def _get(self, requests: Sequence[Request], *, exact_noise: bool) -> list[Answer]:
         with self._waiting():
             answers = self.ledger.ask_many(requests, analyst=self._analyst, exact_noise=exact_noise)
         return [self.labelled(answer) for answer in answers]

@@ -11,7 +11,7 @@ from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Sender
 from noiseledger.client.client import Client
-from noiseledger.client.waiting import status_line
+from noiseledger.client.status_line import status_line
 from noiseledger.core.codebook import Codebook
 from noiseledger.data.source import Source
 from noiseledger.ledger.chain import ChainLedger

@@ -5,20 +5,21 @@ Why the promise holds: only what is public is read here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias, Unpack
+from typing import TYPE_CHECKING, TypeAlias, Unpack, overload
 
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.codebook import Codebook
 from noiseledger.core.query import Query
-from noiseledger.core.request import Accuracy
+from noiseledger.core.request import Accuracy, Request
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.data.hints import did_you_mean
-from noiseledger.errors import UnknownQuery
+from noiseledger.errors import InvalidInput, UnknownQuery
 from noiseledger.ledger.interface import LedgerView, Quote, Record
+from noiseledger.ledger.list_prices import price_in_order
 
 if TYPE_CHECKING:
     from noiseledger.ledger.unanswered import Unanswered
@@ -71,13 +72,43 @@ class Reader:
         """Return the privacy guarantee, the amount spent and the amount left."""
         return self._view.budget()
 
-    def quote(self, query: Named, **accuracy: Unpack[Accuracy]) -> Quote:
-        """Return the price and the expected error of a request; nothing is spent.
+    def resolve(self, query: Named, **accuracy: Unpack[Accuracy]) -> Request:
+        """Find a query and convert the accuracy to a precision, once: from here on, a request travels in this form."""
+        return self._view.resolve(self.find(query), **accuracy)
+
+    @overload
+    def quote(self, query: Named, **accuracy: Unpack[Accuracy]) -> Quote: ...
+
+    @overload
+    def quote(self, query: Sequence[Request], *, exact_noise: bool = False) -> list[Quote]: ...
+
+    def quote(
+        self, query: Named | Sequence[Request], *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]
+    ) -> Quote | list[Quote]:
+        """Return the price and the expected error of a request, or of each in a list; nothing is spent.
 
         Give the accuracy in one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
-        ``precision=``.
+        ``precision=``. In a list, made with ``resolve``, each request is priced as if those before it were already paid for.
         """
-        quote = self._view.quote(self.find(query), **accuracy)
+        if isinstance(query, Query | str):
+            return self._labelled_quote(self._view.quote(self.find(query), **accuracy))
+        requests = self._own(query, accuracy)
+        alone = self._view.quote_many(requests) if requests else []
+        in_order = price_in_order(alone, reuses=self._view.reuses, exact_noise=exact_noise)
+        return [self._labelled_quote(quote) for quote in in_order]
+
+    def _own(self, requests: Sequence[Request], accuracy: Accuracy) -> list[Request]:
+        """Return a list of requests; refuse those of another ledger, whose answers would have another scale."""
+        if accuracy:
+            raise InvalidInput("In a list, each request has its own accuracy: resolve(query, within=500).")
+        for request in requests:
+            if request.sensitivity != self.resolve(request.query, precision=request.precision).sensitivity:
+                raise InvalidInput(
+                    f"The request for '{request.query}' was made for another ledger: make it with this ledger's resolve()."
+                )
+        return list(requests)
+
+    def _labelled_quote(self, quote: Quote) -> Quote:
         return quote if quote.known is None else replace(quote, known=self.labelled(quote.known))
 
     def best(self, query: Named) -> Answer | None:

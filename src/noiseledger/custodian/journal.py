@@ -68,7 +68,7 @@ class Journal(LocalLedger):
 
         They are durable before they are returned.
         """
-        requests = [self.request(query, precision=precision) for query, precision in wanted]
+        requests = [self.resolve(query, precision=precision) for query, precision in wanted]
         # Always exactly these points, even if a more precise one is known: the chain needs an increment up to here.
         return [answer.reveal.point for answer in self.ask_many(requests, analyst=_WORKER, exact_noise=True)]
 

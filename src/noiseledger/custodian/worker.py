@@ -215,7 +215,7 @@ class Worker:
         state = fold(self._contract.events(["Asked"], query.identifier, last=view.newest), reuses=False)
         if state.bought != view.now[query].bought:
             raise Behind  # a request is missing, so those after it would get the wrong stretches
-        return sorted({request.stretch[1] for request in state.purchases if start < request.stretch[1] <= end})
+        return sorted({request.stretch[1] for request in state.requests if start < request.stretch[1] <= end})
 
     def _place(self, view: View) -> int | None:
         """Return the nonce of an earlier process's transaction that has been pending for too long."""

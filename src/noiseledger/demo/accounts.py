@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from noiseledger.chain import Key, Rpc, Sender, node
+from noiseledger.chain import Key, Rpc, Sender, local_chain
 
 #: What each new account receives on a chain that is not our own: enough for thousands of transactions.
 FUNDING_WEI = 10**17
@@ -23,7 +23,7 @@ class ChainAccounts:
     #: The newest block that the worker considers final. A development node has no reorganisations: "latest" is safe there.
     head: str = "latest"
     #: The development node, if it is ours.
-    chain: node.LocalChain | None = None
+    chain: local_chain.LocalChain | None = None
 
     @property
     def analyst(self) -> str:
@@ -31,10 +31,10 @@ class ChainAccounts:
         return self.analysts[0]
 
     @classmethod
-    def of_development_node(cls, chain: node.LocalChain) -> ChainAccounts:
+    def of_development_node(cls, chain: local_chain.LocalChain) -> ChainAccounts:
         """Return the accounts of a development node. Their keys are public, and their money is worthless."""
-        custodian = Key.from_hex(node.PLAY_KEYS[0])
-        return cls(chain.url, custodian, node.PLAY_KEYS[1], node.PLAY_ANALYSTS, chain=chain)
+        custodian = Key.from_hex(local_chain.PLAY_KEYS[0])
+        return cls(chain.url, custodian, local_chain.PLAY_KEYS[1], local_chain.PLAY_ANALYSTS, chain=chain)
 
     @classmethod
     def funded_by(cls, url: str, payer: Key, head: str = "latest", analysts: int = 1) -> ChainAccounts:

@@ -19,7 +19,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, local_chain
 from noiseledger.core.access import Access
 from noiseledger.core.privacy import whole_units
 from noiseledger.custodian import Custodian, Custody
@@ -57,7 +57,7 @@ class DemoSystem:
         self.worker = self._start_worker()
 
     @property
-    def chain(self) -> node.LocalChain:
+    def chain(self) -> local_chain.LocalChain:
         """The development node, which the caller may stop."""
         if self.accounts.chain is None:
             raise InvalidInput("This system runs on another chain and has no development node.")
@@ -125,7 +125,7 @@ def census_system(
 def demo_system(catalogue_file: Path, port: int = 0, block_seconds: float | None = None) -> Iterator[DemoSystem]:
     """Start a development node, publish a catalogue on it and start its worker; stop everything at the end."""
     with (
-        node.running(port, block_seconds=block_seconds) as chain,
+        local_chain.running(port, block_seconds=block_seconds) as chain,
         demo_system_on(catalogue_file, ChainAccounts.of_development_node(chain)) as system,
     ):
         yield system
@@ -146,7 +146,7 @@ def demo_system_on(catalogue_file: Path, accounts: ChainAccounts) -> Iterator[De
         contract = publish(catalogue, custody.pin(catalogue), sender, worker, registers=registers)
         if catalogue.access is Access.INVITATION:
             invite(contract, LedgerFile.read(custody.ledger_file).block, accounts.analysts)
-    with node.kept_port() as health_port:
+    with local_chain.kept_port() as health_port:
         system = DemoSystem(catalogue_file, custody.ledger_file, accounts, health_port)
         try:
             yield system

@@ -130,7 +130,7 @@ class LedgerView(ABC):
     def queries(self) -> list[Query]:
         """Return the queries that may be asked, in the order they were added."""
 
-    def request(self, query: Query, **accuracy: Unpack[Accuracy]) -> Request:
+    def resolve(self, query: Query, **accuracy: Unpack[Accuracy]) -> Request:
         """Convert an accuracy to the precision that this ledger sells; accuracy is given as for ``quote``."""
         return resolve(query, sensitivity(query, self.population), **accuracy)
 
@@ -144,7 +144,7 @@ class LedgerView(ABC):
             UnknownQuery: the query is not in the catalogue.
             InvalidInput: the accuracy makes no sense.
         """
-        return self.quote_many([self.request(query, **accuracy)])[0]
+        return self.quote_many([self.resolve(query, **accuracy)])[0]
 
     @abstractmethod
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
@@ -197,7 +197,7 @@ class Ledger(LedgerView):
             UnknownQuery: the query is not in the catalogue.
             DataUnavailable: the answer must be bought, and the ledger was opened without its data.
         """
-        return self.ask_many([self.request(query, **accuracy)], analyst=analyst, exact_noise=exact_noise)[0]
+        return self.ask_many([self.resolve(query, **accuracy)], analyst=analyst, exact_noise=exact_noise)[0]
 
     @abstractmethod
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:

@@ -172,7 +172,7 @@ class LocalLedger(Ledger):
         with self._store.transaction() as run:
             book.add_queries(run, catalogue)
 
-    def request(self, query: Query, **accuracy: Unpack[Accuracy]) -> Request:
+    def resolve(self, query: Query, **accuracy: Unpack[Accuracy]) -> Request:
         """Use the sensitivity that was fixed when the query was added; neither can change, so this needs no lock."""
         with self._store.reading() as run:
             return resolve(query, book.find_query(run, query).sensitivity, **accuracy)

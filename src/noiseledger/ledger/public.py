@@ -17,7 +17,7 @@ from fractions import Fraction
 from noiseledger.chain.values import to_units
 from noiseledger.core.coins import Coins, Known, bridge
 from noiseledger.core.path import Point
-from noiseledger.ledger.query_state import Purchase
+from noiseledger.ledger.query_state import LoggedRequest
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class PublicPath:
             return self.points[place]
         return bridge(self.coins, self._known(place - 1), self._known(place), to_units(precision))
 
-    def answer(self, purchase: Purchase) -> Point | None:
+    def answer(self, request: LoggedRequest) -> Point | None:
         """Return the point that answers a request: on the path or, without reuse, on its own stretch."""
-        start, end = purchase.stretch
+        start, end = request.stretch
         last = self.point(end)
         if last is None or not start:
             return last

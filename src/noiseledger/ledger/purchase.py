@@ -21,7 +21,7 @@ from noiseledger.core.request import Request
 from noiseledger.errors import AllowanceExceeded, AnswerPending, ChainError, RpcFailed
 from noiseledger.ledger.interface import at_its_best
 from noiseledger.ledger.pending import PendingAnswers
-from noiseledger.ledger.query_state import Behind, Purchase
+from noiseledger.ledger.query_state import Behind, LoggedRequest
 from noiseledger.ledger.reading import ChainReader, ChainReading
 from noiseledger.progress import Listener, Mined, Revealed
 
@@ -66,7 +66,7 @@ class Buyer:
             return [self._answer(item, purchase, reading) for item, purchase in asked]
         return [self._best(item, purchase, reading) for item, purchase in asked]
 
-    def _buy(self, requests: Sequence[Request]) -> list[Purchase]:
+    def _buy(self, requests: Sequence[Request]) -> list[LoggedRequest]:
         """Send requests, and return the resulting purchases, in order."""
         parts = [requests[first : first + MAX_BATCH] for first in range(0, len(requests), MAX_BATCH)]
         if not parts:
@@ -80,7 +80,7 @@ class Buyer:
             self._notify(Mined(receipt.transaction, receipt.block))
         return self._read_purchases(receipts, parts)
 
-    def _read_purchases(self, receipts: list[Receipt], parts: Sequence[Sequence[Request]]) -> list[Purchase]:
+    def _read_purchases(self, receipts: list[Receipt], parts: Sequence[Sequence[Request]]) -> list[LoggedRequest]:
         """Return the purchases; after a reorganisation, wait until the transactions are on the chain again."""
         for pause in _AGAIN_SECONDS:
             with suppress(RpcFailed, Behind):
@@ -89,14 +89,14 @@ class Buyer:
             receipts = self._contract.wait_again(receipts)
         return self._purchases_in(receipts, parts)
 
-    def _purchases_in(self, receipts: Sequence[Receipt], parts: Sequence[Sequence[Request]]) -> list[Purchase]:
+    def _purchases_in(self, receipts: Sequence[Receipt], parts: Sequence[Sequence[Request]]) -> list[LoggedRequest]:
         last = max(
             (BlockRef(receipt.block, receipt.block_hash) for receipt in receipts), key=lambda block: block.number
         )
         queries = list(dict.fromkeys(item.query for part in parts for item in part))
         states = self._reader.read_at(last, queries, ["Asked"]).states
         found = {
-            (receipt.transaction, query): [p for p in states[query].purchases if p.transaction == receipt.transaction]
+            (receipt.transaction, query): [p for p in states[query].requests if p.transaction == receipt.transaction]
             for receipt in receipts
             for query in queries
         }
@@ -154,14 +154,14 @@ class Buyer:
             return None  # a node may show the new state of a block a moment before its events
         return None if any(reading.states[query].revealed < end for query, end in ends) else reading
 
-    def _best(self, request: Request, purchase: Purchase | None, reading: ChainReading) -> Answer:
+    def _best(self, request: Request, purchase: LoggedRequest | None, reading: ChainReading) -> Answer:
         """Return the best public answer: with the price of the purchase or, where others have paid, for free."""
         best = reading.best(request)
         if purchase is None and best is not None:
             return best
         return at_its_best(self._answer(request, purchase, reading), best)
 
-    def _answer(self, request: Request, purchase: Purchase | None, reading: ChainReading) -> Answer:
+    def _answer(self, request: Request, purchase: LoggedRequest | None, reading: ChainReading) -> Answer:
         state, unit = reading.states[request.query], request.sensitivity
         path = self._reader.path(request.query, state)
         if purchase is None:

@@ -4,7 +4,7 @@ The contract stores how far each path is bought and revealed, but not every requ
 determine each request's number, the answers it was built from, and its noisy values. Events are folded, and requests on a chain
 are priced, only in this module; everything that reads a chain uses it.
 
-Why no node can change the meaning of a purchase: each event must come after the one before, each request must cost what the
+Why no node can change the meaning of a request: each event must come after the one before, each request must cost what the
 requests before it leave to pay, and each reveal must start where the last one ended. An event that is left out, repeated or
 moved breaks this, or the sums of the contract.
 """
@@ -40,8 +40,8 @@ def block_of_record(number: int) -> int:
 
 
 @dataclass(frozen=True)
-class Purchase:
-    """One request as the contract recorded it (free ones included), and the records it was built from."""
+class LoggedRequest:
+    """One request in the log of the chain, free ones included: what the contract charged, and the records it was built from."""
 
     number: int
     query: str
@@ -94,10 +94,10 @@ class QueryState:
     ends: list[Fraction] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
     #: The requests in order.
-    purchases: list[Purchase] = field(default_factory=list)
+    requests: list[LoggedRequest] = field(default_factory=list)
     #: Those that are not revealed yet, as a heap ordered by the precision that each needs: a reveal removes those that it
     #: answers and does not visit the others, of which there may be very many.
-    unanswered: list[tuple[Fraction, int, Purchase]] = field(default_factory=list)
+    unanswered: list[tuple[Fraction, int, LoggedRequest]] = field(default_factory=list)
     #: The points that requests were built on, in order, and the latest request for each.
     _asked: list[Fraction] = field(default_factory=list)
     _latest: dict[Fraction, int] = field(default_factory=dict)
@@ -115,12 +115,12 @@ class QueryState:
         return self.bought > self.revealed
 
     @property
-    def waiting(self) -> list[Purchase]:
+    def waiting(self) -> list[LoggedRequest]:
         """The requests that are not revealed yet, the oldest first."""
-        return sorted((purchase for _, _, purchase in self.unanswered), key=lambda purchase: purchase.number)
+        return sorted((request for _, _, request in self.unanswered), key=lambda request: request.number)
 
-    def take(self, event: Event) -> Purchase | None:
-        """Process the next event of this query, or raise ``Behind``; return the purchase, if it was a request."""
+    def take(self, event: Event) -> LoggedRequest | None:
+        """Process the next event of this query, or raise ``Behind``; return the request, if it is one."""
         if record_number(event) <= self._last:
             raise Behind
         self._last = record_number(event)
@@ -152,13 +152,13 @@ class QueryState:
             self,
             ends=list(self.ends),
             points=list(self.points),
-            purchases=list(self.purchases),
+            requests=list(self.requests),
             unanswered=list(self.unanswered),
             _asked=list(self._asked),
             _latest=dict(self._latest),
         )
 
-    def _ask(self, event: Event) -> Purchase:
+    def _ask(self, event: Event) -> LoggedRequest:
         fields, number = event.fields, record_number(event)
         price = Price(from_units(fields["precision"]), CASES[fields["case"]], from_units(fields["cost"]), ())
         if price.cost != (max(price.precision - self.bought, Fraction(0)) if self.reuses else price.precision):
@@ -169,7 +169,7 @@ class QueryState:
             price = replace(known, cost=price.cost)
         start = Fraction(0) if self.reuses else self.bought
         self.bought += price.cost
-        purchase = Purchase(
+        request = LoggedRequest(
             number=number,
             query=fields["query"].hex(),
             analyst=checksummed(fields["analyst"]),
@@ -187,10 +187,10 @@ class QueryState:
                 insort(self._asked, price.precision)
             self._latest[price.precision] = number
         self.naive += price.precision
-        self.purchases.append(purchase)
-        if purchase.stretch[1] > self.revealed:
-            heappush(self.unanswered, (purchase.stretch[1], number, purchase))
-        return purchase
+        self.requests.append(request)
+        if request.stretch[1] > self.revealed:
+            heappush(self.unanswered, (request.stretch[1], number, request))
+        return request
 
     def _reveal(self, end: Fraction, increments: Point) -> None:
         before = self.points[-1] if self.points else (0,) * len(increments)

@@ -22,7 +22,7 @@ from noiseledger.core.sensitivity import Population
 from noiseledger.errors import UnknownQuery
 from noiseledger.ledger.interface import LedgerView, Quote, Record, Standing, if_enough
 from noiseledger.ledger.public import PublicPath
-from noiseledger.ledger.query_state import Purchase, QueryState
+from noiseledger.ledger.query_state import LoggedRequest, QueryState
 from noiseledger.ledger.state import LedgerState, RecordLine, Registered, readable
 from noiseledger.ledger.unanswered import Unanswered
 
@@ -94,7 +94,7 @@ class LedgerSnapshot(LedgerView):
 
     def analyst(self, address: str) -> Analyst:
         """Return what an address may still buy, and what it has bought."""
-        asked = [self.state.record[place].purchase for place in self.state.analysts.get(address, ())]
+        asked = [self.state.record[place].request for place in self.state.analysts.get(address, ())]
         # A custodian can set any number; values above every possible budget are equivalent to this one.
         allowance = min(self.state.allowances.get(address, Fraction(0)), MAX_PRECISION)
         return Analyst(
@@ -172,7 +172,7 @@ class LedgerSnapshot(LedgerView):
         """Return the positions in the history of the requests with numbers above ``after``, of one query or of all."""
         record = self.state.record
         places = range(len(record)) if query is None else self.state.places.get(query.identifier, [])
-        return places[bisect_right(places, after, key=lambda place: record[place].purchase.number) :]
+        return places[bisect_right(places, after, key=lambda place: record[place].request.number) :]
 
     def picked(self, places: Iterable[int], longest: int | None = None) -> Iterator[Record]:
         """Yield the requests at these positions in the history.
@@ -181,38 +181,38 @@ class LedgerSnapshot(LedgerView):
         """
         for place in places:
             line = self.state.record[place]
-            query = self._by_identifier.get(line.purchase.query)
+            query = self._by_identifier.get(line.request.query)
             if query is not None:
                 is_wanted = longest is None or query.dimension <= longest
-                yield self._record(line, query, self.path(query).answer(line.purchase) if is_wanted else None)
+                yield self._record(line, query, self.path(query).answer(line.request) if is_wanted else None)
 
-    def purchases_in(self, transaction: str) -> list[Purchase]:
+    def requests_in(self, transaction: str) -> list[LoggedRequest]:
         """Return the requests of a transaction."""
         record = self.state.record
         first = last = self.state.transactions.get(transaction, len(record))
-        while last < len(record) and record[last].purchase.transaction == transaction:
+        while last < len(record) and record[last].request.transaction == transaction:
             last += 1
-        return [line.purchase for line in record[first:last]]
+        return [line.request for line in record[first:last]]
 
-    def is_answered(self, purchase: Purchase) -> bool:
+    def is_answered(self, request: LoggedRequest) -> bool:
         """Return whether the path is known as far as a request needs it."""
-        return self.state.query(purchase.query).revealed >= purchase.stretch[1]
+        return self.state.query(request.query).revealed >= request.stretch[1]
 
     @property
-    def waiting(self) -> list[Purchase]:
+    def waiting(self) -> list[LoggedRequest]:
         """The requests that are bought and not yet revealed, oldest first."""
-        found = [purchase for state in self.state.queries.values() for purchase in state.waiting]
-        return sorted(found, key=lambda purchase: purchase.number)
+        found = [request for state in self.state.queries.values() for request in state.waiting]
+        return sorted(found, key=lambda request: request.number)
 
     def unanswered(self) -> list[Unanswered]:
         """Return the oldest unanswered purchase of each query that has one, oldest first."""
         waiting = [state.unanswered for state in self.state.queries.values() if state.unanswered]
         first = sorted((min(found, key=lambda item: item[1])[2] for found in waiting), key=lambda p: p.number)
-        return [Unanswered(purchase.query, purchase.block, self.asked_at(purchase)) for purchase in first]
+        return [Unanswered(request.query, request.block, self.asked_at(request)) for request in first]
 
-    def asked_at(self, purchase: Purchase) -> datetime:
+    def asked_at(self, request: LoggedRequest) -> datetime:
         """Return when a request was made."""
-        return self._times[purchase.block]
+        return self._times[request.block]
 
     @cached_property
     def _readable(self) -> dict[Query, Registered]:
@@ -228,7 +228,7 @@ class LedgerSnapshot(LedgerView):
         return query
 
     def _record(self, line: RecordLine, query: Query, point: Point | None) -> Record:
-        asked = line.purchase
+        asked = line.request
         scale = self.registered(query).sensitivity / asked.precision
         return Record(
             number=asked.number,

@@ -11,7 +11,7 @@ from noiseledger.chain.values import Event, from_units
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.errors import NoiseledgerError
-from noiseledger.ledger.query_state import Behind, Purchase, QueryState
+from noiseledger.ledger.query_state import Behind, LoggedRequest, QueryState
 
 #: The events that change the state; every ledger begins with the first of them.
 EVENTS = ("Published", "Registered", "Asked", "Revealed", "Allowed")
@@ -55,7 +55,7 @@ class Registered:
 class RecordLine:
     """A request, and the totals after it: the amount spent, and what the naive scheme would have spent."""
 
-    purchase: Purchase
+    request: LoggedRequest
     spent: Fraction
     naive: Fraction
 
@@ -105,9 +105,9 @@ class LedgerState:
         if event.name == "Registered":
             self.registered.append(Registered.of(event))
             return
-        purchase = self.queries.setdefault(query, QueryState(self._reuses)).take(event)
-        if purchase is not None:
-            self._note(purchase)
+        request = self.queries.setdefault(query, QueryState(self._reuses)).take(event)
+        if request is not None:
+            self._note(request)
 
     def query(self, identifier: str) -> QueryState:
         """Return how far a query is bought and revealed; this changes nothing, because several threads may read at once."""
@@ -126,14 +126,14 @@ class LedgerState:
         other.version = self.version
         return other
 
-    def _note(self, purchase: Purchase) -> None:
+    def _note(self, request: LoggedRequest) -> None:
         place = len(self.record)
-        self.record.append(RecordLine(purchase, self.spent + purchase.cost, self.naive + purchase.precision))
-        self.places.setdefault(purchase.query, []).append(place)
-        self.transactions.setdefault(purchase.transaction, place)
-        self.analysts.setdefault(purchase.analyst, []).append(place)
-        if purchase.analyst in self.allowances:
-            self.allowances[purchase.analyst] -= purchase.cost
+        self.record.append(RecordLine(request, self.spent + request.cost, self.naive + request.precision))
+        self.places.setdefault(request.query, []).append(place)
+        self.transactions.setdefault(request.transaction, place)
+        self.analysts.setdefault(request.analyst, []).append(place)
+        if request.analyst in self.allowances:
+            self.allowances[request.analyst] -= request.cost
 
 
 def readable(registered: Iterable[Registered], population: Population) -> dict[Query, Registered]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.errors import ChainUnreachable
-from noiseledger.ledger.query_state import Purchase, fold
+from noiseledger.ledger.query_state import LoggedRequest, fold
 
 #: A purchase that was not answered for this long is overdue. A worker answers within seconds once a purchase is final, which
 #: takes about a quarter of an hour on Ethereum and less on other chains.
@@ -54,13 +54,13 @@ def find_unanswered(
     found = []
     for query, revealed in queries:
         state = fold(contract.events(["Asked"], query, first_block), reuses=reuses)
-        purchase = oldest(state.purchases, revealed)
+        purchase = oldest(state.requests, revealed)
         if purchase is not None:
             found.append(Unanswered(query, purchase.block, block_time(contract, purchase.block)))
     return sorted(found, key=lambda waiting: waiting.since)
 
 
-def oldest(purchases: Sequence[Purchase], revealed: Fraction) -> Purchase | None:
+def oldest(purchases: Sequence[LoggedRequest], revealed: Fraction) -> LoggedRequest | None:
     """Return the first purchase that needs more than is revealed."""
     return next((purchase for purchase in purchases if purchase.stretch[1] > revealed), None)
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from coincurve import PublicKey
 
-from noiseledger.chain import Key, node
+from noiseledger.chain import Key, local_chain
 from noiseledger.errors import ChainError, InvalidInput
 from noiseledger.network import defaults
 from noiseledger.network.genesis import CHAIN_ID, genesis
@@ -251,7 +251,7 @@ def _ports(count: int, first: int) -> list[int]:
     ranges, which depend on the process id, and no process tries the same range twice.
     """
     if first:
-        return [node.free_port(first + i) for i in range(defaults.PORTS_EACH * count)]
+        return [local_chain.free_port(first + i) for i in range(defaults.PORTS_EACH * count)]
     places = len(_CHOICE_OF_PORTS)
     for turn in itertools.islice(_turns, places):
         try:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from noiseledger.chain import node
+from noiseledger.chain import local_chain
 from noiseledger.errors import ChainError, ChainUnreachable
 from noiseledger.network import ipc
 from noiseledger.network.genesis import GAS_LIMIT, LEAST_TIP_WEI
@@ -194,7 +194,7 @@ class Validator:
 
 def _is_free(port: int) -> bool:
     try:
-        node.free_port(port)
+        local_chain.free_port(port)
     except ChainError:
         return False
     return True

@@ -54,8 +54,8 @@ from noiseledger.web.api_shapes import (
     TransactionShape,
 )
 from noiseledger.web.prepare import Prepared, prepare_ask, prepare_change
-from noiseledger.web.progress import Progress, TransactionState
 from noiseledger.web.site import Look, Site
+from noiseledger.web.transactions import TransactionState, TransactionStatus
 
 _WHICH = "Name, text or identifier of a query."
 
@@ -295,7 +295,7 @@ def _page(snapshot: LedgerSnapshot, places: Sequence[int], limit: int) -> tuple[
     return found, False
 
 
-def _progress(look: Look, progress: Progress) -> ProgressShape:
+def _progress(look: Look, progress: TransactionStatus) -> ProgressShape:
     answers = []
     if progress.state is TransactionState.ANSWERED:
         queries = {query.identifier: query for query in look.snapshot.queries()}

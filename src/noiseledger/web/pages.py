@@ -17,10 +17,10 @@ from noiseledger.web.api_shapes import ADDRESS, HASH
 from noiseledger.web.change import change_view
 from noiseledger.web.form import read_form
 from noiseledger.web.overdue import mark
-from noiseledger.web.progress import TransactionState
 from noiseledger.web.refusals import is_part
 from noiseledger.web.rendering import render
 from noiseledger.web.site import Look, Site, epsilon_of
+from noiseledger.web.transactions import TransactionState
 
 _PageNumber = Annotated[int, Query(alias="page", ge=1, le=10**9)]
 #: The state that a page already shows: if it is the latest, nothing is sent again.

@@ -18,8 +18,8 @@ from noiseledger.ledger.file import LedgerFile
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.web.overdue import OverdueQuery
 from noiseledger.web.play import Play
-from noiseledger.web.progress import Follower
 from noiseledger.web.settings import Settings
+from noiseledger.web.transactions import TransactionFollower
 from noiseledger.web.watcher import SiteState, Watcher, WorkerHealth
 from noiseledger.web.words import meaning
 
@@ -46,7 +46,7 @@ class Site:
             self.contract = PrivacyLedgerContract(self.rpc, settings.ledger.address)
             mirror = Mirror(self.contract, settings.ledger.block, settings.head)
             self.play = Play(self.rpc, self.contract.address) if settings.play else None
-            self.follower = Follower(self.contract)
+            self.follower = TransactionFollower(self.contract)
             self.watcher = Watcher(mirror, settings.worker_health, settings.seconds)
             stack.pop_all()
 

@@ -25,8 +25,8 @@ from noiseledger.ledger.snapshot import LedgerSnapshot
 from noiseledger.web import charts
 from noiseledger.web.form import Form
 from noiseledger.web.overdue import OverdueQuery
-from noiseledger.web.progress import Progress
 from noiseledger.web.site import Look, epsilon_of
+from noiseledger.web.transactions import TransactionStatus
 from noiseledger.web.words import CASES
 
 RECORDS_A_PAGE = 50
@@ -291,7 +291,7 @@ def listed(look: Look, places: Iterable[int]) -> list[Listed]:
     snapshot, rows = look.snapshot, []
     budget = snapshot.budget()
     for place in places:
-        answered = snapshot.is_answered(snapshot.state.record[place].purchase)
+        answered = snapshot.is_answered(snapshot.state.record[place].request)
         found = snapshot.picked([place], longest=1)
         rows += [
             Listed(look.name(record.query), record, answered, snapshot.registered(record.query).sensitivity, budget)
@@ -300,7 +300,7 @@ def listed(look: Look, places: Iterable[int]) -> list[Listed]:
     return rows
 
 
-def answers_of(look: Look, progress: Progress) -> list[AnswerView]:
+def answers_of(look: Look, progress: TransactionStatus) -> list[AnswerView]:
     """Return the answers to the requests of a transaction."""
     asked = {request.query for request in progress.asked}
     views = [best_view(look, offer) for offer in look.offers if offer.query.identifier in asked]
@@ -310,7 +310,7 @@ def answers_of(look: Look, progress: Progress) -> list[AnswerView]:
 def steps(snapshot: LedgerSnapshot) -> list[charts.Step]:
     """Return the amounts spent over time."""
     record = snapshot.state.record
-    return [charts.Step(snapshot.asked_at(line.purchase), float(line.spent), float(line.naive)) for line in record]
+    return [charts.Step(snapshot.asked_at(line.request), float(line.spent), float(line.naive)) for line in record]
 
 
 def spending_chart(look: Look) -> Markup:

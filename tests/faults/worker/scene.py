@@ -22,12 +22,12 @@ from faults.worker import promise, wire
 from faults.worker.custody import Folder
 from faults.worker.nursery import Job, Nursery, Process
 from faults.worker.promise import Broken
-from noiseledger.chain import ContractRequest, Key, PrivacyLedgerContract, Rpc, Sender, abi, node
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, abi, encode_request, local_chain
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.errors import FeeTooHigh, RpcFailed
 
-CUSTODIAN, WORKER, ANALYST = node.PLAY_KEYS
+CUSTODIAN, WORKER, ANALYST = local_chain.PLAY_KEYS
 GWEI = 10**9
 #: How many random schedules are played; `make faults` wants many, and everything else thorough too.
 SEED = os.environ.get("NOISELEDGER_FAULT_SEED")
@@ -57,7 +57,7 @@ class Stage:
         self._template.folder.mkdir()
         self._template.write()
         output = self._folder / "published"
-        with node.running(state=self._state) as chain:
+        with local_chain.running(state=self._state) as chain:
             arguments = ["publish", str(self._template.catalogue), "--rpc", chain.url, "--yes"]
             arguments += ["--worker", Key.from_hex(WORKER).address]
             code = self.nursery.start(Job(arguments, CUSTODIAN, str(output))).wait(PATIENCE_SECONDS)
@@ -156,7 +156,7 @@ class Scene:
 
     def start_node(self, state: Path | None) -> None:
         """Start the node from a state, or from nothing, and let the wire lead to it."""
-        self.chain = node.start(state=state)
+        self.chain = local_chain.start(state=state)
         self.rpc = Rpc(self.chain.url)
         self.wire.node = self.chain.url
 
@@ -180,7 +180,7 @@ class Scene:
     # What analysts and the custodian do.
 
     def buy(self, query: int, precision: Fraction | str) -> None:
-        self.contract.ask([ContractRequest(self.queries[query].identifier, Fraction(precision))])
+        self.contract.ask([encode_request(self.queries[query].identifier, Fraction(precision))])
 
     def order(self, key: str, function: str, *arguments: Any, gas: int | None = None) -> bool:
         """Send a transaction and wait for nothing; with ``gas``, also one that will fail. Say whether the node took it."""

@@ -18,7 +18,8 @@ from faults.worker.nursery import Job
 from faults.worker.promise import Broken
 from faults.worker.scene import ANALYST, CUSTODIAN, FINAL_BLOCKS, WORKER, Scene
 from faults.worker.wire import Fault
-from noiseledger.chain import ContractRequest, Key
+from noiseledger.chain import Key, encode_request
+from noiseledger.chain.values import RequestStruct
 from noiseledger.core.privacy import UNITS
 
 MAX_WORKERS = 3
@@ -50,13 +51,13 @@ WEIGHTS = {
     "try_another_key": 1,
 }
 #: What no analyst should ask of a query; only next to nothing is for sale.
-NONSENSE: dict[str, Callable[[str], ContractRequest]] = {
-    "a query of another ledger": lambda _: ContractRequest("ab" * 32, Fraction(1, 4)),
-    "more than the contract counts": lambda query: ContractRequest(query, Fraction(2**112, UNITS)),
-    "more than a word holds": lambda query: ContractRequest(query, Fraction(2**256 - 1, UNITS)),
-    "nothing": lambda query: ContractRequest(query, Fraction(0)),
-    "next to nothing": lambda query: ContractRequest(query, Fraction(1, UNITS)),
-    "more than the budget": lambda query: ContractRequest(query, Fraction(10**6)),
+NONSENSE: dict[str, Callable[[str], RequestStruct]] = {
+    "a query of another ledger": lambda _: encode_request("ab" * 32, Fraction(1, 4)),
+    "more than the contract counts": lambda query: encode_request(query, Fraction(2**112, UNITS)),
+    "more than a word holds": lambda query: encode_request(query, Fraction(2**256 - 1, UNITS)),
+    "nothing": lambda query: encode_request(query, Fraction(0)),
+    "next to nothing": lambda query: encode_request(query, Fraction(1, UNITS)),
+    "more than the budget": lambda query: encode_request(query, Fraction(10**6)),
 }
 FAULTS = tuple(fault for fault in Fault if fault is not Fault.NONE)
 
@@ -132,23 +133,23 @@ class Player:
     def buy(self, query: int, precision: int) -> None:
         """Buy a little more often than much: the budget is enough for several middling purchases."""
         wanted = Fraction(1 + precision % 24, 32) if precision % 5 < 3 else Fraction(8 + precision % 32, 16)
-        self._ask(ContractRequest(self._query(query), wanted))
+        self._ask(encode_request(self._query(query), wanted))
 
     def buy_many(self, size: int, precision: int) -> None:
         """A large batch, most of it for what others bought before."""
         size = (1, 4, 20, 100)[size % 4]
-        self._ask(*(ContractRequest(self._query(i), Fraction(1 + (precision + i) % 16, 32)) for i in range(size)))
+        self._ask(*(encode_request(self._query(i), Fraction(1 + (precision + i) % 16, 32)) for i in range(size)))
 
     def nonsense(self, kind: int, precision: int) -> None:
         """What no analyst should ask, in one transaction with a good request, and then that alone."""
-        good = ContractRequest(self._query(precision), Fraction(1 + precision % 8, 16))
+        good = encode_request(self._query(precision), Fraction(1 + precision % 8, 16))
         strange = list(NONSENSE.values())[kind % len(NONSENSE)](self._query(kind))
         # Without a simulation: what the contract refuses still has its block.
         self._ask(good, strange, gas=200_000)
         self._ask(good)
 
-    def _ask(self, *requests: ContractRequest, gas: int | None = None) -> None:
-        self.scene.order(ANALYST, "ask", [request.encode() for request in requests], gas=gas)
+    def _ask(self, *requests: RequestStruct, gas: int | None = None) -> None:
+        self.scene.order(ANALYST, "ask", list(requests), gas=gas)
 
     def _query(self, number: int) -> str:
         return self.scene.queries[number % len(self.scene.queries)].identifier

@@ -17,7 +17,7 @@ from faults.worker.promise import Broken
 from faults.worker.scene import ANALYST, CUSTODIAN, FINAL_BLOCKS, WORKER, Scene
 from faults.worker.schedule import NONSENSE
 from faults.worker.wire import Fault
-from noiseledger.chain import ContractRequest, Key
+from noiseledger.chain import Key, encode_request
 
 
 def answered(scene: Scene) -> None:
@@ -159,7 +159,7 @@ def test_a_node_that_is_stopped_for_a_while(scene: Scene) -> None:
 def test_a_transaction_that_waits_for_its_block(scene: Scene) -> None:
     scene.start()
     scene.mining(False)
-    assert scene.order(ANALYST, "ask", [ContractRequest(scene.queries[0].identifier, Fraction(1, 2)).encode()])
+    assert scene.order(ANALYST, "ask", [encode_request(scene.queries[0].identifier, Fraction(1, 2))])
     scene.mine()
     assert scene.until(lambda: bool(scene.wire.sent))
     scene.look_on(40)
@@ -174,7 +174,7 @@ def test_a_transaction_that_offered_too_little(gwei: int, scene: Scene) -> None:
     """The fee rises while it waits, also beyond what the worker is ready to pay, and falls again."""
     scene.start()
     scene.mining(False)
-    assert scene.order(ANALYST, "ask", [ContractRequest(scene.queries[0].identifier, Fraction(1, 2)).encode()])
+    assert scene.order(ANALYST, "ask", [encode_request(scene.queries[0].identifier, Fraction(1, 2))])
     scene.mine()
     assert scene.until(lambda: bool(scene.wire.sent))
     scene.base_fee(gwei)
@@ -202,12 +202,12 @@ def test_a_chain_that_forgets(forget: Callable[[Scene, int], int], depth: int, r
         scene.stop_all()
     assert forget(scene, depth) == depth
     # The other branch has less of one query and more of another.
-    scene.order(ANALYST, "ask", [ContractRequest(scene.queries[0].identifier, Fraction(3, 8)).encode()])
-    scene.order(ANALYST, "ask", [ContractRequest(scene.queries[1].identifier, Fraction(3, 8)).encode()])
+    scene.order(ANALYST, "ask", [encode_request(scene.queries[0].identifier, Fraction(3, 8))])
+    scene.order(ANALYST, "ask", [encode_request(scene.queries[1].identifier, Fraction(3, 8))])
     if not running:
         scene.start()
     answered(scene)
-    scene.order(ANALYST, "ask", [ContractRequest(scene.queries[0].identifier, Fraction(1, 2)).encode()])
+    scene.order(ANALYST, "ask", [encode_request(scene.queries[0].identifier, Fraction(1, 2))])
     # An order waits for no block: before it has one, all that was bought is answered as well.
     assert scene.until(lambda: scene.contract.meter(scene.queries[0].identifier).bought == Fraction(1, 2))
     answered(scene)
@@ -312,7 +312,7 @@ def test_a_worker_that_reopens_it_would_be_caught(scene: Scene) -> None:
 def test_what_a_lost_journal_sent_opens_the_query_again_once_it_is_in_a_block(scene: Scene) -> None:
     scene.start()
     scene.mining(False)
-    assert scene.order(ANALYST, "ask", [ContractRequest(scene.queries[0].identifier, Fraction(1, 2)).encode()])
+    assert scene.order(ANALYST, "ask", [encode_request(scene.queries[0].identifier, Fraction(1, 2))])
     scene.mine()
     assert scene.until(lambda: bool(scene.wire.sent))
     assert scene.recover_the_journal().process.code() == 0
@@ -367,9 +367,9 @@ def test_an_analysts_nonsense_stops_nobody(kind: str, scene: Scene) -> None:
     scene.start()
     for number in range(1, 4):
         strange = NONSENSE[kind](scene.queries[number % 4].identifier)
-        good = ContractRequest(scene.queries[number].identifier, Fraction(number, 16))
-        assert scene.order(ANALYST, "ask", [strange.encode()], gas=200_000)
-        assert scene.order(ANALYST, "ask", [good.encode(), strange.encode()], gas=200_000)
+        good = encode_request(scene.queries[number].identifier, Fraction(number, 16))
+        assert scene.order(ANALYST, "ask", [strange], gas=200_000)
+        assert scene.order(ANALYST, "ask", [good, strange], gas=200_000)
         scene.buy(number, Fraction(number, 16))
     answered(scene)
     bought = {query.identifier: scene.contract.meter(query.identifier).bought for query in scene.queries}
@@ -381,7 +381,7 @@ def test_huge_batches(scene: Scene) -> None:
     scene.start()
     for number in range(1, 4):
         identifiers = [scene.queries[i % 4].identifier for i in range(100)]
-        requests = [ContractRequest(query, Fraction(number * 100 + i, 2000)) for i, query in enumerate(identifiers)]
+        requests = [encode_request(query, Fraction(number * 100 + i, 2000)) for i, query in enumerate(identifiers)]
         scene.contract.ask(requests)
     check_with_the_same_worker(scene)
 

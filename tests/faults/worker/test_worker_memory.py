@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from faults.worker.scene import ANALYST, Scene
 from faults.worker.wire import Fault
-from noiseledger.chain import ContractRequest
+from noiseledger.chain import encode_request
 
 
 def test_an_old_copy_of_the_journal_while_an_answer_waits_for_its_block(scene: Scene) -> None:
@@ -14,7 +14,7 @@ def test_an_old_copy_of_the_journal_while_an_answer_waits_for_its_block(scene: S
     scene.folder.copy_journal(copy)
     scene.start()
     scene.mining(False)
-    assert scene.order(ANALYST, "ask", [ContractRequest(scene.queries[0].identifier, Fraction(1, 2)).encode()])
+    assert scene.order(ANALYST, "ask", [encode_request(scene.queries[0].identifier, Fraction(1, 2))])
     scene.mine()
     assert scene.until(lambda: bool(scene.wire.sent))
     scene.kill_all()

@@ -23,7 +23,7 @@ from noiseledger.cli.accuracy import (
     QueryArgument,
     SigmaOption,
     WithinOption,
-    read_asks,
+    read_requests,
 )
 from noiseledger.cli.connect import find_payer, open_client, open_key
 from noiseledger.cli.exits import DECLINED
@@ -31,7 +31,7 @@ from noiseledger.cli.groups import group_cells, group_columns
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, finite, notes, print_json, print_table
 from noiseledger.cli.plan import Plan, make_plan
-from noiseledger.cli.progress import Progress
+from noiseledger.cli.request_progress import RequestProgress
 from noiseledger.core.answer import NOISE_ONLY, Answer
 from noiseledger.core.display import Shown, show
 from noiseledger.core.numbers import readable
@@ -88,8 +88,8 @@ def ask(
     accuracy = Accuracy(
         epsilon=epsilon, delta=delta, within=within, confidence=confidence, sigma=sigma, precision=precision
     )
-    asks = read_asks(query, accuracy, also)
-    progress = Progress(quiet=json)
+    requests = read_requests(query, accuracy, also)
+    progress = RequestProgress(quiet=json)
     options: dict[str, Any] = {
         "listener": progress.on_event,
         "answer_seconds": wait,
@@ -102,7 +102,7 @@ def ask(
         client = stack.enter_context(open_client(ledger, rpc, **options))
         if sampling_error:
             check_public_rows(client.ledger.population)  # before anything is spent
-        plan = make_plan(client, asks, exact_noise=exact_noise)
+        plan = make_plan(client, requests, exact_noise=exact_noise)
         if not json:
             plan.show()
         if not plan.affordable:
@@ -116,13 +116,12 @@ def ask(
         answers = None if exact_noise else plan.known
         if answers is None:
             with progress.shown():
-                answers = client.buy(plan.requests, exact_noise=exact_noise)
-    names = [item.name for item in plan.items]
+                answers = client.ask(plan.requests, exact_noise=exact_noise)
     if json:
-        described = [describe_answer(name, answer) for name, answer in zip(names, answers, strict=True)]
+        described = [describe_answer(name, answer) for name, answer in zip(plan.names, answers, strict=True)]
         print_json({"answers": described, "budget": describe_budget(answers[-1].budget)})
     else:
-        _show(names, answers, sampling_error=sampling_error, raw=raw)
+        _show(plan.names, answers, sampling_error=sampling_error, raw=raw)
 
 
 def _agree(plan: Plan, *, yes: bool) -> None:

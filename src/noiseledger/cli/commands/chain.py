@@ -24,17 +24,17 @@ def chain(
     json: JsonOption = False,
 ) -> None:
     """Run a local test chain (anvil) on 127.0.0.1 until Ctrl-C. For tests only: anyone on this machine can change it."""
-    from noiseledger.chain import Key, node  # noqa: PLC0415 - takes a second
+    from noiseledger.chain import Key, local_chain  # noqa: PLC0415 - takes a second
 
     done = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: done.set())
-    with node.running(port, state, block_seconds) as running:
-        accounts = [Key.from_hex(key).address for key in node.PLAY_KEYS]
+    with local_chain.running(port, state, block_seconds) as running:
+        accounts = [Key.from_hex(key).address for key in local_chain.PLAY_KEYS]
         if json:
-            print_json({"rpc": running.url, "chain_id": node.CHAIN_ID, "accounts": accounts}, flush=True)
+            print_json({"rpc": running.url, "chain_id": local_chain.CHAIN_ID, "accounts": accounts}, flush=True)
         else:
-            _greet(f"{running.url} (chain {node.CHAIN_ID})", accounts, state)
+            _greet(f"{running.url} (chain {local_chain.CHAIN_ID})", accounts, state)
         while not done.wait(0.2) and running.process.poll() is None:
             pass
 

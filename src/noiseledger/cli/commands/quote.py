@@ -11,7 +11,7 @@ from noiseledger.cli.accuracy import (
     QueryArgument,
     SigmaOption,
     WithinOption,
-    read_asks,
+    read_requests,
 )
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
@@ -37,9 +37,9 @@ def quote(
     accuracy = Accuracy(
         epsilon=epsilon, delta=delta, within=within, confidence=confidence, sigma=sigma, precision=precision
     )
-    asks = read_asks(query, accuracy, also)
+    requests = read_requests(query, accuracy, also)
     with open_client(ledger, rpc) as client:
-        plan = make_plan(client, asks)
+        plan = make_plan(client, requests)
     if json:
         print_json(plan.describe())
     else:

@@ -1,4 +1,4 @@
-"""The progress of a request, while somebody waits for the answer."""
+"""The progress of a request, printed while somebody waits for the answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from noiseledger.progress import (
 )
 
 
-class Progress:
+class RequestProgress:
     """A listener that prints events to standard error, and remembers them for the message after Ctrl-C."""
 
     def __init__(self, *, quiet: bool) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN
-from noiseledger.chain import Rpc, Sender, node, npm
+from noiseledger.chain import Rpc, Sender, local_chain, npm
 from noiseledger.errors import ChainError, ChainUnreachable
 
 COMMAND = Path(sys.executable).with_name("noiseledger")
@@ -19,15 +19,15 @@ COMMAND = Path(sys.executable).with_name("noiseledger")
 
 def test_state_is_kept_between_clean_stops(tmp_path: Path) -> None:
     state = tmp_path / "chain.json"
-    with node.running(state=state) as chain, Rpc(chain.url) as rpc:
+    with local_chain.running(state=state) as chain, Rpc(chain.url) as rpc:
         Sender(rpc, CUSTODIAN).wait(Sender(rpc, CUSTODIAN).send(ANALYST.address, "0x"))
         height = rpc.call("eth_blockNumber")
-    with node.running(state=state) as chain, Rpc(chain.url) as rpc:
+    with local_chain.running(state=state) as chain, Rpc(chain.url) as rpc:
         assert rpc.call("eth_blockNumber") == height == "0x1"
 
 
 def test_it_listens_on_loopback_only_and_is_gone_when_stopped() -> None:
-    with node.running() as chain:
+    with local_chain.running() as chain:
         assert chain.url.startswith("http://127.0.0.1:")
         url = chain.url
     assert chain.process.returncode is not None
@@ -38,12 +38,12 @@ def test_it_listens_on_loopback_only_and_is_gone_when_stopped() -> None:
 def test_it_leaves_nothing_on_the_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # Where anvil puts its files by itself, and where we tell it to.
     home, ours = tmp_path / "home", tmp_path / "ours"
-    binary = node.install()
-    monkeypatch.setattr(node, "install", lambda: binary)
+    binary = local_chain.install()
+    monkeypatch.setattr(local_chain, "install", lambda: binary)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setattr(tempfile, "tempdir", str(ours))
     ours.mkdir()
-    with node.running(options=["--max-persisted-states", "100"]) as chain, Rpc(chain.url) as rpc:
+    with local_chain.running(options=["--max-persisted-states", "100"]) as chain, Rpc(chain.url) as rpc:
         rpc.call("anvil_mine", hex(600))
         assert list(ours.iterdir())
     assert not list(ours.iterdir())
@@ -51,25 +51,25 @@ def test_it_leaves_nothing_on_the_disk(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_blocks_come_at_the_time_given() -> None:
-    with node.running(block_seconds=60) as chain, Rpc(chain.url) as rpc:
+    with local_chain.running(block_seconds=60) as chain, Rpc(chain.url) as rpc:
         Sender(rpc, CUSTODIAN).send(ANALYST.address, "0x")
         assert rpc.call("eth_blockNumber") == "0x0"
 
 
 def test_a_port_in_use_is_said_plainly() -> None:
-    with node.running() as chain:
+    with local_chain.running() as chain:
         port = int(chain.url.rsplit(":", 1)[1])
         with pytest.raises(ChainError, match=r"Port \d+ cannot be used"):
-            node.start(port)
+            local_chain.start(port)
 
 
 def test_a_port_is_kept_for_its_server() -> None:
-    with node.kept_port() as port:
+    with local_chain.kept_port() as port:
         with socket.socket() as stranger, pytest.raises(OSError, match="Address already in use"):
             stranger.bind(("127.0.0.1", port))
         with socket.create_server(("127.0.0.1", port)), pytest.raises(ChainError, match=f"Port {port} cannot be used"):
-            node.free_port(port)
-    assert node.free_port(port) == port
+            local_chain.free_port(port)
+    assert local_chain.free_port(port) == port
 
 
 def test_without_npm_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_without_npm_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.setattr(npm, "find_spec", lambda _: None)
     with pytest.raises(ChainError, match=r"install Node\.js"):
-        node.install()
+        local_chain.install()
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])

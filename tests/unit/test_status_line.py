@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from noiseledger.client.waiting import StatusLine
+from noiseledger.client.status_line import StatusLine
 from noiseledger.progress import Mined, Revealed, TransactionSent
 
 

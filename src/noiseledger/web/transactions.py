@@ -11,7 +11,7 @@ from typing import Any
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.refusals import typed
 from noiseledger.errors import InvalidInput, NoiseledgerError, RpcFailed
-from noiseledger.ledger.query_state import Purchase
+from noiseledger.ledger.query_state import LoggedRequest
 from noiseledger.ledger.snapshot import LedgerSnapshot
 
 #: A transaction may reach another node first; after this time, one that our node has not seen is probably lost.
@@ -39,14 +39,14 @@ class TransactionState(StrEnum):
 
 
 @dataclass(frozen=True)
-class Progress:
+class TransactionStatus:
     """The state of one transaction, with its details."""
 
     transaction: str
     state: TransactionState
     block: int | None = None
     sender: str | None = None
-    asked: tuple[Purchase, ...] = ()
+    asked: tuple[LoggedRequest, ...] = ()
     #: Whether its block is final.
     is_final: bool = False
     #: Why it was refused.
@@ -64,7 +64,7 @@ class _Waiting:
     nonce: int
 
 
-class Follower:
+class TransactionFollower:
     """Follows transactions to one ledger; remembers those that it saw pending."""
 
     def __init__(self, contract: PrivacyLedgerContract) -> None:
@@ -72,7 +72,7 @@ class Follower:
         self._contract = contract
         self._waiting: OrderedDict[str, _Waiting] = OrderedDict()
 
-    def follow(self, snapshot: LedgerSnapshot, transaction: str, sent_at: float | None) -> Progress:
+    def follow(self, snapshot: LedgerSnapshot, transaction: str, sent_at: float | None) -> TransactionStatus:
         """Return the state of a transaction; ``sent_at`` is when the wallet sent it, in seconds since 1970."""
         receipt, found = self._contract.rpc.batch(
             [("eth_getTransactionReceipt", [transaction]), ("eth_getTransactionByHash", [transaction])]
@@ -85,33 +85,33 @@ class Follower:
         if found is not None:
             self._check(found)
             self._remember(transaction, found)
-            return Progress(transaction, TransactionState.SENT, sender=checksummed(found["from"]))
+            return TransactionStatus(transaction, TransactionState.SENT, sender=checksummed(found["from"]))
         return self._gone(transaction, sent_at)
 
     def _mined(
         self, snapshot: LedgerSnapshot, transaction: str, receipt: dict[str, Any], found: dict[str, Any]
-    ) -> Progress:
+    ) -> TransactionStatus:
         self._check(found)
         block, sender = int(receipt["blockNumber"], 16), checksummed(found["from"])
         is_final = snapshot.facts.final is not None and block <= snapshot.facts.final
         if int(receipt["status"], 16) == 0:
             reason = self._why(found, block)
-            return Progress(transaction, TransactionState.REFUSED, block, sender, (), is_final, reason)
-        asked = tuple(snapshot.purchases_in(transaction))
+            return TransactionStatus(transaction, TransactionState.REFUSED, block, sender, (), is_final, reason)
+        asked = tuple(snapshot.requests_in(transaction))
         state = TransactionState.FINAL if is_final else TransactionState.MINED
         if asked and all(snapshot.is_answered(request) for request in asked):
             state = TransactionState.ANSWERED
-        return Progress(transaction, state, block, sender, asked, is_final)
+        return TransactionStatus(transaction, state, block, sender, asked, is_final)
 
-    def _gone(self, transaction: str, sent_at: float | None) -> Progress:
+    def _gone(self, transaction: str, sent_at: float | None) -> TransactionStatus:
         """Return the probable state of a transaction that the node does not know."""
         waiting = self._waiting.get(transaction)
         if waiting is not None:
             count = int(self._contract.rpc.call("eth_getTransactionCount", waiting.sender, "latest"), 16)
             state = TransactionState.DISPLACED if count > waiting.nonce else TransactionState.DROPPED
-            return Progress(transaction, state, sender=waiting.sender)
+            return TransactionStatus(transaction, state, sender=waiting.sender)
         is_new = sent_at is not None and 0 <= time.time() - sent_at < PATIENCE_SECONDS
-        return Progress(transaction, TransactionState.UNSEEN if is_new else TransactionState.DROPPED)
+        return TransactionStatus(transaction, TransactionState.UNSEEN if is_new else TransactionState.DROPPED)
 
     def _check(self, found: dict[str, Any]) -> None:
         if (found.get("to") or "").lower() != self._contract.address.lower():
