@@ -17,12 +17,12 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from mutation import LEAST, Verdict
-from mutation.baseline import Baseline, Case, is_under, measure
+from mutation.baseline import Baseline, Case, is_under
 from mutation.generate import Mutant, is_another_program, mutants
 from mutation.tree import ROOT, Tree, each, trees
 
@@ -67,6 +67,7 @@ PARTS = (
     Part(("core/path.py",), (*unit("path"), _LOCAL, "tests/statistical/test_path_law.py")),
     Part(("core/coins.py",), (*unit("coins"), "tests/statistical/test_bridge_law.py")),
     Part(("core/privacy.py",), unit("privacy")),
+    Part(("core/numbers.py",), unit("numbers", "privacy", "query")),
     Part(
         ("core/budget.py", "core/accuracy.py", "core/request.py"), (*unit("budget", "accuracy", "local_ledger"), _LOCAL)
     ),
@@ -87,6 +88,9 @@ PARTS = (
             "core/filters/joins.py",
             "core/filters/diagram.py",
             "core/filters/canonical.py",
+            "core/filters/reader.py",
+            "core/filters/sql.py",
+            "core/filters/tokens.py",
         ),
         (*unit("filter", "table"), "tests/property/test_filter_dates.py", "tests/property/test_filter_canonical.py"),
     ),
@@ -107,7 +111,6 @@ PARTS = (
     ),
     Part(("data/origin.py",), unit("second_promise")),
     Part(("data/fingerprint.py", "data/pinned.py"), unit("pinned", "bound_ledger", "table")),
-    Part(("data/small.py",), unit("extras")),
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
     Part(("data/small.py",), unit("location", "extras")),
     Part(("data/reading.py",), (*unit("reading", "codebook", "table", "record_text"), *engines("files"))),
@@ -120,14 +123,17 @@ PARTS = (
     Part(("data/engines/mongodb.py",), engines("mongodb")),
     Part(("data/engines/spark.py",), engines("spark")),
     Part(
-        ("ledger/local.py", "ledger/bound.py", "ledger/book.py", "ledger/siblings.py"),
+        ("ledger/local.py", "ledger/bound.py", "ledger/book.py", "ledger/siblings.py", "ledger/interface.py"),
         (
             *unit("local_ledger", "bound_ledger", "restore"),
             *("tests/attacks/test_restored_journal.py", _LOCAL, "tests/faults/test_fork.py"),
         ),
     ),
     Part(("custodian/journal.py",), (*unit("restore"), *integration("worker_checks", "worker", "recover"))),
-    Part(("ledger/durable.py", "ledger/file.py"), (*unit("custody", "commitment_form"), *integration("publish_once"))),
+    Part(
+        ("ledger/durable.py", "ledger/file.py"),
+        (*unit("custody", "commitment_form", "second_promise", "codebook"), *integration("publish_once", "client")),
+    ),
     Part(
         ("ledger/store.py",),
         (
@@ -159,7 +165,8 @@ PARTS = (
         ("custodian/register.py", "custodian/promises.py", "core/composition.py"),
         (*unit("second_promise"), *integration("honest_mistakes")),
     ),
-    Part(("custodian/difference.py", "custodian/mismatch.py"), integration("honest_mistakes", "recover")),
+    Part(("custodian/difference.py",), integration("honest_mistakes", "recover")),
+    Part(("custodian/mismatch.py",), (*unit("mismatch"), *integration("honest_mistakes", "recover"))),
     Part(
         ("custodian/worker.py", "custodian/view.py"),
         (
@@ -174,16 +181,16 @@ PARTS = (
     Part(("chain/node_errors.py",), unit("node_errors")),
     Part(
         tuple(f"auditing/{name}.py" for name in ("replay", "state", "wire")),
-        audit("honest_ledgers", "dishonest_ledgers", "hostile_contracts"),
+        audit("hostile_contracts", "honest_ledgers", "dishonest_ledgers"),
     ),
     Part(
         ("auditing/chain.py", "auditing/auditor.py"),
         (
             *unit("audit_reader"),
-            *audit("honest_ledgers", "hostile_contracts", "reorganisations_and_crashes", "cli_audit"),
+            *audit("hostile_contracts", "cli_audit", "honest_ledgers", "reorganisations_and_crashes"),
         ),
     ),
-    Part(("auditing/with_data.py", "auditing/scope.py"), audit("scope", "with_data", "cli_audit")),
+    Part(("auditing/with_data.py", "auditing/scope.py"), audit("scope", "cli_audit", "with_data")),
     Part(("auditing/inclusion.py",), (*unit("merkle"), *audit("cli_audit"))),
     Part(("auditing/compose.py",), audit("compose", "cli_audit")),
     Part(
@@ -215,12 +222,18 @@ BESIDES = (
         )
     ),
     "data/engines/look.py",
+    *(f"core/{name}.py" for name in ("answer", "display", "sampling")),
+    *(f"ledger/{name}.py" for name in ("pending", "shapes", "unanswered")),
+    *(f"custodian/{name}.py" for name in ("advice", "backlog", "governance", "health", "log", "metrics", "service")),
     *(f"auditing/{name}.py" for name in ("report", "render")),
 )
 
 
 #: Folders of which no module may be forgotten.
-WHOLE = ("data", "data/engines", "audit")
+WHOLE = (
+    *("core", "core/filters", "data", "data/commitment", "data/engines"),
+    *("ledger", "custodian", "auditing"),
+)
 
 
 @dataclass(frozen=True)
@@ -276,25 +289,27 @@ def draw(seed: int, mutant: Mutant) -> bytes:
     return hashlib.sha256("\n".join([str(seed), *mutant.name]).encode()).digest()
 
 
-def test_files(parts: Sequence[Part]) -> list[str]:
-    """Return the test files of some parts."""
+def test_files(parts: Sequence[Part], places: Sequence[str]) -> list[str]:
+    """Return the test files of some parts in some places."""
     files = list(dict.fromkeys(file for part in parts for file in part.tests))
     if absent := [file for file in files if not (ROOT / file).exists()]:
         raise SystemExit(f"scripts/mutate_python.py names {', '.join(absent)}, which is not there: correct its list.")
-    return files
+    return [file for file in files if is_under(file, places)]
 
 
-def judge(mutant: Mutant, tree: Tree, baseline: Baseline, files: Sequence[str]) -> Verdict:
-    """Run the tests of a mutant's module, one file after the other, until one fails."""
-    known = [baseline.cases[file] for file in files if baseline.cases.get(file)]
-    if not known:
-        return Verdict("survived", "it has no tests")
-    with tree.mutated(mutant.module, mutant.source):
-        for cases in known:
+def judge(mutant: Mutant, tree: Tree, baseline: Baseline, files: Sequence[str]) -> tuple[Verdict, float]:
+    """Run the tests of a mutant's module, one file after the other, until one fails; return also the seconds that took."""
+    count, seconds = 0, 0.0
+    for file in files:
+        if not (cases := baseline.cases(file, tree)):
+            continue
+        began = time.monotonic()
+        with tree.mutated(mutant.module, mutant.source):
             verdict = run_until_failure(tree, cases)
-            if verdict.kind != "survived":
-                return verdict
-    return Verdict("survived", f"{sum(map(len, known))} tests")
+        count, seconds = count + len(cases), seconds + time.monotonic() - began
+        if verdict.kind != "survived":
+            return verdict, seconds
+    return Verdict("survived", f"{count} tests"), seconds
 
 
 def run_until_failure(tree: Tree, cases: Sequence[Case]) -> Verdict:
@@ -317,14 +332,12 @@ def run_until_failure(tree: Tree, cases: Sequence[Case]) -> Verdict:
 
 
 def judged(
-    waiting: Sequence[Mutant], modules: dict[str, Part], baseline: Baseline, copies: Sequence[Tree]
+    waiting: Sequence[Mutant], files: Mapping[str, Sequence[str]], baseline: Baseline, copies: Sequence[Tree]
 ) -> Iterator[tuple[Mutant, Verdict, float]]:
-    """Judge mutants, several at a time, and yield each verdict when it is there, with the seconds it took."""
+    """Judge mutants by their modules' test files, several at a time; yield each verdict when it is there, with its seconds."""
 
     def run(tree: Tree, mutant: Mutant) -> tuple[Mutant, Verdict, float]:
-        began = time.monotonic()
-        verdict = judge(mutant, tree, baseline, modules[mutant.module].tests)
-        return mutant, verdict, time.monotonic() - began
+        return mutant, *judge(mutant, tree, baseline, files[mutant.module])
 
     return each(copies, run, waiting)
 
@@ -367,13 +380,11 @@ def main() -> int:
         print(*drawn, sep="\n")
         return 0
     count: Counter[str] = Counter()
+    wanted = set(test_files([*modules.values()], chosen.tests or ["tests"]))
+    files = {module: [file for file in part.tests if file in wanted] for module, part in modules.items()}
     with trees(chosen.workers) as copies:
-        files = test_files(list(dict.fromkeys(modules[mutant.module] for mutant in drawn)))
-        baseline = measure([file for file in files if is_under(file, chosen.tests or ["tests"])], copies)
-        for name in baseline.failed:
-            print(f"      left out, since it fails without any mutant: {name}")
-        ready = time.monotonic()
-        for number, (mutant, verdict, seconds) in enumerate(judged(drawn, modules, baseline, copies), 1):
+        baseline = Baseline()
+        for number, (mutant, verdict, seconds) in enumerate(judged(drawn, files, baseline, copies), 1):
             count[verdict.kind] += 1
             print(f"{number:4}  {mutant}\n      {verdict} ({seconds:.0f} s)", flush=True)
             if verdict.kind == "survived":
@@ -384,7 +395,8 @@ def main() -> int:
     print(
         f"{len(drawn)} of {total} mutants in {len(modules)} modules, seed {chosen.seed}: {count['killed']} killed "
         f"({rate:.1%}), {count['survived']} survived, {count['broken']} broken, {len(apart)} equivalent left out; in "
-        f"{time.monotonic() - began:.0f} s, {ready - began:.0f} of them to find out how long the tests take"
+        f"{time.monotonic() - began:.0f} s on {chosen.workers} processors, of which test files without a mutant took "
+        f"{baseline.seconds:.0f} s"
     )
     enough = len(drawn) >= LEAST or bool(chosen.modules)
     return 0 if enough and rate >= KILLED_AT_LEAST and not baseline.failed and not stale else 1

@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from mutation.tree import ROOT, Tree, each
+from mutation.tree import ROOT, Tree
 
 KEPT = ROOT / "build" / "mutants"
-FORMAT = "2"  #: of what is kept
+FORMAT = "3"  #: of what is kept
 #: A test that takes so much longer than on the tree as it is hangs; the machine may be busier then.
-PATIENCE, LEAST_SECONDS = 10, 60
+PATIENCE, LEAST_SECONDS = 10, 30
+#: Tests that take less come first: most mutants are killed by one of them.
+QUICK_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -34,21 +39,52 @@ class Case:
         return LEAST_SECONDS + PATIENCE * (self.seconds + self.fixtures)
 
 
-@dataclass
 class Baseline:
-    """What is known of all tests."""
+    """What is known of test files; a file is run on the tree as it is when somebody first asks for its tests."""
 
-    #: The tests that pass, for each file in its order.
-    cases: dict[str, list[Case]] = field(default_factory=dict)
-    failed: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        KEPT.mkdir(parents=True, exist_ok=True)
+        self._helpers = _helpers()
+        self._cases: dict[str, list[Case]] = {}
+        self._locks: defaultdict[str, Lock] = defaultdict(Lock)
+        #: The tests that fail without any mutant, and how many seconds it took to find out how long the others take.
+        self.failed: list[str] = []
+        self.seconds = 0.0
 
-    def take(self, file: str, kept: Mapping[str, Any]) -> None:
+    def cases(self, file: str, tree: Tree) -> list[Case]:
+        """Return the tests of a file that pass, the quick ones first; ``tree`` has no mutant now."""
+        with self._locks[file]:
+            if file not in self._cases:
+                self._cases[file] = self.take(self._known(file, tree))
+            return self._cases[file]
+
+    def take(self, kept: Mapping[str, Any]) -> list[Case]:
         """Take in what is known of one test file."""
         tests = kept["tests"].items()
-        self.failed += [name for name, (_, outcome) in tests if outcome == "failed"]
-        self.cases[file] = [
-            Case(name, took, kept["fixtures"]) for name, (took, outcome) in tests if outcome == "passed"
-        ]
+        failed = [name for name, (_, outcome) in tests if outcome == "failed"]
+        for name in failed:
+            print(f"      left out, since it fails without any mutant: {name}", flush=True)
+        self.failed += failed
+        found = [Case(name, took, kept["fixtures"]) for name, (took, outcome) in tests if outcome == "passed"]
+        # In two rounds, each in the order of the file, so that fixtures of classes are made twice at most.
+        return sorted(found, key=lambda case: case.seconds >= QUICK_SECONDS)
+
+    def _known(self, file: str, tree: Tree) -> Any:
+        """Return what is known of a test file from an earlier run, or run it."""
+        # From the copy, since somebody may write the next test in the meantime.
+        text = (tree.folder / file).read_text(encoding="utf-8")
+        place = KEPT / f"{_digest([self._helpers, file, text])}.json"
+        if place.exists():
+            return json.loads(place.read_text())
+        began = time.monotonic()
+        kept = run_once(tree, file)
+        took = time.monotonic() - began
+        self.seconds += took
+        print(f"      {file} without a mutant: {len(kept['tests'])} tests, {took:.0f} s", flush=True)
+        # What failed may have been bad luck: it is tried again the next time.
+        if all(outcome != "failed" for _, outcome in kept["tests"].values()):
+            place.write_text(json.dumps(kept))
+        return kept
 
 
 def is_under(test: str, places: Sequence[str]) -> bool:
@@ -56,34 +92,7 @@ def is_under(test: str, places: Sequence[str]) -> bool:
     return any(test == place or test.startswith((f"{place}/", f"{place}::")) for place in places)
 
 
-def measure(files: Sequence[str], trees: Sequence[Tree]) -> Baseline:
-    """Run test files whose outcome is not known yet, several at a time, and return what is known of all."""
-    KEPT.mkdir(parents=True, exist_ok=True)
-    helpers = _helpers()
-    known = {file: KEPT / f"{_digest([helpers, ROOT / file])}.json" for file in files}
-    missing = [file for file in files if not known[file].exists()]
-
-    results = dict[str, Any]()
-
-    def run(tree: Tree, file: str) -> str:
-        kept = results[file] = _measured(tree, file)
-        # What failed may have been bad luck: it is tried again the next time.
-        if all(outcome != "failed" for _, outcome in kept["tests"].values()):
-            known[file].write_text(json.dumps(kept))
-        seconds = sum(seconds for seconds, _ in kept["tests"].values())
-        return f"{file}: {len(kept['tests'])} tests, {seconds:.0f} s"
-
-    if missing:
-        print(f"How long do the tests take? {len(missing)} of {len(files)} test files are run for that.", flush=True)
-    for line in each(trees, run, missing):
-        print(f"      {line}", flush=True)
-    baseline = Baseline()
-    for file in files:
-        baseline.take(file, results[file] if file in results else json.loads(known[file].read_text()))
-    return baseline
-
-
-def _measured(tree: Tree, file: str) -> dict[str, Any]:
+def run_once(tree: Tree, file: str) -> dict[str, Any]:
     """Run one test file on the tree as it is."""
     notes, log = tree.run([file])
     tests = dict[str, tuple[float, str]]()
@@ -96,9 +105,10 @@ def _measured(tree: Tree, file: str) -> dict[str, Any]:
             fixtures = max(fixtures, note["seconds"]) if note["kind"] == "setup" else fixtures
         elif note["kind"] == "collect":
             tests[note["test"]] = 0.0, "failed"
-    if not tests:
-        print(f"      {file} has no tests, or they cannot be run:\n{log[-2000:]}", flush=True)
-        tests[file] = 0.0, "failed"
+    # A run that ends before its last test would end for every mutant, and each would look killed.
+    if not tests or notes[-1]["kind"] != "tree":
+        print(f"      {file} has no tests, or they cannot all be run:\n{log[-2000:]}", flush=True)
+        tests = {file: (0.0, "failed")}
     return {"tests": tests, "fixtures": fixtures}
 
 

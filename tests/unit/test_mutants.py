@@ -10,7 +10,7 @@ import pytest
 
 from mutate_python import found_modules
 from mutate_python import test_files as files_of
-from mutation.baseline import Baseline
+from mutation.baseline import Baseline, run_once
 from mutation.generate import Mutant, is_another_program, mutants
 from mutation.tree import Tree
 
@@ -41,7 +41,7 @@ def test_a_mutant_differs_in_one_place_and_is_a_program(module: str) -> None:
 def test_no_module_that_carries_the_promise_is_forgotten() -> None:
     """It raises if a module or a file of tests is not named, or not there."""
     parts = found_modules([]).values()
-    assert files_of([*parts])
+    assert files_of([*parts], ["tests"])
 
 
 def test_the_same_change_in_two_places_of_a_line_has_two_names() -> None:
@@ -154,10 +154,31 @@ def test_an_endless_loop_is_seen(tmp_path: Path) -> None:
     assert "Timeout (" in log
 
 
-def test_only_tests_that_pass_without_a_mutant_judge_one() -> None:
+def test_a_test_that_replaces_system_functions_does_not_end_the_run(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    (tree.folder / "tests" / "test_small.py").write_text(
+        "import os, pathlib\n"
+        "def test_closed(monkeypatch):\n"
+        "    monkeypatch.setattr(pathlib.Path, 'open', None)\n"
+        "    monkeypatch.setattr(os, 'write', None)\n"
+        "def test_after(): ...\n"
+    )
+    tests = run_once(tree, "tests/test_small.py")["tests"]
+    assert [outcome for _, outcome in tests.values()] == ["passed", "passed"]
+
+
+def test_a_run_that_ends_early_judges_no_mutant(tmp_path: Path) -> None:
+    """It would end early for every mutant as well, and each would look killed."""
+    tree = Tree(tmp_path)
+    (tree.folder / "tests" / "test_small.py").write_text(
+        "import os\ndef test_before(): ...\ndef test_end(): os._exit(0)\n"
+    )
+    assert run_once(tree, "tests/test_small.py")["tests"] == {"tests/test_small.py": (0.0, "failed")}
+
+
+def test_only_tests_that_pass_without_a_mutant_judge_one_and_the_quick_ones_first() -> None:
     baseline = Baseline()
-    outcomes = {"passed": (5.0, "passed"), "skipped": (0.0, "skipped"), "failed": (0.1, "failed")}
-    baseline.take("tests/test_a.py", {"tests": outcomes, "fixtures": 1.0})
-    (case,) = baseline.cases["tests/test_a.py"]
-    assert (case.name, baseline.failed) == ("passed", ["failed"])
-    assert case.limit > 10 * 6
+    outcomes = {"slow": (5.0, "passed"), "skipped": (0.0, "skipped"), "failed": (0.1, "failed"), "quick": (0, "passed")}
+    first, second = baseline.take({"tests": outcomes, "fixtures": 1.0})
+    assert (first.name, second.name, baseline.failed) == ("quick", "slow", ["failed"])
+    assert second.limit > 10 * 6
