@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from math import isqrt, log10
+from math import isqrt, log10, sqrt
 
 import numpy as np
 import pytest
@@ -84,18 +84,19 @@ def test_chi_square_tails_are_those_of_scipy(degrees: int) -> None:
     for level in (1e-200, 1e-20, 1e-6, 0.1, 0.5):
         low, high = float(stats.chi2.ppf(level, degrees)), float(stats.chi2.isf(level, degrees))
         if low > 1e-280:
-            assert p_values.chi_square_tails(low, degrees)[0] == pytest.approx(level, rel=1e-6)
-        assert p_values.chi_square_tails(high, degrees)[1] == pytest.approx(level, rel=1e-6)
+            assert p_values.chi_square_tails(low, degrees)[0] == pytest.approx(level, rel=1e-6, abs=0)
+        assert p_values.chi_square_tails(high, degrees)[1] == pytest.approx(level, rel=1e-6, abs=0)
 
 
 @pytest.mark.parametrize("chance", [1 / 4096, 0.1, 0.5, 0.9])
 def test_binomial_tails_are_those_of_scipy_or_larger(chance: float) -> None:
     for trials in (1, 2, 30, 1000, 10**6):
-        for level in (1e-30, 1e-9, 0.01, 0.4):
-            successes = int(stats.binom.isf(level, trials, chance))
-            expected = float(stats.binom.sf(successes - 1, trials, chance))
+        deviation = sqrt(trials * chance * (1 - chance))
+        for deviations in (-1, 0.3, 2.3, 6, 11, 40):
+            successes = min(max(int(trials * chance + deviations * deviation), 0), trials)
+            expected = max(float(stats.binom.sf(successes - 1, trials, chance)), p_values.SMALLEST)
             found = p_values.binomial_at_least(successes, trials, chance)
-            assert found == (pytest.approx(expected, rel=1e-6) if successes > trials * chance else 1)
+            assert found == (pytest.approx(expected, rel=1e-6, abs=0) if successes > trials * chance else 1)
 
 
 # Honest workers.
@@ -373,10 +374,33 @@ def test_digits_that_are_always_the_same_are_caught() -> None:
     assert digits.p_value() < FALSE_ALARM
 
 
-def test_a_last_digit_that_is_too_frequent_is_caught() -> None:
-    digits = LastDigitTest(2, 10)
+@pytest.mark.parametrize(
+    ("numbers", "deviation", "p_value"),
+    [
+        ((7,), 1e17, 1),
+        ((7, 14), 1e17, 2 / 7),
+        ((7, -14, 49), 1e17, 2 / 7**2),
+        ((7, 14, 3), 1e17, 1),
+        ((6000, 12_000, 18_000), 3_000_000, 2 / 3000**2),  # a divisor is capped far below the deviation
+        ((6, 12), 1999, 1),
+        ((10**10,) * 100, 1e17, 2e-300),
+    ],
+)
+def test_a_common_divisor_has_the_p_value_of_its_definition(
+    numbers: tuple[int, ...], deviation: float, p_value: float
+) -> None:
+    digits = LastDigitTest()
+    for number in numbers:
+        digits.add(number, deviation)
+    assert digits.p_value() == pytest.approx(p_value, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize(("base", "cells"), [(2, 16), (10, 10)])
+def test_a_last_digit_that_is_too_frequent_is_caught(base: int, cells: int) -> None:
+    """In either base alone: what one of them shows, the other may not."""
+    digits = LastDigitTest(base)
     for _ in range(3000):
-        digits.add(random.randrange(10**16) * 10 + random.choice((*range(10), 3)), 1e17)
+        digits.add(random.randrange(10**16) * cells + random.choice((*range(cells), 3)), 1e17)
     assert digits.p_value() < 1e-4
 
 
@@ -426,7 +450,7 @@ def test_how_close_a_pair_is(second: int, blurs: tuple[float, float], gap: int) 
     for value, blur in zip((1000, second), blurs, strict=True):
         duplicates.add(value, blur, 2**-80)
     # One pair, and one of two tests.
-    assert duplicates.p_value() == pytest.approx(2 * gap * 2**-80)
+    assert duplicates.p_value() == pytest.approx(2 * gap * 2**-80, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("increment", [2**255 - 1, -(2**255), 0])

@@ -53,6 +53,22 @@ def test_a_crash_leads_to_one_ledger(moment: str, rpc: Rpc, wire: Wire, catalogu
     assert publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address).address == contract.address
 
 
+@pytest.mark.parametrize("crashes", [False, True])
+def test_readers_are_told_to_begin_before_the_ledger(
+    crashes: bool, rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned
+) -> None:
+    """Shortly before, since blocks may be replaced; after a crash, which leaves the block unknown, with the first of all."""
+    rpc.call("anvil_mine", hex(150))
+    newest = int(rpc.call("eth_blockNumber"), 16)
+    if crashes:
+        crash_while_publishing("send", wire, catalogue, data)
+    for _ in range(2):  # publishing again keeps it
+        publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
+        known = Custody.of(catalogue).read_ledger_file()
+        assert known is not None
+        assert known.block == (0 if crashes else newest - 100)
+
+
 def test_a_crash_before_any_file_is_in_its_place_leads_to_one_ledger(
     rpc: Rpc, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:

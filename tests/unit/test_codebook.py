@@ -167,11 +167,14 @@ def test_an_answer_shows_labels_and_keeps_values() -> None:
 def test_words_from_a_strangers_file_are_short_and_printable(tmp_path: Path) -> None:
     file = tmp_path / "ledger.json"
     content = {"address": "0x", "chain_id": 1, "queries": {}}
-    words = {"labels": {"sex": {"1": "a" * 1000, "2": "\x1b[31m\u202e", "9": ""}}, "meanings": {"sex": "b\n" * 500}}
+    labels = {"1": "a" * 1000, "2": "\x1b[31m\u202e", "9": ""}
+    words = {"labels": {"sex": labels}, "meanings": {"sex": "b\n" * 500, "age": "c" * 300}}
     file.write_text(json.dumps(content | words))
     book = LedgerFile.read(file).codebook
     long, coloured, empty = book.labels_of(SEXES)
     assert len(long) == LONGEST_LABEL + 1
+    # As much as anybody reads beside a number; "…" says that there was more.
+    assert (len(book.meanings["sex"]), book.meanings["age"]) == (301, "c" * 300)
     assert (coloured, empty) == ("\ufffd[31m\ufffd", "9")
     assert "".join(book.notes(SEXES)).isprintable()
     wrongs: list[dict[str, object]] = [

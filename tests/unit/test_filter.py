@@ -16,6 +16,7 @@ from noiseledger.core.filters import diagram
 from noiseledger.core.filters.condition import And, Comparison, Constant, IsNull, Membership, Not, Operator, Or, Value
 from noiseledger.core.filters.days import MAX_LENGTH
 from noiseledger.core.filters.filter import Filter, parse_filter
+from noiseledger.core.filters.joins import all_of, any_of
 from noiseledger.core.filters.sql import RESERVED, identifier, write
 from noiseledger.core.filters.tokens import MAX_NESTING
 from noiseledger.errors import InvalidFilter, InvalidInput
@@ -491,6 +492,11 @@ def test_a_tree_with_two_kinds_for_a_column_has_no_canonical_text() -> None:
         ('"Âge" = 1', '"Âge" = 1'),
         ('"say ""hi""" = \'it\'\'s\'', '"say ""hi""" = \'it\'\'s\''),
         ("Zip = 1 AND age = 1", "Zip = 1 AND age = 1"),
+        # Two terms hold for all values of n and begin at the same one.
+        (
+            "(n >= 1 OR p <> 3 OR q <= 1) AND (m <= 3 OR (q <> 0 AND n > 1)) AND q IN (0, 3)",
+            "(m <= 3 OR (n > 1 AND q = 3)) AND (n >= 1 OR p <> 3 OR q = 0) AND q IN (0, 3)",
+        ),
     ],
 )
 def test_canonical_text(text: str, expected: str) -> None:
@@ -515,6 +521,12 @@ def test_canonical_text(text: str, expected: str) -> None:
 )
 def test_different_meanings_have_different_texts(one: str, other: str) -> None:
     assert canonical(one) != canonical(other)
+
+
+def test_no_conditions_together_are_those_that_change_nothing() -> None:
+    assert (all_of([]), any_of([])) == (Constant(True), Constant(False))
+    one = Comparison("a", "=", Fraction(1))
+    assert all_of([one, all_of([])]) == any_of([one, any_of([])]) == one
 
 
 def test_columns_without_effect_disappear() -> None:

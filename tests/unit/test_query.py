@@ -196,6 +196,10 @@ def test_queries_that_make_no_sense_are_refused() -> None:
     for by in ([], "sex", ["sex"], [SEX, None], 3, [[SEX, AGES], SEX]):
         with pytest.raises(InvalidInput, match="by must be groups"):
             Query.count(by=by)  # type: ignore[arg-type]
+    lone = "\ud800"  # half of a character
+    for groups in (Keys.of("age", ["a", lone]), Bins.of(lone, [1, 2, 3])):
+        with pytest.raises(InvalidInput, match="not valid Unicode text"):
+            Query.count(by=groups)
     ages = Bins.of("age", range(1002))
     with pytest.raises(InvalidInput, match=r"not 1,002,001 \(1,001 of age times 1,001 of size\)\."):
         Query.count(by=[ages, Bins.of("size", range(1002))])

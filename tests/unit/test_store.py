@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +22,18 @@ def file(tmp_path: Path) -> Path:
     with closing(Store(place, create=True)) as made, made.initialising(Fraction(1), one_value_per_point=True):
         pass
     return place
+
+
+def test_a_new_file_is_for_its_owner_only_whatever_the_umask(tmp_path: Path) -> None:
+    """It may contain noise that is not released yet, also while SQLite writes it."""
+    before = os.umask(0)
+    try:
+        with closing(Store(tmp_path / "ledger", create=True)) as made:
+            with made.initialising(Fraction(1), one_value_per_point=True):
+                modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+            assert modes == {"ledger": 0o600, "ledger-journal": 0o600}
+    finally:
+        os.umask(before)
 
 
 def test_a_commit_is_on_the_disk_and_the_file_is_not_trusted(file: Path) -> None:

@@ -21,23 +21,22 @@ _END = "Nothing was changed, and nothing is answered."
 def explain(folder: Path, published: bytes, data: Pinned, journal: Journal | None, kept: str | None) -> str:
     """Return which part of a custody folder or its data is not the one that the ledger was published with.
 
-    ``kept`` is the journal's name in the file beside it.
+    ``kept`` is the journal's name in the file beside it. Data and journal together do not match what was published.
     """
-    found = None if journal is None else journal.identity
-    if found is not None and kept not in (None, found) and bind(data.root, journal_digest(str(kept))) == published:
+    if kept is not None and bind(data.root, journal_digest(kept)) == published:
         return _another_journal(folder, f"{folder / 'journal.identity'} has the name of the right one")
     known = list(_promises(folder))
     for register, _, promise in known:
         reasons = list(_reasons(folder, data, register, promise))
         if reasons:
             return " ".join([*reasons, _END])
-    if found is None:
+    if journal is None:
         unsure = "" if known else "other data, another secret or "
         return (
             f"The ledger was published with {unsure}another name of the journal than the one in {folder / 'journal.identity'}: "
             f"restore that from your backup. {_END}"
         )
-    if known or (journal is not None and journal.is_bound_to(data.root)):
+    if known or journal.is_bound_to(data.root):
         return _another_journal(folder, "data and secret are the right ones")
     return (
         f"The ledger was published with other data, or with another secret than {folder / 'secret'}; which of them cannot be "
