@@ -66,8 +66,8 @@ PARTS = (
     Part(("core/noise.py",), (*unit("noise"), "tests/faults/test_fork.py", "tests/statistical/test_noise_law.py")),
     Part(("core/path.py",), (*unit("path"), _LOCAL, "tests/statistical/test_path_law.py")),
     Part(("core/coins.py",), (*unit("coins"), "tests/statistical/test_bridge_law.py")),
-    Part(("core/privacy.py",), unit("privacy")),
-    Part(("core/numbers.py",), unit("numbers", "privacy", "query")),
+    Part(("core/privacy.py",), (*unit("privacy"), "tests/contract/test_artifact.py")),
+    Part(("core/numbers.py",), unit("numbers", "display", "privacy", "query")),
     Part(
         ("core/budget.py", "core/accuracy.py", "core/request.py"), (*unit("budget", "accuracy", "local_ledger"), _LOCAL)
     ),
@@ -114,7 +114,7 @@ PARTS = (
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
     Part(("data/small.py",), unit("location", "extras")),
     Part(("data/reading.py",), (*unit("reading", "codebook", "table", "record_text"), *engines("files"))),
-    Part(("data/delimited.py", "data/formats.py"), (_REFUSED, *engines("files"))),
+    Part(("data/delimited.py", "data/formats.py"), (*unit("delimited"), _REFUSED, *engines("files"))),
     Part(
         tuple(f"data/engines/{name}.py" for name in ("files", "relation", "sums", "kinds", "line_count", "digest")),
         (*unit("line_count"), *engines("files", "one_state"), _REFUSED),
@@ -289,9 +289,10 @@ def draw(seed: int, mutant: Mutant) -> bytes:
     return hashlib.sha256("\n".join([str(seed), *mutant.name]).encode()).digest()
 
 
-def test_files(parts: Sequence[Part], places: Sequence[str]) -> list[str]:
-    """Return the test files of some parts in some places."""
-    files = list(dict.fromkeys(file for part in parts for file in part.tests))
+def test_files(module: str, part: Part, places: Sequence[str]) -> list[str]:
+    """Return the test files of a module in some places, and last the module itself if its docstrings have examples."""
+    source = PACKAGE / module
+    files = [*part.tests, *([str(source.relative_to(ROOT))] if ">>> " in source.read_text(encoding="utf-8") else [])]
     if absent := [file for file in files if not (ROOT / file).exists()]:
         raise SystemExit(f"scripts/mutate_python.py names {', '.join(absent)}, which is not there: correct its list.")
     return [file for file in files if is_under(file, places)]
@@ -380,8 +381,7 @@ def main() -> int:
         print(*drawn, sep="\n")
         return 0
     count: Counter[str] = Counter()
-    wanted = set(test_files([*modules.values()], chosen.tests or ["tests"]))
-    files = {module: [file for file in part.tests if file in wanted] for module, part in modules.items()}
+    files = {module: test_files(module, part, chosen.tests or ["tests", "src"]) for module, part in modules.items()}
     with trees(chosen.workers) as copies:
         baseline = Baseline()
         for number, (mutant, verdict, seconds) in enumerate(judged(drawn, files, baseline, copies), 1):

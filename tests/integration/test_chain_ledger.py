@@ -18,6 +18,7 @@ from noiseledger.core.coins import Coins, bridge
 from noiseledger.core.path import PATH_UNITS, Case, natural_values
 from noiseledger.core.query import Query
 from noiseledger.errors import AnswerPending, BudgetExceeded, ChainMismatch, NotAllowed, UnknownQuery
+from noiseledger.ledger import purchase
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.mirror import Mirror
 
@@ -96,6 +97,26 @@ def test_free_answers_need_neither_key_nor_transaction(contract: PrivacyLedgerCo
     assert height(contract) == before
     with pytest.raises(NotAllowed, match="connect with a key"):
         reader.ask(OVER_60, precision=1)
+
+
+def test_more_requests_than_a_transaction_takes_are_bought_in_several(
+    contract: PrivacyLedgerContract, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(purchase, "MAX_BATCH", 1)
+    monkeypatch.setattr(purchase, "_AGAIN_SECONDS", ())
+    buyer = as_seen_by(ANALYST, contract)
+    ask_batches = buyer.ask_batches
+    # In several blocks as well, as a busy chain would mine them.
+    monkeypatch.setattr(
+        buyer, "ask_batches", lambda parts: [receipt for part in parts for receipt in ask_batches([part])]
+    )
+    ledger, before = ChainLedger(buyer, answer_seconds=0), height(contract)
+    requests = [ledger.resolve(OVER_60, precision=precision) for precision in (QUARTER, HALF)]
+    with pytest.raises(AnswerPending):  # and not: events are missing
+        ledger.ask_many(requests, exact_noise=True)
+    assert height(contract) == before + 2
+    reveal(contract, Fraction(0), HALF, 200)
+    assert [record.precision for record in ledger.records()] == [QUARTER, HALF]
 
 
 def test_one_reveal_serves_all_who_meet(contract: PrivacyLedgerContract) -> None:

@@ -110,6 +110,17 @@ def test_a_lost_ledger_file_does_not_lead_to_a_second_ledger(
     assert ledgers(rpc) == before
 
 
+def test_what_no_chain_takes_is_refused_before_anything_is_made(rpc: Rpc, catalogue: Catalogue) -> None:
+    before = ledgers(rpc)
+    with catalogue.file.open("a") as stream:
+        stream.write(f'[queries.ages]\nmeasure = "count"\nby = "age"\ngroups = {[*range(513)]}\n')
+    larger = read_catalogue(catalogue.file)
+    with pytest.raises(InvalidInput, match="Query ages: A ledger on a chain accepts at most 512 groups, not 513"):
+        publish(larger, Custody.of(larger).pin(larger), Sender(rpc, CUSTODIAN), WORKER.address)
+    assert ledgers(rpc) == before
+    assert not Custody.of(larger).folder.exists()
+
+
 def test_what_still_waits_for_a_block_is_not_published_twice(
     rpc: Rpc, wire: Wire, catalogue: Catalogue, data: Pinned
 ) -> None:

@@ -25,9 +25,10 @@ from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.errors import InvalidInput, UnknownQuery
 from noiseledger.ledger.interface import Ledger, LedgerView
 from noiseledger.ledger.public import PublicPath
-from noiseledger.ledger.query_state import LoggedRequest, QueryState
+from noiseledger.ledger.query_state import LoggedRequest, QueryState, block_of_record, record_number
 from noiseledger.ledger.snapshot import Facts, LedgerSnapshot
 from noiseledger.ledger.state import LedgerState, RecordLine
+from noiseledger.ledger.unanswered import Unanswered
 
 OVER_60, CITIZENS = Query.share("age > 60"), Query.share("citizen = 1")
 BY_STATE = Query.counts_by("state", ["CA", "NY", "TX"])
@@ -138,6 +139,14 @@ def snapshot_of(story: LedgerState, *, reuses: bool = True) -> LedgerSnapshot:
     return LedgerSnapshot(Facts(1, CONTRACT, terms, ANALYSTS[0], ANALYSTS[1], False, 10**6, None), story, times)
 
 
+def test_records_are_numbered_in_the_order_of_the_chain_however_full_its_blocks() -> None:
+    """People cite these numbers, so they stay."""
+    places = [(0, 0), (0, 1), (0, 2**20 - 1), (1, 0), (1, 2**20 - 1), (2, 7)]
+    numbers = [record_number(Event("Asked", {}, block, "", "", index)) for block, index in places]
+    assert numbers == [0, 1, 1_048_575, 1_048_576, 2_097_151, 2_097_159]
+    assert [block_of_record(number) for number in numbers] == [block for block, _ in places]
+
+
 @given(st.integers(0, 10**6), st.integers(0, 40), st.integers(0, 40), st.booleans())
 def test_copies_go_their_own_ways(seed: int, before: int, after: int, reuses: bool) -> None:
     events = life(seed, before + after, reuses=reuses).events
@@ -214,6 +223,13 @@ def test_a_request_waits_until_its_path_is_known_far_enough_and_no_longer(seed: 
         snapshot = snapshot_of(story, reuses=reuses)
         assert snapshot.waiting == expected
         assert [entry.request for entry in story.record if not snapshot.is_answered(entry.request)] == expected
+        oldest: dict[str, LoggedRequest] = {}
+        for request in expected:
+            oldest.setdefault(request.query, request)
+        assert snapshot.unanswered() == [
+            Unanswered(request.query, request.block, datetime.fromtimestamp(request.block, UTC))
+            for request in oldest.values()
+        ]
 
 
 def test_waiting_ends_at_the_very_point() -> None:

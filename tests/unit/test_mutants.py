@@ -40,8 +40,9 @@ def test_a_mutant_differs_in_one_place_and_is_a_program(module: str) -> None:
 
 def test_no_module_that_carries_the_promise_is_forgotten() -> None:
     """It raises if a module or a file of tests is not named, or not there."""
-    parts = found_modules([]).values()
-    assert files_of([*parts], ["tests"])
+    files = {module: files_of(module, part, ["tests", "src"]) for module, part in found_modules([]).items()}
+    assert all(files.values())
+    assert files["core/numbers.py"][-1] == "src/noiseledger/core/numbers.py"  # its examples
 
 
 def test_the_same_change_in_two_places_of_a_line_has_two_names() -> None:

@@ -52,6 +52,13 @@ def test_square_roots_are_rounded_up_by_less_than_one_unit(square: Fraction) -> 
     assert (root - Fraction(1, 10**18)) ** 2 < square or root**2 == square
 
 
+@pytest.mark.parametrize(
+    ("square", "root"), [("8", 3), ("26/3", 3), ("9", 3), ("28/3", 4), ("10", 4), ("47/3", 4), ("49/3", 5)]
+)
+def test_square_roots_are_rounded_up_also_next_to_squares(square: str, root: int) -> None:
+    assert sqrt_up(Fraction(square), digits=0) == root
+
+
 @given(st.integers(1, 10**12), st.integers(1, 10**12))
 def test_rational_square_roots_are_exact(top: int, bottom: int) -> None:
     assert sqrt_up(Fraction(top * top, bottom * bottom)) == Fraction(top, bottom)

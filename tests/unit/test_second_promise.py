@@ -16,11 +16,11 @@ from noiseledger.auditing.compose import compose
 from noiseledger.core.composition import Promised, together
 from noiseledger.core.sensitivity import Neighbours
 from noiseledger.custodian.custody import Custody
-from noiseledger.custodian.promises import find_earlier, no_ledger, note
+from noiseledger.custodian.promises import find_earlier, no_ledger, note, others_named
 from noiseledger.custodian.register import Registers, user_folder
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.errors import CustodyDamaged, InvalidInput, NoiseledgerError, PublishedBefore
-from noiseledger.ledger.file import LedgerFile
+from noiseledger.ledger.file import LedgerFile, OtherLedger
 from unit.test_custody import CATALOGUE
 
 ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
@@ -203,6 +203,17 @@ def test_promises_add_up_as_in_the_audit() -> None:
         reports = [Report(str(number), promise) for number, promise in enumerate(promises)]
         theirs = compose(reports)  # type: ignore[arg-type]
         assert (ours.epsilon, ours.delta, ours.neighbours) == (theirs.epsilon, theirs.delta, theirs.neighbours)
+
+
+def test_a_ledger_file_goes_on_naming_other_ledgers(study: Path) -> None:
+    """Also those that no register knows any more."""
+    (found,) = find_earlier(read_catalogue(renamed(study)))
+    other = OtherLedger(ADDRESS.replace("5", "6"), 1, found.promised)
+    again = replace(other, address=ADDRESS)
+    known = LedgerFile(ADDRESS, also_published=(other, again))
+    assert others_named(None, [found]) == (OtherLedger(ADDRESS, 31337, found.promised),)
+    assert others_named(known, []) == others_named(known, [found]) == (other, again)
+    assert others_named(None, [replace(found, address="")]) == ()
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def _deploy(
     first = 0 if custody.intent_file.exists() else max(newest - _REORGANISED_BLOCKS, 0)
     contract = deploy_once(custody.intent_file, sender, terms, worker)
     _write_ledger_file(catalogue, contract, first, {entry.name: entry.query for entry in catalogue.entries}, others)
-    custody.intent_file.unlink(missing_ok=True)
+    custody.intent_file.unlink()
     return contract
 
 
