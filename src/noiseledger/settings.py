@@ -31,6 +31,10 @@ class Setting:
         """Return the value: as given, from the environment, as configured, or the default, which may be empty."""
         return given or os.environ.get(self.variable) or configured or self.default
 
+    def in_environment(self) -> str | None:
+        """Return the value of the environment variable, which may be empty; None if it is not set."""
+        return os.environ.get(self.variable)
+
     @property
     def is_in_environment(self) -> bool:
         """Whether the environment variable is set to something."""
@@ -70,3 +74,5 @@ MAX_FEE_GWEI = 200.0
 SETTINGS = (LEDGER, RPC, KEY_FILE, KEY, PASSWORD, DEBUG)
 #: The settings that no other process may learn.
 SECRETS = (KEY, PASSWORD)
+#: Their variables. No web process may have them: others can read the environment of a running process, even what was unset.
+SECRET_VARIABLES = tuple(setting.variable for setting in SECRETS)

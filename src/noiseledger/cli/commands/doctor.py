@@ -24,11 +24,11 @@ from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOp
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.cli.waiting import listed, waited
 from noiseledger.core.composition import Promised, together
-from noiseledger.errors import ChainError, NoiseledgerError
+from noiseledger.errors import ChainError, InvalidInput, NoiseledgerError
 from noiseledger.extras import EXTRAS, missing
 from noiseledger.ledger import LocalLedger
 from noiseledger.ledger.file import LedgerFile
-from noiseledger.settings import KEY, KEY_FILE, LEDGER
+from noiseledger.settings import KEY, KEY_FILE
 
 if TYPE_CHECKING:
     from noiseledger.chain import Rpc
@@ -203,9 +203,11 @@ def _check_local_promise(client: Client) -> Iterator[Check]:
 
 def _check_custody(ledger: str | None) -> Iterator[Check]:
     """Check the files beside the ledger file, if it is in its custody folder: only the custodian has that."""
-    place = ledger or LEDGER.find()
-    folder = Path(place).resolve().parent
-    if not place or folder.suffix != ".custody":
+    try:
+        folder = Path(find_ledger(ledger)).resolve().parent
+    except InvalidInput:
+        return  # no ledger was given, which is reported as such
+    if folder.suffix != ".custody":
         return
     from noiseledger.custodian.intact import check_complete  # noqa: PLC0415 - takes a second
 
