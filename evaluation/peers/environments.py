@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from noiseledger.errors import NoiseledgerError
-from noiseledger.settings import SECRET_VARIABLES
+from noiseledger.settings import SECRET_VARIABLES, cache_folder
 
 LOCK = "requirements.lock"
 
@@ -47,7 +47,7 @@ def _put(new: Path, home: Path, old: Path) -> None:
 
 
 def _home(peer: Path) -> Path:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger"
+    cache = cache_folder()
     lock = hashlib.sha256((peer / LOCK).read_bytes()).hexdigest()[:12]
     return cache / f"peer-{peer.name}-{sys.implementation.cache_tag}-{lock}"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,12 @@ KEY_FILE = Setting(
 KEY = Setting("key", "The private key itself, 64 hexadecimal digits.", variable="NOISELEDGER_KEY")
 PASSWORD = Setting("password", "The password of the keystore file.", variable="NOISELEDGER_PASSWORD")
 DEBUG = Setting("debug", "Set to 1 to get the traceback of an unexpected error.", variable="NOISELEDGER_DEBUG")
+
+
+def cache_folder() -> Path:
+    """Return the folder for programs that are downloaded or built once; it need not exist."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger"
+
 
 #: Defaults of the library that options of commands repeat: how long to wait for the worker, and the maximum fee per gas.
 ANSWER_SECONDS = 120.0

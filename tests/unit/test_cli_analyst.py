@@ -21,7 +21,7 @@ from noiseledger.cli.request_progress import RequestProgress
 from noiseledger.core.display import show
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.ledger import NaiveLedger
-from noiseledger.ledger.file import LedgerFile
+from noiseledger.ledger.file import LedgerFile, find_on_chain
 from noiseledger.progress import Mined, TransactionSent
 
 HOSTILE = "[red]x\x1b[31m\u202e"
@@ -351,6 +351,13 @@ def test_a_settings_file_is_checked(run: Runner, tmp_path: Path, text: str, says
     assert seen.code == 1
     assert [check["status"] for check in seen.json["checks"][:2]] == ["ok", "problem"]
     assert "abab" not in seen.out
+
+
+@pytest.mark.parametrize("text", ["0x" + "zz" * 20, "0x" + "ab" * 19, "0x" + "ab" * 21, "0X" + "ab" * 20])
+def test_what_only_looks_like_an_address_is_a_file(text: str) -> None:
+    with pytest.raises(errors.LedgerNotFound, match="cannot be read"):
+        find_on_chain(text)
+    assert find_on_chain("0x" + "aB" * 20) == LedgerFile("0x" + "aB" * 20)
 
 
 def test_doctor_checks_the_custody_folder_of_the_configured_ledger(run: Runner, tmp_path: Path) -> None:

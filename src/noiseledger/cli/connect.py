@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from noiseledger.cli.config import find_keystore, find_ledger, find_rpc, has_key, is_address
+from noiseledger.cli.config import find_keystore, find_ledger, find_rpc, has_key
+from noiseledger.core.address import is_address
 from noiseledger.errors import ChainMismatch, InvalidInput, RpcFailed
 from noiseledger.settings import KEY, KEY_FILE, PASSWORD, RPC
 

@@ -24,7 +24,7 @@ from noiseledger.core.path import Case, Price, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request, resolve
 from noiseledger.core.sensitivity import Population, sensitivity
-from noiseledger.errors import NotAllowed
+from noiseledger.errors import NotAllowed, UnknownQuery
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
@@ -229,6 +229,11 @@ class Ledger(LedgerView):
     def sign_with(self, key: Key) -> None:
         """Pay with this key from now on, if the ledger is on a chain."""
         raise NotAllowed("This is a local ledger, which needs no key.")
+
+
+def unknown_query(query: Query) -> UnknownQuery:
+    """Return the error for a query that is not in the catalogue."""
+    return UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
 
 
 def if_enough(best: Answer | None, request: Request) -> Answer | None:

@@ -26,7 +26,7 @@ from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
 from noiseledger.errors import ChainMismatch, RpcFailed, UnknownQuery
-from noiseledger.ledger.interface import Quote
+from noiseledger.ledger.interface import Quote, unknown_query
 from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.query_state import Behind, QueryState, fold
 from noiseledger.ledger.state import Registered
@@ -117,7 +117,7 @@ class ChainReader:
         states = {}
         for query, meter, point in zip(queries, found.meters, found.points, strict=True):
             if meter.dimension == 0:
-                raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
+                raise unknown_query(query)
             if is_new:
                 self._check(query, meter, entries.get(query.identifier))
             ours = [event for event in found.events if event.fields["query"].hex() == query.identifier]

@@ -19,8 +19,7 @@ from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
-from noiseledger.errors import UnknownQuery
-from noiseledger.ledger.interface import LedgerView, Quote, Record, Standing
+from noiseledger.ledger.interface import LedgerView, Quote, Record, Standing, unknown_query
 from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.query_state import LoggedRequest, QueryState
 from noiseledger.ledger.state import LedgerState, RecordLine, Registered, readable
@@ -233,7 +232,7 @@ class LedgerSnapshot(LedgerView):
 
     def _known(self, query: Query) -> Query:
         if query not in self._readable:
-            raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
+            raise unknown_query(query)
         return query
 
     def _record(self, line: RecordLine, query: Query, point: Point | None) -> Record:
