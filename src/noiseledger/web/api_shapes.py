@@ -55,7 +55,7 @@ class LedgerShape(TypedDict):
     rows: int | None
     neighbours: str
     reuses: bool
-    invites: bool
+    requires_allowance: bool
     catalogue_sha256: str | None
     unreadable: dict[str, str]
 
