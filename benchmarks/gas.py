@@ -31,7 +31,7 @@ GROWTH_LIMIT = 0.02
 TRANSACTION_LIMIT = 2**24 * 5 // 6
 
 #: The gas of whole batches, by name.
-Snapshot: TypeAlias = dict[str, dict[str, int]]
+GasSnapshot: TypeAlias = dict[str, dict[str, int]]
 
 _STEPS = ("ask", "reveal")
 #: With a full batch of queries, the largest dimension that still fits one transaction.
@@ -49,14 +49,14 @@ def measure(
     return [row | {"snapshot": kept.get(_name(row)) == _gas(row)} for row in rows]
 
 
-def snapshot(rows: Iterable[Row]) -> Snapshot:
+def snapshot(rows: Iterable[Row]) -> GasSnapshot:
     """Return what is kept of some rows."""
     return {_name(row): _gas(row) for row in rows}
 
 
-def read_snapshot() -> Snapshot:
+def read_snapshot() -> GasSnapshot:
     """Return what was kept; nothing before the first time."""
-    kept: Snapshot = json.loads(SNAPSHOT.read_text(encoding="utf-8")) if SNAPSHOT.exists() else {}
+    kept: GasSnapshot = json.loads(SNAPSHOT.read_text(encoding="utf-8")) if SNAPSHOT.exists() else {}
     return kept
 
 

@@ -53,7 +53,7 @@ def chain(hardfork: str | None = None) -> Iterator[Rpc]:
 class Shop:
     """A fresh ledger with its custodian, its worker and one analyst."""
 
-    def __init__(self, rpc: Rpc, *, invites: bool = False, terms: Terms | None = None) -> None:
+    def __init__(self, rpc: Rpc, *, requires_allowance: bool = False, terms: Terms | None = None) -> None:
         """Publish the ledger; without ``terms``, one that never runs out."""
         self._custodian = Sender(rpc, CUSTODIAN)
         self.sender = Sender(rpc, ANALYST)
@@ -63,13 +63,13 @@ class Shop:
             _BUDGET,
             Fraction(8),
             Fraction(1, 10**5),
-            requires_allowance=invites,
+            requires_allowance=requires_allowance,
         )
         published = PrivacyLedgerContract.deploy(self._custodian, terms, WORKER.address)
         self.contract = PrivacyLedgerContract(rpc, published.address, self.sender)
         self._as_worker = PrivacyLedgerContract(rpc, published.address, Sender(rpc, WORKER))
         self._registered = 0
-        if invites:
+        if requires_allowance:
             published.allow(ANALYST.address, _BUDGET)
 
     def register(self, dimension: int, count: int) -> list[str]:

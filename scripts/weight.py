@@ -38,7 +38,7 @@ WITHIN, KNOWN = "0.06", Fraction(1, 4)
 
 
 @dataclass(frozen=True)
-class Place:
+class MeasuredLedger:
     """A ledger with one answer that everybody knows, and how a command names it."""
 
     ledger: str
@@ -82,18 +82,18 @@ def processor_seconds(command: Sequence[str | Path], environment: dict[str, str]
     return min(taken)
 
 
-def local_ledger(folder: Path) -> Place:
+def local_ledger(folder: Path) -> MeasuredLedger:
     """Make a local ledger in which the query is answered."""
     people, file = nl.Table.census_sample(), folder / "census.ledger"
     population = nl.Population.replace(rows=people.rows)
     ledger = nl.LocalLedger.create(file, epsilon=8, delta=1e-4, population=population, queries=[QUERY], source=people)
     with closing(ledger):
         ledger.ask(QUERY, precision=KNOWN)
-    return Place(str(file), clean_environment())
+    return MeasuredLedger(str(file), clean_environment())
 
 
 @contextmanager
-def ledger_on_chain() -> Iterator[Place]:
+def ledger_on_chain() -> Iterator[MeasuredLedger]:
     """Run a chain with a ledger in which the query is answered, with a number that is made up."""
     custodian, analyst = (Key.from_hex(key) for key in local_chain.PLAY_KEYS[:2])
     promise = Fraction(8), Fraction(1, 10_000)
@@ -106,7 +106,7 @@ def ledger_on_chain() -> Iterator[Place]:
             [encode_request(QUERY.identifier, bought)]
         )
         contract.reveal([ContractReveal(QUERY.identifier, Fraction(0), bought, (1,))])
-        yield Place(contract.address, clean_environment() | {"NOISELEDGER_RPC": chain.url})
+        yield MeasuredLedger(contract.address, clean_environment() | {"NOISELEDGER_RPC": chain.url})
 
 
 def clean_environment() -> dict[str, str]:
@@ -114,7 +114,7 @@ def clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("NOISELEDGER_")}
 
 
-def free_command(program: Path, name: str, place: Place) -> list[str | Path]:
+def free_command(program: Path, name: str, place: MeasuredLedger) -> list[str | Path]:
     """Return a command that asks for what is known."""
     return [program, name, QUERY.identifier, place.ledger, "--within", WITHIN]
 
@@ -131,7 +131,7 @@ def main() -> None:
             print(f"| {role}: `{_pip(extras)}` | {megabytes(home):,.0f} |", flush=True)
         python, program = (folder / "analyst" / "bin" / name for name in ("python", "noiseledger"))
         local = local_ledger(folder)
-        rows: dict[str, tuple[Sequence[str | Path], Place]] = {
+        rows: dict[str, tuple[Sequence[str | Path], MeasuredLedger]] = {
             "`python -c pass`": ([python, "-c", "pass"], local),
             "`import noiseledger`": ([python, "-c", "import noiseledger"], local),
             "`noiseledger --help`": ([program, "--help"], local),

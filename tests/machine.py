@@ -12,6 +12,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from noiseledger.settings import cache_folder
+
 
 class Missing(Exception):
     """A program is not on this machine, and cannot be put there."""
@@ -31,7 +33,7 @@ def apt_install(*packages: str) -> None:
 
 def cache() -> Path:
     """Return the folder where what took long to fetch or build is kept."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger"
+    folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

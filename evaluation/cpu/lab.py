@@ -26,8 +26,7 @@ from noiseledger.chain import local_chain
 from noiseledger.demo.accounts import ChainAccounts
 from noiseledger.demo.system import DemoSystem
 from noiseledger.errors import NoiseledgerError
-from noiseledger.settings import KEY
-from noiseledger.web.settings import SECRETS
+from noiseledger.settings import KEY, SECRET_VARIABLES
 
 Facts: TypeAlias = dict[str, Any]
 
@@ -137,7 +136,9 @@ class Asker:
 def asker(plan: Mapping[str, Any], secrets: Mapping[str, str] | None = None) -> Iterator[Asker]:
     """Start a process that makes requests, as a context manager; it gets only the given secrets."""
     command = [sys.executable, "-m", "evaluation.cpu.child", json.dumps(dict(plan))]
-    environment = {name: value for name, value in os.environ.items() if name not in SECRETS} | dict(secrets or {})
+    environment = {name: value for name, value in os.environ.items() if name not in SECRET_VARIABLES} | dict(
+        secrets or {}
+    )
     with (
         tempfile.TemporaryFile("w+") as errors,
         subprocess.Popen(  # noqa: S603 - fixed words

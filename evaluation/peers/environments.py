@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from noiseledger.errors import NoiseledgerError
-from noiseledger.web.settings import SECRETS
+from noiseledger.settings import SECRET_VARIABLES, cache_folder
 
 LOCK = "requirements.lock"
 
@@ -47,7 +47,7 @@ def _put(new: Path, home: Path, old: Path) -> None:
 
 
 def _home(peer: Path) -> Path:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger"
+    cache = cache_folder()
     lock = hashlib.sha256((peer / LOCK).read_bytes()).hexdigest()[:12]
     return cache / f"peer-{peer.name}-{sys.implementation.cache_tag}-{lock}"
 
@@ -60,7 +60,9 @@ def _install(folder: Path, peer: Path) -> None:
 
 def _run(command: Sequence[str], name: str) -> None:
     # pip needs the network settings, but not our secrets.
-    allowed = {key: value for key, value in os.environ.items() if key not in SECRETS and not key.startswith("PYTHON")}
+    allowed = {
+        key: value for key, value in os.environ.items() if key not in SECRET_VARIABLES and not key.startswith("PYTHON")
+    }
     done = subprocess.run(command, env=allowed, capture_output=True, text=True, check=False)  # noqa: S603 - fixed words
     if done.returncode:
         raise NoiseledgerError(f"The environment of {name} cannot be created: {last_words(done.stderr or done.stdout)}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,10 @@ class Setting:
     def find(self, given: str | None = None, configured: str | None = None) -> str:
         """Return the value: as given, from the environment, as configured, or the default, which may be empty."""
         return given or os.environ.get(self.variable) or configured or self.default
+
+    def in_environment(self) -> str | None:
+        """Return the value of the environment variable, which may be empty; None if it is not set."""
+        return os.environ.get(self.variable)
 
     @property
     def is_in_environment(self) -> bool:
@@ -63,6 +68,12 @@ KEY = Setting("key", "The private key itself, 64 hexadecimal digits.", variable=
 PASSWORD = Setting("password", "The password of the keystore file.", variable="NOISELEDGER_PASSWORD")
 DEBUG = Setting("debug", "Set to 1 to get the traceback of an unexpected error.", variable="NOISELEDGER_DEBUG")
 
+
+def cache_folder() -> Path:
+    """Return the folder for programs that are downloaded or built once; it need not exist."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger"
+
+
 #: Defaults of the library that options of commands repeat: how long to wait for the worker, and the maximum fee per gas.
 ANSWER_SECONDS = 120.0
 MAX_FEE_GWEI = 200.0
@@ -70,3 +81,5 @@ MAX_FEE_GWEI = 200.0
 SETTINGS = (LEDGER, RPC, KEY_FILE, KEY, PASSWORD, DEBUG)
 #: The settings that no other process may learn.
 SECRETS = (KEY, PASSWORD)
+#: Their variables. No web process may have them: others can read the environment of a running process, even what was unset.
+SECRET_VARIABLES = tuple(setting.variable for setting in SECRETS)

@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 from audit.ledger_under_test import ANALYST, NAMES, OVER_60, TERMS, WORKER, LedgerUnderTest
 from audit.malformed_events import MOST, TERMS_TYPE, TOPICS, unreadable_logs, words
 from noiseledger.auditing import Report, Rule, audit, wire
-from noiseledger.auditing.chain import BlockReference, Reader, Target
+from noiseledger.auditing.chain import Reader, Target
 from noiseledger.auditing.replay import Replay
 from noiseledger.auditing.state import check_state
 from noiseledger.chain import encode_request
+from noiseledger.chain.block import BlockRef
 from noiseledger.errors import ChainMismatch, InvalidInput, NoiseledgerError
 
 PUBLISHED, REGISTERED, ASKED, REVEALED, ALLOWED, PAUSED, APPOINTED = TOPICS
@@ -60,7 +61,7 @@ class ArbitraryReplies(Reader):
     def __init__(self, replies: Sequence[str]) -> None:
         self._replies = replies
 
-    def read(self, head: BlockReference, *calls: str) -> list[str]:
+    def read(self, head: BlockRef, *calls: str) -> list[str]:
         return [self._replies[number % len(self._replies)] for number in range(len(calls))]
 
 
@@ -88,7 +89,7 @@ def test_any_record_leads_to_a_report(
     for each in record:
         replay.apply(wire.read_log(each))
     replay.finish()
-    check_state(report, ArbitraryReplies(replies), BlockReference(1, "0x"), replay)
+    check_state(report, ArbitraryReplies(replies), BlockRef(1, "0x"), replay)
     assert not report.passed
     assert report.verdict.startswith(f"{sum(report.broken.values()):,} PROBLEM")
     assert report.epsilon_spent >= 0
@@ -192,7 +193,7 @@ def test_terms_are_eight_words_and_three_of_them_true_or_false(flag: int, extra:
     replay.apply(wire.read_log(published()))
     reported = encode([TERMS_TYPE], [TERMS.encode()])
     reported = reported[:128] + words(flag) + reported[160:] + extra
-    check_state(report, ArbitraryReplies(["0x" + reported.hex()]), BlockReference(1, "0x"), replay)
+    check_state(report, ArbitraryReplies(["0x" + reported.hex()]), BlockRef(1, "0x"), replay)
     assert (report.broken[Rule.TERMS] == 0) == (flag == TERMS.requires_allowance and not extra)
 
 

@@ -14,7 +14,7 @@ from audit.ledger_under_test import NAMES, OVER_60, LedgerUnderTest
 from faults.worker import scene as scenes
 from faults.worker.moments import MOMENTS
 from faults.worker.nursery import Job
-from faults.worker.scene import Scene, Stage
+from faults.worker.scene import FaultLab, Scene
 from faults.worker.schedule import Player, Schedule
 from noiseledger.auditing import Report, audit
 from noiseledger.auditing import chain as audited_chain
@@ -27,9 +27,9 @@ FAULTS = {"start_to_be_killed", "kill", "reorganise", "roll_back", "cut_the_wire
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with scenes.stage(tmp_path_factory.mktemp("stage")) as stage:
-        yield stage
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultLab]:
+    with scenes.lab(tmp_path_factory.mktemp("lab")) as lab:
+        yield lab
 
 
 def audited(scene: Scene) -> Report:
@@ -39,10 +39,10 @@ def audited(scene: Scene) -> Report:
 
 
 @pytest.mark.parametrize("seed", [*SEEDS, *(pytest.param(seed, marks=pytest.mark.deep) for seed in MORE_SEEDS)])
-def test_random_faults_leave_a_ledger_that_passes(seed: int, stage: Stage) -> None:
+def test_random_faults_leave_a_ledger_that_passes(seed: int, lab: FaultLab) -> None:
     """Real workers are killed and restarted on a chain that is reorganised."""
     schedule = replace(Schedule.of(seed), forgets=False)
-    with stage.scene() as scene:
+    with lab.scene() as scene:
         Player(scene).play(schedule)
         report = audited(scene)
         assert report.spent == scene.contract.spent()
@@ -53,9 +53,9 @@ def test_the_schedules_contain_all_faults() -> None:
     assert {move.name for seed in SEEDS for move in Schedule.of(seed).moves} >= FAULTS
 
 
-def test_a_worker_killed_at_each_of_its_steps_leaves_a_ledger_that_passes(stage: Stage) -> None:
+def test_a_worker_killed_at_each_of_its_steps_leaves_a_ledger_that_passes(lab: FaultLab) -> None:
     """Also immediately after the kill, when more is bought than revealed."""
-    with stage.scene() as scene:
+    with lab.scene() as scene:
         for number, moment in enumerate(MOMENTS, 1):
             scene.buy(0, Fraction(number, 16))
             job = Job([], "", "", moment=moment)

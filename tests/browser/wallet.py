@@ -184,7 +184,7 @@ class Wallet:
     def _emit(self, event: str, *values: Any, only: set[str] | None = None) -> None:
         for page in self._context.pages if self._context else ():
             if only is None or _origin(page) in only:
-                _tell(page, f"{self._channel}_emit", [event, *values])
+                _notify(page, f"{self._channel}_emit", [event, *values])
 
     # What a page asks.
 
@@ -307,7 +307,7 @@ class Wallet:
             raise Refusal(NO_NODE, f"The wallet is on chain {self.chain_id}, where the test has no node.")
 
 
-def _tell(page: Page, emit: str, event: list[Any]) -> None:
+def _notify(page: Page, emit: str, event: list[Any]) -> None:
     try:
         page.evaluate("([emit, event]) => window[emit]?.(...event)", [emit, event])
     except PageGone:

@@ -51,6 +51,15 @@ class TestCsv(EngineConformance):
 CENSUS = resources.files("noiseledger.data") / "acs12.csv"
 
 
+@pytest.mark.parametrize("query", [Query.count("age > 1"), Query.sum("age", lower=0, upper=99, missing=0)], ids=str)
+def test_a_measure_that_the_engine_does_not_know_is_not_computed(query: Query, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age\n61\n")
+    object.__setattr__(query, "measure", "variance")
+    opened = open_file(tmp_path / "people.csv", "csv", Reading({"age": "number"}))
+    with closing(opened) as source, pytest.raises(AssertionError, match="variance"):
+        source.totals(query)
+
+
 def test_the_census_sample_is_the_same_dataset_in_every_format(tmp_path: Path) -> None:
     expected = Table.census_sample()
     with resources.as_file(CENSUS) as sample, closing(open_file(sample, "csv", Reading(CENSUS_KINDS))) as source:

@@ -97,7 +97,7 @@ def ask_until_killed(file: Path, world: Path, moment: int, store: type[Store] = 
         for query, precision in ALL_CASES:
             answer = ledger.ask(query, exact_noise=True, precision=precision)
             countdown()
-            _tell(world, Seen.of(answer))
+            _publish(world, Seen.of(answer))
 
 
 def ask_until_a_write_kills(file: Path, world: Path, size: int) -> None:
@@ -115,7 +115,7 @@ def ask_forever(file: Path, world: Path, seed: int) -> None:
         while True:
             query, precision = generator.choice(QUERIES), Fraction(generator.randint(1, 1000), 500)
             try:
-                _tell(world, Seen.of(ledger.ask(query, exact_noise=True, precision=precision)))
+                _publish(world, Seen.of(ledger.ask(query, exact_noise=True, precision=precision)))
             except BudgetExceeded:
                 continue
 
@@ -150,7 +150,7 @@ def what_the_world_saw(world: Path) -> list[Seen]:
     return [Seen.load(line) for line in world.read_text().splitlines()] if world.exists() else []
 
 
-def _tell(world: Path, seen: Seen) -> None:
+def _publish(world: Path, seen: Seen) -> None:
     line = os.open(world, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(line, f"{seen.dump()}\n".encode())
     os.fsync(line)

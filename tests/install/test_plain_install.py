@@ -90,7 +90,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Plain:
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, weight.Place]]:
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, weight.MeasuredLedger]]:
     with weight.ledger_on_chain() as chain:
         yield {"local": weight.local_ledger(tmp_path_factory.mktemp("local")), "chain": chain}
 
@@ -118,7 +118,9 @@ def test_every_command_has_its_help(plain: Plain) -> None:
 
 
 @pytest.mark.parametrize("where", ["local", "chain"])
-def test_what_is_free_is_quoted_and_answered(plain: Plain, places: dict[str, weight.Place], where: str) -> None:
+def test_what_is_free_is_quoted_and_answered(
+    plain: Plain, places: dict[str, weight.MeasuredLedger], where: str
+) -> None:
     place = places[where]
     for command in ("quote", "ask"):
         words = weight.free_command(Path("noiseledger"), command, place)
@@ -126,7 +128,7 @@ def test_what_is_free_is_quoted_and_answered(plain: Plain, places: dict[str, wei
         assert (done.returncode, "free" in done.stdout, done.stderr) == (0, True, ""), done
 
 
-def test_a_signed_request_needs_nothing_more(plain: Plain, places: dict[str, weight.Place]) -> None:
+def test_a_signed_request_needs_nothing_more(plain: Plain, places: dict[str, weight.MeasuredLedger]) -> None:
     chain = places["chain"]
     key = {"NOISELEDGER_KEY": local_chain.PLAY_KEYS[2]}
     words = ("ask", weight.QUERY.identifier, chain.ledger, "--precision", "0.3", "--yes", "--wait", "0")
@@ -168,7 +170,7 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(
     assert done.stderr.endswith(f"must be installed: pip install 'noiseledger[{extra}]'\n")
 
 
-def test_the_doctor_lists_what_is_not_installed(plain: Plain, places: dict[str, weight.Place]) -> None:
+def test_the_doctor_lists_what_is_not_installed(plain: Plain, places: dict[str, weight.MeasuredLedger]) -> None:
     done = plain("noiseledger", "doctor", places["local"].ledger, "--json")
     (python,) = (check for check in json.loads(done.stdout)["checks"] if check["name"] == "python")
     assert "not installed: custodian, postgres, spark, mongodb, web" in python["found"]
@@ -183,7 +185,7 @@ def test_the_library_says_the_same(plain: Plain) -> None:
 
 @pytest.mark.parametrize("command", ["quote", "ask"])
 @pytest.mark.parametrize("where", ["local", "chain"])
-def test_a_free_answer_loads_nothing_heavy(places: dict[str, weight.Place], command: str, where: str) -> None:
+def test_a_free_answer_loads_nothing_heavy(places: dict[str, weight.MeasuredLedger], command: str, where: str) -> None:
     place = places[where]
     _, *words = weight.free_command(Path(), command, place)
     done = subprocess.run(

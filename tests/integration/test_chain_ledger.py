@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from integration.conftest import ANALYST, CUSTODIAN, OVER_60, WORKER, as_seen_by
-from noiseledger.chain import ContractReveal, PrivacyLedgerContract, Rpc, encode_request
+from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
+from noiseledger.chain import ContractReveal, PrivacyLedgerContract, Rpc, Sender, encode_request
 from noiseledger.chain.abi import encode_call
 from noiseledger.chain.block import BlockRef
 from noiseledger.chain.values import Holding, to_units
@@ -21,6 +21,8 @@ from noiseledger.errors import AnswerPending, BudgetExceeded, ChainMismatch, Not
 from noiseledger.ledger import purchase
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.mirror import Mirror
+from noiseledger.ledger.reading import ChainReader
+from noiseledger.ledger.state import Registered
 
 ID = OVER_60.identifier
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
@@ -57,6 +59,31 @@ def test_an_answer_that_is_not_there_yet_is_not_lost(contract: PrivacyLedgerCont
     reveal(contract, Fraction(0), QUARTER, 120)
     answer = ledger.ask(OVER_60, precision=QUARTER)
     assert (answer.case, answer.cost, answer.value) == (Case.KNOWN, 0, 0.24)
+
+
+@pytest.mark.parametrize("exact_noise", [False, True])
+def test_without_reuse_what_is_shown_as_free_is_not_sent(rpc: Rpc, exact_noise: bool) -> None:
+    """A purchase that is not revealed yet counts: whoever stopped waiting does not pay twice."""
+    contract = PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), replace(TERMS, reuses=False), WORKER.address)
+    contract.register(OVER_60, Fraction(1, 2000))
+    contract.ask([encode_request(ID, HALF)])
+    client = Client(ChainLedger(as_seen_by(ANALYST, contract), answer_seconds=0.1))
+    requests = [client.resolve(OVER_60, precision=level) for level in (QUARTER, HALF)]
+    shown = sum(quote.price.cost for quote in client.quote(requests, exact_noise=exact_noise))
+    assert shown == (QUARTER + HALF if exact_noise else 0)
+    with pytest.raises(AnswerPending):
+        client.ask(requests, exact_noise=exact_noise)
+    assert client.budget().spent == HALF + shown
+
+
+def test_a_registration_that_changed_is_checked_again(contract: PrivacyLedgerContract) -> None:
+    """After a reorganisation, another registration of the same query may be on the chain."""
+    reader, meter = ChainReader(contract), contract.meter(ID)
+    (event,) = contract.events(["Registered"])
+    entry = Registered.of(event)
+    reader._check(OVER_60, meter, entry)
+    with pytest.raises(UnknownQuery, match="cannot be used"):
+        reader._check(OVER_60, meter, replace(entry, sensitivity=Fraction(1)))
 
 
 WRONG = Query.share("age > 61")

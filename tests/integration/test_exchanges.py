@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from integration.proxies import Proxy, proxies
 from integration.test_client import catalogue, file, published, working  # noqa: F401 - fixtures
 from noiseledger.chain import abi, local_chain
 from noiseledger.data.catalogue import Catalogue
+from noiseledger.ledger import interface, state
+from noiseledger.ledger.query_state import QueryState
 
 MOST_PAID, MOST_FREE = 12, 4
 METER = abi.encode_call("meter", bytes(32))[:10]
@@ -57,6 +60,29 @@ def test_python(proxy: Proxy, file: Path) -> None:  # noqa: F811
         assert len(free := exchanges(proxy)) <= MOST_FREE, free
         assert client.quote("over_60", precision="0.5").price.cost == 0
         assert len(free := exchanges(proxy)) <= MOST_FREE, free
+
+
+def test_a_request_is_resolved_once(proxy: Proxy, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """As a list, first quoted and then bought: as `noiseledger ask` does it. One sensitivity is the registration's."""
+    counts = Counter[str]()
+
+    def count(module: Any, name: str) -> None:
+        function = getattr(module, name)
+
+        def counting(*arguments: Any, **options: Any) -> Any:
+            counts[name] += 1
+            return function(*arguments, **options)
+
+        monkeypatch.setattr(module, name, counting)
+
+    count(interface, "resolve")
+    count(interface, "sensitivity")
+    count(state, "sensitivity")
+    count(QueryState, "best")
+    with nl.connect(file, rpc=proxy.url, key=ANALYST) as client:
+        requests = [client.resolve("over_60", precision=1)]
+        assert client.quote(requests)[0].price.cost == client.ask(requests)[0].cost == 1
+    assert counts == {"resolve": 1, "sensitivity": 2, "best": 1}
 
 
 def test_the_command(proxy: Proxy, file: Path) -> None:  # noqa: F811

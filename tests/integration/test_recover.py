@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -49,6 +50,7 @@ from noiseledger.errors import (
 
 Start = Callable[[], Worker]
 HALF = Fraction(1, 2)
+OVER_60_ENTRY = '[queries.over_60]\nmeasure = "share"\nwhere = "age > 60"\n'
 
 
 @pytest.fixture
@@ -256,6 +258,36 @@ def test_a_chain_or_endpoint_that_does_not_add_up_is_refused(
     monkeypatch.setattr(rpc, "chain_id", 5)
     with pytest.raises(ChainMismatch, match="this is chain 5"):
         recover(catalogue, data, rpc)
+
+
+def test_only_the_ledgers_own_blocks_are_read_and_they_must_contain_every_sold_query(
+    rpc: Rpc,
+    catalogue: Catalogue,
+    data: Pinned,
+    custody: Custody,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A public chain has millions of blocks before the ledger's first one; a block that is too high hides sold queries."""
+    rpc.call("anvil_mine", hex(200))
+    published = publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
+    buy(published, OVER_60, "0.5")
+    custody.journal_file.unlink()
+    known = custody.read_ledger_file()
+    assert known is not None
+    original, read = rpc.batch, list[int]()
+
+    def listening(calls: Sequence[Call]) -> list[Any]:
+        read.extend(int(params[0]["fromBlock"], 16) for method, params in calls if method == "eth_getLogs")
+        return original(calls)
+
+    monkeypatch.setattr(rpc, "batch", listening)
+    recover(catalogue, data, rpc).drop()
+    assert min(read) == known.block > 0
+    later = published.newest().number
+    replace(known, block=later).write(custody.ledger_file)
+    catalogue.file.write_text(catalogue.file.read_text().replace(OVER_60_ENTRY, ""))
+    with pytest.raises(ChainMismatch, match=f"from block {later} on do not add up"):
+        recover(read_catalogue(catalogue.file), data, rpc)
 
 
 def test_without_a_ledger_there_is_nothing_to_recover(rpc: Rpc, catalogue: Catalogue, data: Pinned) -> None:

@@ -7,11 +7,12 @@ from typing import Any, cast
 
 import pytest
 
-from noiseledger.auditing.chain import BlockReference, ChainReorganised, Reader
+from noiseledger.auditing.chain import ChainReorganised, Reader
 from noiseledger.chain import Rpc
+from noiseledger.chain.block import BlockRef
 from noiseledger.errors import RpcFailed
 
-HEAD = BlockReference(7, "0xaa")
+HEAD = BlockRef(7, "0xaa")
 
 
 class Node:
@@ -57,7 +58,7 @@ class Refusing:
 @pytest.mark.parametrize("most", [1, 2, 3, 100])
 def test_every_block_is_read_once_however_few_a_node_allows(most: int) -> None:
     node = Refusing(most)
-    head = BlockReference(40, HEAD.hash)
+    head = BlockRef(40, HEAD.hash)
     assert list(Reader(cast(Rpc, node), "0x00").logs(3, head, lambda done, total: None)) == []
     assert [block for first, last in node.ranges for block in range(first, last + 1)] == list(range(3, 41))
     assert all(first <= last for first, last in node.ranges)

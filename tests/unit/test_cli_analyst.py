@@ -14,12 +14,14 @@ import noiseledger as nl
 from command import COMMAND, Runner, bare_environment
 from noiseledger import errors
 from noiseledger.cli.accuracy import complete_query
+from noiseledger.cli.config import config_file
 from noiseledger.cli.exits import Interrupted, exit_code
 from noiseledger.cli.output import plain
 from noiseledger.cli.request_progress import RequestProgress
 from noiseledger.core.display import show
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.ledger import NaiveLedger
+from noiseledger.ledger.file import LedgerFile, find_on_chain
 from noiseledger.progress import Mined, TransactionSent
 
 HOSTILE = "[red]x\x1b[31m\u202e"
@@ -349,6 +351,25 @@ def test_a_settings_file_is_checked(run: Runner, tmp_path: Path, text: str, says
     assert seen.code == 1
     assert [check["status"] for check in seen.json["checks"][:2]] == ["ok", "problem"]
     assert "abab" not in seen.out
+
+
+@pytest.mark.parametrize("text", ["0x" + "zz" * 20, "0x" + "ab" * 19, "0x" + "ab" * 21, "0X" + "ab" * 20])
+def test_what_only_looks_like_an_address_is_a_file(text: str) -> None:
+    with pytest.raises(errors.LedgerNotFound, match="cannot be read"):
+        find_on_chain(text)
+    assert find_on_chain("0x" + "aB" * 20) == LedgerFile("0x" + "aB" * 20)
+
+
+def test_doctor_checks_the_custody_folder_of_the_configured_ledger(run: Runner, tmp_path: Path) -> None:
+    """The secret is missing, and the file is found through the configuration file only."""
+    settings(tmp_path, 'ledger = "people.custody/ledger.json"')
+    folder = config_file().parent / "people.custody"
+    folder.mkdir()
+    LedgerFile("0x" + "ab" * 20, 31337, 7).write(folder / "ledger.json")
+    done = run("doctor", "--rpc", "http://127.0.0.1:1", "--json")
+    custody = [check for check in done.json["checks"] if check["name"] == "custody"]
+    assert [check["status"] for check in custody] == ["problem"]
+    assert str(folder / "secret") in custody[0]["found"]
 
 
 def test_doctor_on_a_local_ledger_needs_no_chain(run: Runner, ledger: Path) -> None:

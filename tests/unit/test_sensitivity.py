@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 from fractions import Fraction
 from itertools import product
 
@@ -12,6 +13,7 @@ from noiseledger.core.filters.condition import Kind
 from noiseledger.core.group_product import ByColumn
 from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Query
+from noiseledger.core.sampling import half_width
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
 from noiseledger.data import Table
 from noiseledger.errors import InvalidInput, SensitivityUnknown
@@ -31,6 +33,27 @@ def test_the_paper_s_five_sensitivities() -> None:
         Query.share("AGE > 60"),
     ]
     assert [sensitivity(query, population) for query in queries] == [202, 404, *[Fraction(2, 10_000)] * 3]
+
+
+class Unpriced(StrEnum):
+    """A measure that somebody has added to the enumeration, and to nothing else."""
+
+    VARIANCE = "variance"
+
+    @property
+    def divides(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("query", [Query.count("x > 1"), Query.sum(Column.of("x", 0, 9, missing=0))], ids=str)
+def test_a_measure_without_a_formula_is_neither_priced_nor_computed(query: Query) -> None:
+    object.__setattr__(query, "measure", Unpriced.VARIANCE)
+    with pytest.raises(AssertionError, match="variance"):
+        sensitivity(query, Population.replace(rows=10))
+    with pytest.raises(AssertionError, match="variance"):
+        Table([{"x": 3}], {"x": "number"}).totals(query)
+    with pytest.raises(AssertionError, match="variance"):
+        half_width(query, Population.replace(rows=10), 0.0, deviation=1.0)
 
 
 def records(column: Column) -> list[dict[str, Fraction | str]]:

@@ -74,6 +74,14 @@ def test_only_the_table_names_variables_and_the_default_endpoint() -> None:
     assert found == {"settings.py"}
 
 
+def test_only_the_table_reads_settings_from_the_environment() -> None:
+    reading = re.compile(
+        r"os\.(environ\.get|getenv)\([^)]*\.variable|os\.environ\[[^]]*\.variable|\.variable in os\.environ"
+    )
+    found = {file.name for file in SOURCES if reading.search(file.read_text(encoding="utf-8"))}
+    assert found == {"settings.py"}
+
+
 def test_nothing_changes_the_environment() -> None:
     change = re.compile(
         r"os\.environ\.(pop|update|setdefault|clear)\(|os\.environ\[[^\]]*\] = |del os\.environ|putenv\("

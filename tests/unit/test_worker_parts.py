@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from noiseledger.chain.block import BlockRef
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES
 from noiseledger.chain.values import ContractReveal
+from noiseledger.core.query import Query
 from noiseledger.custodian import worker
 from noiseledger.custodian.worker import Worker, batches
+from noiseledger.ledger.query_state import Behind
 
 
 @pytest.mark.parametrize(
@@ -32,6 +35,24 @@ def test_a_transaction_is_filled_up_to_what_the_contract_takes(dimensions: list[
     cut = list(batches(reveals))
     assert [len(batch) for batch in cut] == sizes
     assert [reveal for batch in cut for reveal in batch] == reveals
+
+
+def test_only_the_ledgers_own_blocks_are_read_for_where_stretches_end() -> None:
+    """A public chain has millions of blocks before the ledger's first one."""
+    read: list[tuple[Any, ...]] = []
+
+    def events(*arguments: Any) -> list[Any]:
+        read.append(arguments)
+        return []
+
+    contract: Any = SimpleNamespace(events=events)
+    terms: Any = SimpleNamespace(reuses=False)
+    query, newest = Query.share("age > 60"), BlockRef(9_000, "0xaa")
+    view: Any = SimpleNamespace(newest=newest, now={query: SimpleNamespace(bought=Fraction(1))})
+    reading = Worker(contract, SimpleNamespace(), terms=terms, first_block=8_000)  # type: ignore[arg-type]
+    with pytest.raises(Behind):
+        reading._stops(query, Fraction(0), Fraction(1), view)
+    assert read == [(["Asked"], query.identifier, 8_000, newest)]
 
 
 def test_patience_begins_when_something_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,12 +18,14 @@ from starlette.testclient import TestClient
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, Terms, abi
 from noiseledger.chain.values import encode_request
 from noiseledger.client import Client
+from noiseledger.core.answer import Answer
 from noiseledger.core.path import Case
 from noiseledger.core.privacy import MAX_PRECISION, precision_for
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
 from noiseledger.demo.system import DemoSystem
 from noiseledger.ledger.file import LedgerFile
+from noiseledger.ledger.query_state import QueryState
 from noiseledger.ledger.shapes import (
     describe_answer,
     describe_budget,
@@ -148,6 +150,20 @@ class TestTheSameAsInPython:
         found = visitor.get("/api/v1/best", params={"query": query}).json()
         assert found == (None if best is None else describe_answer(query, best))
 
+    def test_a_known_answer_is_built_once(self, visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Its path may have many coordinates."""
+        built, build = list[Query](), QueryState.best
+
+        def counting(state: QueryState, query: Query, *facts: Any) -> Answer | None:
+            built.append(query)
+            return build(state, query, *facts)
+
+        monkeypatch.setattr(QueryState, "best", counting)
+        for path in ("/api/v1/quote", "/quote"):
+            assert visitor.get(path, params={"query": "over_60", "within": "0.9"}).status_code == 200
+            assert len(built) == 1, path
+            built.clear()
+
     def test_quotes_in_all_cases(self, visitor: TestClient, python: Client) -> None:
         best = python.best("over_60")
         assert best is not None
@@ -224,7 +240,12 @@ class TestTheSameAsInPython:
             assert found["address"] == contract.address
             assert found["commitment"] == "0x" + terms.commitment.hex()
         assert (found["custodian"], found["worker"]) == (CUSTODIAN.address, WORKER.address)
-        assert (found["rows"], found["reuses"], found["invites"], found["paused"]) == (2000, True, True, False)
+        assert (found["rows"], found["reuses"], found["requires_allowance"], found["paused"]) == (
+            2000,
+            True,
+            True,
+            False,
+        )
         assert (found["heir"], found["contact"]) == (None, "")
         assert found["unreadable"] == {}
 

@@ -12,11 +12,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+import uvicorn
 
 from command import COMMAND, Runner, bare_environment
 from noiseledger.chain import local_chain
@@ -24,6 +25,8 @@ from noiseledger.client import Client
 from noiseledger.data.table import Table
 from noiseledger.demo.system import DemoSystem, web_pages
 from noiseledger.ledger.file import LedgerFile
+from noiseledger.web import server
+from noiseledger.web.site import Site
 from web.system import ANALYST, API, CUSTODIAN, DOWNLOADS, PAGES, PARTS, until
 
 #: Runs in the web process before anything else does, and writes down what Python itself reports about it.
@@ -239,6 +242,19 @@ class TestWhatItSays:
             bare = secret.strip().removeprefix("0x")
             assert len(bare) > 15
             assert not [place for place, body in bodies.items() if bare in body]
+
+
+def test_serving_leaves_the_limit_on_recursion_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any change of it is the business of the whole program; nested JSON is refused where it is read."""
+    before, found = sys.getrecursionlimit(), list[int]()
+    monkeypatch.setattr(server, "create_app", lambda site: site)
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: found.append(sys.getrecursionlimit()))
+    sys.setrecursionlimit(before + 7)
+    try:
+        server.serve(cast("Site", object()), "127.0.0.1", 0, on_listening=lambda _: None)
+    finally:
+        sys.setrecursionlimit(before)
+    assert found == [before + 7]
 
 
 class TestWhatItIsGiven:

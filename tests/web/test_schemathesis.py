@@ -79,7 +79,7 @@ class Findings:
     statuses: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     checks: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
 
-    def hear(self, event: events.EngineEvent) -> None:
+    def take(self, event: events.EngineEvent) -> None:
         match event:
             case events.ScenarioFinished():
                 self._take(event)
@@ -122,7 +122,7 @@ def findings(system: DemoSystem) -> Iterator[Findings]:
         schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", app, config=config)
         found = Findings()
         for event in from_schema(schema).execute():
-            found.hear(event)
+            found.take(event)
         yield found
 
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from noiseledger.auditing import wire
-from noiseledger.auditing.chain import BlockReference, ChainReorganised, OnProgress, Reader, Target, connect
+from noiseledger.auditing.chain import ChainReorganised, OnProgress, Reader, Target, connect
 from noiseledger.auditing.replay import Replay
 from noiseledger.auditing.report import Report
 from noiseledger.auditing.state import check_code, check_state
+from noiseledger.chain.block import BlockRef
 from noiseledger.errors import ChainUnreachable, RpcFailed
 
 #: How often an audit is tried, if the chain is reorganised while it runs.
@@ -85,7 +86,7 @@ def audit_with_observer(
 def _check(
     report: Report,
     reader: Reader,
-    head: BlockReference,
+    head: BlockRef,
     target: Target,
     on_progress: OnProgress,
     observer: Observer | None,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from noiseledger.auditing import wire
+from noiseledger.chain.block import BlockRef
 from noiseledger.chain.heads import find_heads, none_there, read_head
 from noiseledger.chain.rpc import MAX_CALLS, Call, Rpc
 from noiseledger.errors import ChainMismatch, ChainUnreachable, InvalidInput, LedgerNotFound, RpcFailed
@@ -54,14 +55,6 @@ class Target:
         return cls(address, chain_id, block, names)
 
 
-@dataclass(frozen=True)
-class BlockReference:
-    """The block as of which a ledger is read."""
-
-    number: int
-    hash: str
-
-
 class ChainReorganised(Exception):
     """The block that is being read is no longer part of the chain, or not of the chain that the node has."""
 
@@ -74,18 +67,18 @@ class Reader:
         self._rpc = rpc
         self._address = address
 
-    def find_block(self, block: str) -> BlockReference:
+    def find_block(self, block: str) -> BlockRef:
         """Return the block with a name such as "latest", "finalized" or "latest-3"."""
         found = find_heads(self._rpc, read_head(block, "--block")).final
         if found is None:
             raise ChainUnreachable(none_there(block))
-        return BlockReference(found.number, found.hash)
+        return found
 
-    def is_canonical(self, head: BlockReference) -> bool:
+    def is_canonical(self, head: BlockRef) -> bool:
         """Say whether a block is still part of the chain."""
-        return _is(head, self._rpc.call("eth_getBlockByNumber", hex(head.number), False))
+        return head.is_in(self._rpc.call("eth_getBlockByNumber", hex(head.number), False))
 
-    def logs(self, first: int, head: BlockReference, on_progress: OnProgress) -> Iterator[wire.Log]:
+    def logs(self, first: int, head: BlockRef, on_progress: OnProgress) -> Iterator[wire.Log]:
         """Yield the logs from a block up to the head, read in portions; raise ``ChainReorganised`` if the head is gone."""
         start, span, last = first, _FIRST_SPAN, head.number
         while start <= last:
@@ -106,7 +99,7 @@ class Reader:
             start = end + 1
             on_progress(start - first, last - first + 1)
 
-    def _portion(self, start: int, end: int, head: BlockReference) -> list[dict[str, Any]]:
+    def _portion(self, start: int, end: int, head: BlockRef) -> list[dict[str, Any]]:
         """Return the logs of a range of blocks, from a node that has the head."""
         wanted = {"address": self._address, "fromBlock": hex(start), "toBlock": hex(end)}
         (found,) = self._call_at(head, [("eth_getLogs", [wanted])])
@@ -115,7 +108,7 @@ class Reader:
         logs: list[dict[str, Any]] = found
         return logs
 
-    def code(self, head: BlockReference) -> bytes:
+    def code(self, head: BlockRef) -> bytes:
         """Return the contract's code; refuse a block at which it does not exist yet."""
         (found,) = self._call_at(head, [("eth_getCode", [self._address, _at_block(head)])])
         if isinstance(found, RpcFailed):
@@ -127,13 +120,13 @@ class Reader:
             )
         return code
 
-    def read(self, head: BlockReference, *calls: str) -> list[str]:
+    def read(self, head: BlockRef, *calls: str) -> list[str]:
         """Return the results of contract calls; "0x" for a call that fails."""
         wanted: list[Call] = [("eth_call", [{"to": self._address, "data": data}, _at_block(head)]) for data in calls]
         replies = self._call_at(head, wanted)
         return ["0x" if isinstance(reply, RpcFailed) or reply is None else str(reply) for reply in replies]
 
-    def _call_at(self, head: BlockReference, calls: Sequence[Call]) -> list[Any]:
+    def _call_at(self, head: BlockRef, calls: Sequence[Call]) -> list[Any]:
         """Return replies from nodes that have the head; raise ``ChainReorganised`` if a node does not.
 
         Each exchange also asks for the head, before and after the calls, because the next exchange may go to another node
@@ -147,14 +140,10 @@ class Reader:
             for reply in (before, after):
                 if isinstance(reply, RpcFailed):
                     raise reply
-            if not _is(head, before) or not _is(head, after):
+            if not head.is_in(before) or not head.is_in(after):
                 raise ChainReorganised
             replies += found
         return replies
-
-
-def _is(head: BlockReference, reply: Any) -> bool:
-    return isinstance(reply, dict) and reply["hash"] == head.hash
 
 
 def _read_json(text: str) -> Any:
@@ -195,5 +184,5 @@ def connect(target: Target, url: str) -> Rpc:
     return rpc
 
 
-def _at_block(head: BlockReference) -> dict[str, Any]:
+def _at_block(head: BlockRef) -> dict[str, Any]:
     return {"blockHash": head.hash, "requireCanonical": True}

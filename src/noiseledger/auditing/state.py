@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from noiseledger.auditing import wire
-from noiseledger.auditing.chain import BlockReference, Reader
+from noiseledger.auditing.chain import Reader
 from noiseledger.auditing.replay import Path, Replay
 from noiseledger.auditing.report import Report, Rule
+from noiseledger.chain.block import BlockRef
 from noiseledger.contracts import artifact
 
 _AT_ONCE = 200
 _TERMS_WORDS = 8
 
 
-def check_code(report: Report, reader: Reader, head: BlockReference) -> None:
+def check_code(report: Report, reader: Reader, head: BlockRef) -> None:
     """Compare the code with the published code, followed by the terms, which the compiler stores after it."""
     code = reader.code(head)
     published = bytes.fromhex(str(artifact()["bytecode_runtime"])[2:])
@@ -26,7 +27,7 @@ def check_code(report: Report, reader: Reader, head: BlockReference) -> None:
         report.check(Rule.BYTECODE, is_reported, "The terms in the contract's code differ from the terms it reports.")
 
 
-def check_state(report: Report, reader: Reader, head: BlockReference, replay: Replay) -> None:
+def check_state(report: Report, reader: Reader, head: BlockRef, replay: Replay) -> None:
     """Compare everything the contract reports with the event record."""
     terms, spent, paused, *roles = reader.read(
         head, *(wire.call(f"{name}()") for name in ("terms", "spent", "paused", "custodian", "worker", "heir"))
@@ -62,7 +63,7 @@ def _read_terms(reply: str) -> wire.Terms | None:
         return None
 
 
-def _check_paths(report: Report, reader: Reader, head: BlockReference, replay: Replay, queries: Sequence[str]) -> None:
+def _check_paths(report: Report, reader: Reader, head: BlockRef, replay: Replay, queries: Sequence[str]) -> None:
     words = [bytes.fromhex(query) for query in queries]
     calls = [wire.call(f"{name}(bytes32)", word) for name in ("meter", "ceiling", "point") for word in words]
     replies = reader.read(head, *calls)

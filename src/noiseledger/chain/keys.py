@@ -136,7 +136,7 @@ def _opened(keystore: str | os.PathLike[str], password: str | None) -> Key | Inv
     """Return the key in a keystore file, or the error to raise: it quotes neither the file's content nor the password."""
     if re.fullmatch(f"(0x)?{_DIGITS}", str(keystore).strip()):
         return InvalidInput(f"This is a private key, not the name of a keystore file: put it into {KEY.variable}.")
-    secret = password if password is not None else os.environ.get(PASSWORD.variable)
+    secret = password if password is not None else PASSWORD.in_environment()
     if secret is None:
         return InvalidInput(f"The keystore {keystore} needs a password: give it, or set {PASSWORD.variable}.")
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from noiseledger.errors import ChainError
+from noiseledger.settings import cache_folder
 
 
 def fetch(name: str, pins: Mapping[str, bytes]) -> Path:
@@ -21,7 +21,7 @@ def fetch(name: str, pins: Mapping[str, bytes]) -> Path:
     Different pins have different folders, so a folder is never out of date.
     """
     version = hashlib.sha256(b"".join(pins.values())).hexdigest()[:12]
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger" / f"{name}-{version}"
+    home = cache_folder() / f"{name}-{version}"
     if not home.is_dir():
         home.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=home.parent) as folder:

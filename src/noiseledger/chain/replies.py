@@ -10,12 +10,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from noiseledger.core.address import ADDRESS
+
 _Form: TypeAlias = Callable[[Any], bool]
 
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}")
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+_ADDRESS = re.compile(ADDRESS)
 
 
 def answers(calls: Sequence[Mapping[str, Any]], replies: Sequence[Any]) -> bool:

@@ -10,6 +10,7 @@ import re
 import tomllib
 from pathlib import Path
 
+from noiseledger.core.address import is_address
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput
 from noiseledger.settings import KEY, KEY_FILE, LEDGER, RPC, SETTINGS
@@ -83,11 +84,6 @@ def find_keystore(given: Path | None) -> Path | None:
 def has_key(keystore: Path | None) -> bool:
     """Return whether there is a key: in a keystore, or in the environment."""
     return keystore is not None or KEY.is_in_environment
-
-
-def is_address(text: str) -> bool:
-    """Return whether a text looks like an address on a chain."""
-    return re.fullmatch(r"0x[0-9a-fA-F]{40}", text) is not None
 
 
 def _check_no_private_key(text: str | None, where: str) -> None:

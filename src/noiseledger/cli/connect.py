@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from noiseledger.cli.config import find_keystore, find_ledger, find_rpc, has_key, is_address
+from noiseledger.cli.config import find_keystore, find_ledger, find_rpc, has_key
+from noiseledger.core.address import is_address
 from noiseledger.errors import ChainMismatch, InvalidInput, RpcFailed
 from noiseledger.settings import KEY, KEY_FILE, PASSWORD, RPC
 
@@ -44,7 +44,7 @@ def open_key(keystore: Path | None) -> Key:
 
 def _password(keystore: Path | None) -> str | None:
     """Prompt for the password of a keystore file if it is not in the environment; no variable holds it."""
-    if keystore is None or PASSWORD.variable in os.environ or not sys.stdin.isatty():
+    if keystore is None or PASSWORD.in_environment() is not None or not sys.stdin.isatty():
         return None
     return str(typer.prompt(f"Password of {keystore}", hide_input=True, err=True))
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from noiseledger.cli.waiting import listed
 from noiseledger.core.accuracy import half_width
-from noiseledger.core.sensitivity import sensitivity
 
 if TYPE_CHECKING:
     from noiseledger.client import Client, Offer
@@ -45,10 +44,8 @@ def standings(client: Client) -> list[OfferStanding]:
     """Return the standing of every query, in the order of the catalogue."""
     from noiseledger.client import Offer  # noqa: PLC0415 - takes a second
 
-    population = client.ledger.population
+    ledger = client.ledger
     return [
-        OfferStanding(
-            Offer(client.name(now.query), now.query, sensitivity(now.query, population)), now.spent, now.public
-        )
-        for now in client.ledger.standings()
+        OfferStanding(Offer(client.name(now.query), now.query, ledger.sensitivity(now.query)), now.spent, now.public)
+        for now in ledger.standings()
     ]

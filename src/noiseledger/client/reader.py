@@ -15,7 +15,6 @@ from noiseledger.core.budget import Budget
 from noiseledger.core.codebook import Codebook
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request
-from noiseledger.core.sensitivity import sensitivity
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput, UnknownQuery
 from noiseledger.ledger.interface import LedgerView, Quote, Record
@@ -57,8 +56,7 @@ class Reader:
 
     def queries(self) -> list[Offer]:
         """Return the queries that may be asked."""
-        population = self._view.population
-        return [Offer(self.name(query), query, sensitivity(query, population)) for query in self._view.queries()]
+        return [Offer(self.name(query), query, self._view.sensitivity(query)) for query in self._view.queries()]
 
     def name(self, query: Query) -> str:
         """Return the name of a query in the catalogue or, if it has none, the beginning of its identifier."""
@@ -102,7 +100,7 @@ class Reader:
         if accuracy:
             raise InvalidInput("In a list, each request has its own accuracy: resolve(query, within=500).")
         for request in requests:
-            if request.sensitivity != self.resolve(request.query, precision=request.precision).sensitivity:
+            if request.sensitivity != self._view.sensitivity(request.query):
                 raise InvalidInput(
                     f"The request for '{request.query}' was made for another ledger: make it with this ledger's resolve()."
                 )

@@ -54,7 +54,7 @@ def show(query: Query, value: float, width: float) -> Shown:
         case Measure.SHARE:
             places = _places(100 * width)
             return Shown(f"{_decimals(100 * inside, places)}%", f"{_error(100 * width, places)} points")
-        case _:
+        case Measure.SUM | Measure.MEAN:
             places = _places(width)
             return Shown(_decimals(inside, places), _error(width, places))
 
@@ -94,7 +94,7 @@ def limits(query: Query) -> tuple[float, float]:
             return 0.0, inf
         case Measure.SHARE:
             return 0.0, 1.0
-        case _:
+        case Measure.SUM | Measure.MEAN:
             return -inf, inf
 
 

@@ -17,7 +17,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from math import floor
-from typing import Any, TypeAlias, TypedDict, Unpack
+from typing import Any, TypeAlias, TypedDict, Unpack, assert_never
 
 from noiseledger.core.filters.condition import Kind, leaves
 from noiseledger.core.filters.filter import Filter, parse_filter
@@ -38,7 +38,11 @@ By: TypeAlias = Groups | Iterable[ByColumn] | None
 
 
 class Measure(StrEnum):
-    """The statistic that is computed over the matching records."""
+    """The statistic that is computed over the matching records.
+
+    Why the promise holds for a new one: whatever prices or computes a measure names each of them, and ends in ``assert_never``.
+    So a measure that somebody forgot is a type error and, at run time, an error before anything is charged or released.
+    """
 
     MEAN = "mean"
     SUM = "sum"
@@ -48,12 +52,24 @@ class Measure(StrEnum):
     @property
     def has_column(self) -> bool:
         """Whether the measure sums a column, rather than counting records."""
-        return self in (Measure.MEAN, Measure.SUM)
+        match self:
+            case Measure.MEAN | Measure.SUM:
+                return True
+            case Measure.COUNT | Measure.SHARE:
+                return False
+            case _:
+                assert_never(self)
 
     @property
     def divides(self) -> bool:
         """Whether the total is divided by the number of rows."""
-        return self in (Measure.MEAN, Measure.SHARE)
+        match self:
+            case Measure.MEAN | Measure.SHARE:
+                return True
+            case Measure.SUM | Measure.COUNT:
+                return False
+            case _:
+                assert_never(self)
 
 
 @dataclass(frozen=True)
@@ -194,6 +210,13 @@ class Query:
                 raise InvalidInput(
                     f"The filter may not use {one.name}, by which the query groups: choose the groups instead."
                 )
+
+    @property
+    def summed(self) -> Column:
+        """The column that a sum or a mean adds up; the other measures have none."""
+        if self.column is None:
+            raise AssertionError(f"a {self.measure} sums no column")
+        return self.column
 
     @property
     def dimension(self) -> int:

@@ -16,6 +16,7 @@ alone. Nothing is read from the data.
 from __future__ import annotations
 
 from math import sqrt
+from typing import assert_never
 
 from noiseledger.core.accuracy import quantile
 from noiseledger.core.numbers import Number
@@ -69,9 +70,13 @@ def half_width(
 
 def _contribution(query: Query) -> tuple[float, float]:
     """Return the least and the largest number that one record can contribute."""
-    if query.column is None:
-        return 0.0, 1.0
-    lower, upper = float(query.column.lower), float(query.column.upper)
+    match query.measure:
+        case Measure.COUNT | Measure.SHARE:
+            return 0.0, 1.0
+        case Measure.SUM | Measure.MEAN:
+            lower, upper = float(query.summed.lower), float(query.summed.upper)
+        case _:
+            assert_never(query.measure)
     if query.measure is Measure.SUM and (query.where or query.groups):
         return min(lower, 0.0), max(upper, 0.0)  # a record that does not match contributes 0
     return lower, upper

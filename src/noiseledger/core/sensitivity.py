@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import assert_never
 
 from noiseledger.core.numbers import sqrt_up
 from noiseledger.core.query import Column, Measure, Query
@@ -64,8 +65,19 @@ def sensitivity(query: Query, population: Population) -> Fraction:
             "A mean over a part of the rows divides by a private number: ask for a sum and a count instead, both with the "
             "same filter; add AND COLUMN IS NOT NULL to both, so that missing values do not count as rows."
         )
-    distance = _counting(query, population) if query.column is None else _summing(query, query.column, population)
+    distance = _distance(query, population)
     return distance / population.rows if query.measure.divides and population.rows else distance
+
+
+def _distance(query: Query, population: Population) -> Fraction:
+    """Return the largest distance between the totals of neighbouring datasets, by the formula of the query's measure."""
+    match query.measure:
+        case Measure.COUNT | Measure.SHARE:
+            return _counting(query, population)
+        case Measure.SUM | Measure.MEAN:
+            return _summing(query, query.summed, population)
+        case _:
+            assert_never(query.measure)
 
 
 def _counting(query: Query, population: Population) -> Fraction:

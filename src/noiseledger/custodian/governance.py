@@ -16,14 +16,14 @@ from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.keys import Key, find_key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Receipt, Sender
-from noiseledger.chain.values import Event, Terms, from_units
+from noiseledger.chain.values import Event, from_units
 from noiseledger.core.numbers import Number
 from noiseledger.errors import ChainMismatch, LedgerRefused, RpcFailed
 from noiseledger.ledger import governance
 from noiseledger.ledger.file import find_on_chain
 from noiseledger.ledger.governance import Change
-from noiseledger.ledger.mirror import Mirror
-from noiseledger.ledger.snapshot import Analyst, Facts, LedgerSnapshot
+from noiseledger.ledger.mirror import Mirror, read_facts
+from noiseledger.ledger.snapshot import Analyst, LedgerSnapshot
 from noiseledger.ledger.state import LedgerState
 from noiseledger.progress import warn
 from noiseledger.settings import RPC
@@ -84,19 +84,12 @@ class Custodian:
         """
         try:
             return self.look()
-        except (RpcFailed, ChainMismatch):
-            contract, newest = self.contract, self.contract.newest()
-            names = ("terms", "paused", "custodian", "worker", "heir")
-            found = contract.read_many([(name, [], newest.hash) for name in names])
-            if None in found:
-                raise
-            fixed, paused, custodian, worker, heir = (reply[0] for reply in found if reply)
-            terms = Terms.decode(fixed)
-            roles = checksummed(custodian), checksummed(worker)
-            offered = checksummed(heir) if int(heir, 16) else None
-            where = contract.rpc.chain_id, contract.address
-            facts = Facts(*where, terms, *roles, paused, newest.number, None, offered)
-            return LedgerSnapshot(facts, LedgerState(reuses=terms.reuses), {})
+        except (RpcFailed, ChainMismatch) as error:
+            try:
+                facts, _, _ = read_facts(self.contract, self.contract.newest())
+            except ChainMismatch:
+                raise error from None
+            return LedgerSnapshot(facts, LedgerState(reuses=facts.terms.reuses), {})
 
     def analysts(self) -> list[Analyst]:
         """Return how much each analyst may still buy, and has bought. Needs no key."""

@@ -75,7 +75,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "lates
     With ``head="finalized"`` fewer queries may be closed; that is safe only if the lost worker followed that head too.
     """
     custody = Custody.of(catalogue)
-    contract = _published(custody, rpc)
+    contract, first_block = _published(custody, rpc)
     identity = _identity(custody)
     heads = find_heads(rpc, head)
     if heads.final is None:
@@ -86,9 +86,15 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "lates
     if bind(data.root, journal_digest(identity)) != terms.commitment:
         custody.check_form()
         raise DataMismatch(explain(custody.folder, terms.commitment, data, None, identity))
-    events = list(contract.events(["Registered", "Revealed"], last=newest))
+    events = list(contract.events(["Registered", "Revealed"], first=first_block, last=newest))
     queries = _queries(catalogue, events)
     meters = dict(zip(queries, contract.meters([q.identifier for q in queries], newest.hash), strict=True))
+    if contract.spent(newest.hash) != sum((meter.bought for meter in meters.values()), Fraction(0)):
+        # A bought query that is not found would not be closed, and could be drawn again.
+        raise ChainMismatch(
+            f"The queries registered from block {first_block} on do not add up to what the contract has spent. Check the block "
+            f"in {custody.ledger_file}, and that the endpoint has all events."
+        )
     points = {query: _points(contract, query, meter, events, newest.hash) for query, meter in meters.items()}
     _check_needed(custody, identity, points)
     bought = {query: meter.bought for query, meter in meters.items()}
@@ -110,7 +116,8 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "lates
     return Recovery(custody, new_file, known, closed, pending - mined)
 
 
-def _published(custody: Custody, rpc: Rpc) -> PrivacyLedgerContract:
+def _published(custody: Custody, rpc: Rpc) -> tuple[PrivacyLedgerContract, int]:
+    """Return the contract, and the first block that can contain its events."""
     known = custody.read_ledger_file()
     if known is None:
         raise InvalidInput(
@@ -118,7 +125,7 @@ def _published(custody: Custody, rpc: Rpc) -> PrivacyLedgerContract:
         )
     if known.chain_id != rpc.chain_id:
         raise ChainMismatch(f"The ledger is on chain {known.chain_id}, but this is chain {rpc.chain_id}.")
-    return PrivacyLedgerContract(rpc, known.address)
+    return PrivacyLedgerContract(rpc, known.address), known.block
 
 
 def _identity(custody: Custody) -> str:

@@ -212,7 +212,7 @@ class Worker:
         """Return where stretches end: at ``end`` and, without reuse, after each request, which has its own stretch."""
         if self._terms.reuses:
             return [end]
-        state = fold(self._contract.events(["Asked"], query.identifier, last=view.newest), reuses=False)
+        state = fold(self._contract.events(["Asked"], query.identifier, self._first_block, view.newest), reuses=False)
         if state.bought != view.now[query].bought:
             raise Behind  # a request is missing, so those after it would get the wrong stretches
         return sorted({request.stretch[1] for request in state.requests if start < request.stretch[1] <= end})

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
-from typing import Self
+from typing import Self, assert_never
 
 from noiseledger.core.filters.condition import Kind, Row
-from noiseledger.core.query import Query
+from noiseledger.core.query import Column, Measure, Query
 from noiseledger.data.delimited import Dialect, columns_of, records_of
 from noiseledger.data.fingerprint import fingerprint_of
 from noiseledger.data.hints import did_you_mean
@@ -103,10 +103,18 @@ def totals(query: Query, records: Iterable[Row]) -> list[int]:
 
 
 def _contribution(query: Query, record: Row) -> int:
-    if query.column is None:
-        return 1
-    value = record[query.column.name]
+    match query.measure:
+        case Measure.COUNT | Measure.SHARE:
+            return 1
+        case Measure.SUM | Measure.MEAN:
+            return _in_grid_units(query.summed, record)
+        case _:
+            assert_never(query.measure)
+
+
+def _in_grid_units(column: Column, record: Row) -> int:
+    value = record[column.name]
     if not isinstance(value, Fraction):
-        value = query.column.missing
+        value = column.missing
     assert value is not None  # noqa: S101 - see check_query
-    return query.column.on_grid(value)
+    return column.on_grid(value)

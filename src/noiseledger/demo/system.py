@@ -29,8 +29,7 @@ from noiseledger.data.catalogue import read_catalogue
 from noiseledger.demo.accounts import ChainAccounts
 from noiseledger.errors import InvalidInput, NoiseledgerError
 from noiseledger.ledger.file import LedgerFile
-from noiseledger.settings import KEY
-from noiseledger.web.settings import SECRETS
+from noiseledger.settings import KEY, SECRET_VARIABLES
 
 #: Seconds between the worker's reads of the chain.
 POLL_SECONDS = 0.1
@@ -180,7 +179,7 @@ def web_pages(system: DemoSystem, *options: str, port: int = 0) -> Iterator[str]
             system.url,
             *options,
         ]
-        environment = {name: value for name, value in os.environ.items() if name not in SECRETS}
+        environment = {name: value for name, value in os.environ.items() if name not in SECRET_VARIABLES}
         log = Path(folder) / "web.log"
         with log.open("wb") as errors:
             process = subprocess.Popen(  # noqa: S603 - fixed words

@@ -8,6 +8,15 @@ from fractions import Fraction
 from noiseledger.core.access import Access
 
 
+def whom_to_ask(custodian: str, contact: str) -> str:
+    """Return how to reach the custodian: by address and, if the ledger file has one, by contact.
+
+    >>> whom_to_ask("0x7099...79C8", "office@example.org")
+    'the custodian, 0x7099...79C8, contact: office@example.org'
+    """
+    return ", ".join(filter(None, ("the custodian", custodian, contact and f"contact: {contact}")))
+
+
 @dataclass(frozen=True)
 class Admission:
     """What an analyst needs to know before sending a request."""
@@ -23,7 +32,7 @@ class Admission:
     @property
     def whom(self) -> str:
         """Whom to ask for an allowance."""
-        return ", ".join(filter(None, ("the custodian", self.custodian, self.contact and f"contact: {self.contact}")))
+        return whom_to_ask(self.custodian, self.contact)
 
     def __str__(self) -> str:
         """Return it as a sentence."""

@@ -15,8 +15,7 @@ from noiseledger.core.budget import Budget
 from noiseledger.core.path import Case, Point, Reveal, natural_values
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
-from noiseledger.errors import UnknownQuery
-from noiseledger.ledger.interface import Record
+from noiseledger.ledger.interface import Record, unknown_query
 from noiseledger.ledger.store import from_text, to_text
 
 RECORDS_PER_PAGE = 1000
@@ -70,7 +69,7 @@ def find_query(run: sqlite3.Connection, query: Query) -> StoredQuery:
     """Return the catalogue's entry for a query."""
     row = run.execute("SELECT id, sensitivity FROM query WHERE identifier = ?", (query.identifier,)).fetchone()
     if row is None:
-        raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
+        raise unknown_query(query)
     return StoredQuery(row[0], query, Fraction(row[1]))
 
 

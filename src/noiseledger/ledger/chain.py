@@ -19,12 +19,13 @@ from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
-from noiseledger.core.sensitivity import Population, sensitivity
+from noiseledger.core.sensitivity import Population
 from noiseledger.ledger.admission import Admission
-from noiseledger.ledger.interface import Ledger, Quote, Record, Standing, if_enough
+from noiseledger.ledger.interface import Ledger, Quote, Record, Standing
+from noiseledger.ledger.list_prices import price_in_order
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.purchase import Buyer
-from noiseledger.ledger.reading import ChainReader, ChainReading
+from noiseledger.ledger.reading import ChainReader
 from noiseledger.ledger.state import LedgerState, readable
 from noiseledger.ledger.unanswered import Unanswered, find_unanswered
 from noiseledger.progress import Listener, ignore
@@ -109,16 +110,14 @@ class ChainLedger(Ledger):
         return find_unanswered(self.contract, waiting, self._reader.first_block, reuses=self.reuses)
 
     def add(self, *queries: Query) -> None:
-        catalogue = [(query, sensitivity(query, self.population)) for query in queries]
+        catalogue = [(query, self.sensitivity(query)) for query in queries]
         for query, unit in catalogue:
             if self.contract.meter(query.identifier).dimension == 0:
                 self.contract.register(query, unit)
 
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
         reading = self._reader.read(dict.fromkeys(item.query for item in requests), ["Revealed"])
-        return [
-            Quote(item, reading.price(item), reading.budget, if_enough(reading.best(item), item)) for item in requests
-        ]
+        return [reading.quote(item) for item in requests]
 
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
         """Answer requests; up to ``MAX_BATCH`` paid requests go into one transaction, which is all or nothing.
@@ -128,35 +127,26 @@ class ChainLedger(Ledger):
         if not requests:
             return []
         reading = self._reader.read(dict.fromkeys(item.query for item in requests))
-        known = [None if exact_noise else if_enough(reading.best(item), item) for item in requests]
-        rest = [item for item, answer in zip(requests, known, strict=True) if answer is None]
+        alone = [reading.quote(item) for item in requests]
+        quotes = price_in_order(alone, reuses=self.reuses, exact_noise=exact_noise)
+        known = [None if exact_noise else quote.known for quote in quotes]
+        rest = [quote for quote, answer in zip(quotes, known, strict=True) if answer is None]
         if not rest:
             return [answer for answer in known if answer is not None]
         buyer = Buyer(self.contract, self._reader, self._listener, self.answer_seconds, self.contact)
-        must_send = self._must_send(rest, reading, exact_noise=exact_noise)
-        bought = buyer.get(rest, must_send, reading, exact_noise=exact_noise)
+        must_send = [self._must_send(quote) for quote in rest]
+        bought = buyer.get([quote.request for quote in rest], must_send, reading, exact_noise=exact_noise)
         # All answers of a list show the budget after the whole list.
         after, others = bought[0].budget, iter(bought)
         return [next(others) if answer is None else replace(answer, budget=after) for answer in known]
 
-    def _must_send(self, requests: Sequence[Request], reading: ChainReading, *, exact_noise: bool) -> list[bool]:
-        """Return which requests must be sent to the contract: those that cost something, and all, if free ones are recorded.
-
-        A request costs nothing if the same accuracy is bought already, by anyone or by a request before it in the list; with
-        ``exact_noise`` and without reuse, each request is bought on its own.
-        """
-        bought = {query: state.bought for query, state in reading.states.items()}
-        found = []
-        for item in requests:
-            is_alone = exact_noise and not self.reuses
-            costs = is_alone or item.precision > bought[item.query]
-            bought[item.query] = max(bought[item.query], item.precision)
-            found.append(costs or (self._record_free and self.reuses))
-        return found
+    def _must_send(self, quote: Quote) -> bool:
+        """Return whether a request must be sent to the contract: if it costs something, or if free ones are recorded."""
+        return bool(quote.price.cost) or (self._record_free and self.reuses)
 
     def best(self, query: Query) -> Answer | None:
         reading = self._reader.read([query])
-        return reading.states[query].best(query, sensitivity(query, self.population), reading.budget, self.population)
+        return reading.states[query].best(query, self.sensitivity(query), reading.budget, self.population)
 
     def close(self) -> None:
         self.contract.rpc.close()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from noiseledger.core.access import LONGEST_CONTACT
+from noiseledger.core.address import is_address
 from noiseledger.core.codebook import Codebook, shown
 from noiseledger.core.composition import Promised
 from noiseledger.core.query import Query
@@ -21,7 +22,6 @@ from noiseledger.core.sensitivity import Neighbours
 from noiseledger.errors import InvalidInput, LedgerNotFound
 from noiseledger.ledger.durable import write_durably
 
-_ADDRESS_LENGTH = 42
 _MOST_OTHERS = 100
 
 
@@ -40,7 +40,7 @@ class OtherLedger:
         promised = Promised(epsilon, delta, Neighbours(content["neighbours"]))
         _ = promised.precision  # refuses an epsilon or a delta that is none
         address = str(content["address"])
-        if not re.fullmatch("0x[0-9a-fA-F]{40}", address):
+        if not is_address(address):
             raise ValueError
         return cls(address, int(content["chain_id"]), promised)
 
@@ -135,7 +135,7 @@ def _fraction(text: object) -> Fraction:
 
 def find_on_chain(ledger: str) -> LedgerFile:
     """Return what is known about a ledger on a chain, from its file or only its address."""
-    if ledger.startswith("0x") and len(ledger) == _ADDRESS_LENGTH:
+    if is_address(ledger):
         return LedgerFile(ledger)
     if is_local(Path(ledger)):
         raise InvalidInput(

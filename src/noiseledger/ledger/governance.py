@@ -6,7 +6,6 @@ whether anything is sold and which key reveals; no custodian can undo what was s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,6 +14,7 @@ from typing import Any
 from noiseledger.chain.contract import checksummed
 from noiseledger.chain.values import to_units
 from noiseledger.core.access import Access
+from noiseledger.core.address import is_address
 from noiseledger.core.numbers import Number, exact, percent
 from noiseledger.core.privacy import MAX_PRECISION, epsilon_for, precision_for, whole_units
 from noiseledger.errors import InvalidInput, NotAllowed
@@ -65,7 +65,7 @@ def read_address(text: str, what: str) -> str:
     >>> read_address("0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "analyst")
     '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
     """
-    if not re.fullmatch(r"0x[0-9a-fA-F]{40}", text):
+    if not is_address(text):
         raise InvalidInput(f"The {what} {text!r} is not an address: expected 0x and 40 hexadecimal digits.")
     address, digits = checksummed(text), text[2:]
     if digits not in (digits.lower(), digits.upper()) and text != address:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 
 from noiseledger.core import accuracy
@@ -23,7 +24,7 @@ from noiseledger.core.path import Case, Price, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request, resolve
 from noiseledger.core.sensitivity import Population, sensitivity
-from noiseledger.errors import NotAllowed
+from noiseledger.errors import NotAllowed, UnknownQuery
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
@@ -40,6 +41,8 @@ class Quote:
     budget: Budget
     #: The best public answer, if it is accurate enough: then ``ask`` returns it, for free.
     known: Answer | None = None
+    #: Whether somebody has bought this accuracy, even if it is not revealed yet: then ``ask`` only waits for it.
+    is_bought: bool = False
 
     @property
     def query(self) -> Query:
@@ -130,9 +133,20 @@ class LedgerView(ABC):
     def queries(self) -> list[Query]:
         """Return the queries that may be asked, in the order they were added."""
 
+    @cached_property
+    def _sensitivities(self) -> dict[Query, Fraction]:
+        """Those that were derived before; they never change, because the population does not."""
+        return {}
+
+    def sensitivity(self, query: Query) -> Fraction:
+        """Return the sensitivity of a query in this ledger's population; it is derived once."""
+        if query not in self._sensitivities:
+            self._sensitivities[query] = sensitivity(query, self.population)
+        return self._sensitivities[query]
+
     def resolve(self, query: Query, **accuracy: Unpack[Accuracy]) -> Request:
         """Convert an accuracy to the precision that this ledger sells; accuracy is given as for ``quote``."""
-        return resolve(query, sensitivity(query, self.population), **accuracy)
+        return resolve(query, self.sensitivity(query), **accuracy)
 
     def quote(self, query: Query, **accuracy: Unpack[Accuracy]) -> Quote:
         """Return the price of a request; changes nothing.
@@ -215,6 +229,11 @@ class Ledger(LedgerView):
     def sign_with(self, key: Key) -> None:
         """Pay with this key from now on, if the ledger is on a chain."""
         raise NotAllowed("This is a local ledger, which needs no key.")
+
+
+def unknown_query(query: Query) -> UnknownQuery:
+    """Return the error for a query that is not in the catalogue."""
+    return UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
 
 
 def if_enough(best: Answer | None, request: Request) -> Answer | None:

@@ -1,6 +1,9 @@
 """The prices of a list of requests, each as if those before it in the list were already paid for.
 
-Why the promise holds: these prices are only shown. The ledger computes its own when it answers, and charges those.
+A quote shows these prices, and a ledger on a chain sends the requests that cost something by them: so a request that was shown
+as free is not sent.
+
+Why the promise holds: the ledger computes its own prices when it answers, and charges those.
 """
 
 from __future__ import annotations
@@ -33,10 +36,13 @@ def _with_reuse(quotes: Sequence[Quote]) -> Iterator[Price]:
 
 
 def _without_reuse(quotes: Sequence[Quote], *, exact_noise: bool) -> Iterator[Price]:
-    """Price requests without reuse: only the best public answer is free, and what a request before in the list makes public."""
+    """Price requests without reuse: what is bought already is free, by anyone or by a request before in the list.
+
+    With ``exact_noise``, each request is bought on its own.
+    """
     before: dict[Query, Fraction] = {}
     for quote in quotes:
         precision, bought = quote.price.precision, before.get(quote.query, Fraction(0))
-        is_free = not exact_noise and (quote.known is not None or precision <= bought)
+        is_free = not exact_noise and (quote.known is not None or quote.is_bought or precision <= bought)
         before[quote.query] = max(bought, precision)
         yield replace(quote.price, case=Case.KNOWN, cost=Fraction(0)) if is_free else quote.price

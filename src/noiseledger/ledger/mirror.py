@@ -25,6 +25,8 @@ from noiseledger.ledger.snapshot import Facts, LedgerSnapshot
 from noiseledger.ledger.state import EVENTS, LedgerState
 
 _ATTEMPTS = 5
+#: The functions of the contract that return the facts.
+_FACTS = ("terms", "spent", "paused", "custodian", "worker", "heir")
 
 
 class _Moved(Exception):
@@ -137,27 +139,17 @@ class Mirror:
             start += blocks
 
     def _facts(self, newest: BlockRef, final: BlockRef | None, state: LedgerState) -> Facts:
-        names = ("terms", "spent", "paused", "custodian", "worker", "heir")
         checked = self._open_queries(state)
-        meters = [("meter", [bytes.fromhex(name)], newest.hash) for name in checked]
-        found = self.contract.read_many([*((name, [], newest.hash) for name in names), *meters])
-        replies = found[: len(names)]
-        if any(reply is None for reply in replies):
-            raise ChainMismatch(f"The ledger is no longer at {self.contract.address}: the chain was restarted.")
-        terms, till, paused, custodian, worker, heir = (reply[0] for reply in replies if reply)
-        if Terms.decode(terms) != self._terms:
+        facts, spent, meters = read_facts(self.contract, newest, final, checked)
+        if facts.terms != self._terms:
             raise ChainMismatch(f"Another ledger is at {self.contract.address} now: the chain was restarted.")
-        self._check_sums(state, from_units(till))
-        for name, reply in zip(checked, found[len(names) :], strict=True):
+        self._check_sums(state, spent)
+        for name, meter in zip(checked, meters, strict=True):
             # A node may return the logs of a block later than the block itself.
-            meter, ours = None if reply is None else Meter.decode(reply), state.queries[name]
+            ours = state.queries[name]
             if meter is None or (meter.bought, meter.revealed) != (ours.bought, ours.revealed):
                 raise Behind
-        where = self.contract.rpc.chain_id, self.contract.address
-        roles = checksummed(custodian), checksummed(worker)
-        last = None if final is None else final.number
-        offered = checksummed(heir) if int(heir, 16) else None
-        return Facts(*where, self._terms, *roles, paused, newest.number, last, offered)
+        return facts
 
     def _check_sums(self, state: LedgerState, spent: Fraction) -> None:
         if not state.has_beginning or state.spent != spent:
@@ -192,6 +184,29 @@ class Mirror:
 
     def _times_by_number(self) -> dict[int, datetime]:
         return {number: time for (number, _), time in self._times.items()}
+
+
+def read_facts(
+    contract: PrivacyLedgerContract, newest: BlockRef, final: BlockRef | None = None, queries: Sequence[str] = ()
+) -> tuple[Facts, Fraction, list[Meter | None]]:
+    """Return the facts at a block, the amount spent, and the meters of some queries, in one exchange."""
+    meters = [("meter", [bytes.fromhex(query)], newest.hash) for query in queries]
+    found = contract.read_many([*((name, [], newest.hash) for name in _FACTS), *meters])
+    if None in found[: len(_FACTS)]:
+        raise ChainMismatch(f"The ledger is no longer at {contract.address}: the chain was restarted.")
+    terms, spent, paused, custodian, worker, heir = (reply[0] for reply in found[: len(_FACTS)] if reply)
+    facts = Facts(
+        chain_id=contract.rpc.chain_id,
+        address=contract.address,
+        terms=Terms.decode(terms),
+        custodian=checksummed(custodian),
+        worker=checksummed(worker),
+        paused=paused,
+        block=newest.number,
+        final=None if final is None else final.number,
+        heir=checksummed(heir) if int(heir, 16) else None,
+    )
+    return facts, from_units(spent), [None if reply is None else Meter.decode(reply) for reply in found[len(_FACTS) :]]
 
 
 def _after(state: LedgerState, events: Sequence[Event]) -> LedgerState:

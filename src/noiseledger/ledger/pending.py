@@ -11,6 +11,7 @@ from fractions import Fraction
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.heads import find_heads
 from noiseledger.errors import AnswerOverdue, AnswerPending, ChainError
+from noiseledger.ledger.admission import whom_to_ask
 from noiseledger.ledger.unanswered import OVERDUE_SECONDS, Unanswered, block_time, duration, find_unanswered, moment
 
 _FREE = "send the same request again later, it is free"
@@ -71,8 +72,7 @@ class PendingAnswers:
         return ", and the worker may wait until that block is final" if final and final.number < purchase.block else ""
 
     def _whom(self) -> str:
-        contact = self.contact and f"contact: {self.contact}"
-        return ", ".join(filter(None, ("the custodian", checksummed(self.contract.custodian()), contact)))
+        return whom_to_ask(checksummed(self.contract.custodian()), self.contact)
 
 
 def _not_within(seconds: float) -> str:

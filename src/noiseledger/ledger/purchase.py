@@ -15,7 +15,7 @@ from noiseledger.chain.block import BlockRef
 from noiseledger.chain.contract import MAX_BATCH, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Receipt
 from noiseledger.core.answer import Answer
-from noiseledger.core.path import Point, Reveal, find_price
+from noiseledger.core.path import Point, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.errors import AllowanceExceeded, AnswerPending, ChainError, RpcFailed
@@ -165,8 +165,7 @@ class Buyer:
         state, unit = reading.states[request.query], request.sensitivity
         path = self._reader.path(request.query, state)
         if purchase is None:
-            price = find_price(request.precision, state.ends)
-            reveal = Reveal(price, _revealed(path.point(request.precision)))
+            reveal = Reveal(reading.price(request), _revealed(path.point(request.precision)))
             return Answer(request.query, unit, reveal, 0, (), reading.budget, population=reading.population)
         reveal = Reveal(purchase.price, _revealed(path.answer(purchase)))
         found = purchase.transaction, purchase.block, reading.population

@@ -26,6 +26,7 @@ from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
 from noiseledger.errors import ChainMismatch, RpcFailed, UnknownQuery
+from noiseledger.ledger.interface import Quote, unknown_query
 from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.query_state import Behind, QueryState, fold
 from noiseledger.ledger.state import Registered
@@ -50,6 +51,12 @@ class ChainReading:
         """Return the price of a request."""
         return self.states[request.query].price(request.precision)
 
+    def quote(self, request: Request) -> Quote:
+        """Return the price of a request on its own, with the best public answer if it is accurate enough."""
+        state = self.states[request.query]
+        known = self.best(request) if request.precision <= state.revealed else None
+        return Quote(request, self.price(request), self.budget, known, is_bought=request.precision <= state.bought)
+
     def best(self, request: Request) -> Answer | None:
         """Return the best public answer to a request."""
         return self.states[request.query].best(request.query, request.sensitivity, self.budget, self.population)
@@ -62,8 +69,8 @@ class ChainReader:
         """Read a contract whose events begin at ``first_block``."""
         self.contract = contract
         self.first_block = first_block
-        #: The queries whose registration was read and is right.
-        self._registered: set[Query] = set()
+        #: The queries whose registration was read and is right, each with what was read.
+        self._registered: dict[Query, Registered] = {}
 
     @property
     def terms(self) -> Terms:
@@ -103,14 +110,14 @@ class ChainReader:
         """Return queries at a block; raise ``Behind`` if their events do not add up to what the contract stores."""
         identifiers = [query.identifier for query in queries]
         # With other events it costs no exchange of its own, and is read again: it may have changed with a reorganisation.
-        is_new = bool(names) or not self._registered.issuperset(queries)
+        is_new = bool(names) or not self._registered.keys() >= set(queries)
         wanted = ["Registered", *names] if is_new else names
         found = self.contract.holding(identifiers, block, wanted, self.first_block)
         entries = {entry.identifier: entry for entry in map(Registered.of, _of(found.events, "Registered"))}
         states = {}
         for query, meter, point in zip(queries, found.meters, found.points, strict=True):
             if meter.dimension == 0:
-                raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
+                raise unknown_query(query)
             if is_new:
                 self._check(query, meter, entries.get(query.identifier))
             ours = [event for event in found.events if event.fields["query"].hex() == query.identifier]
@@ -121,10 +128,12 @@ class ChainReader:
         """Refuse a query that the custodian registered as something else than it is."""
         if entry is None or (entry.definition, entry.dimension) != (query.canonical, meter.dimension):
             raise Behind
+        if self._registered.get(query) == entry:
+            return  # read again, and still the same
         problem = entry.problem(self.terms.population)
         if problem:
             raise UnknownQuery(f"The ledger's entry for '{query}' cannot be used, and nothing was spent: {problem}")
-        self._registered.add(query)
+        self._registered[query] = entry
 
     def budget(self, spent: Fraction) -> Budget:
         """Return the budget with this amount spent."""

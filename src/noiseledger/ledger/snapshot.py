@@ -19,8 +19,7 @@ from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
-from noiseledger.errors import UnknownQuery
-from noiseledger.ledger.interface import LedgerView, Quote, Record, Standing, if_enough
+from noiseledger.ledger.interface import LedgerView, Quote, Record, Standing, unknown_query
 from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.query_state import LoggedRequest, QueryState
 from noiseledger.ledger.state import LedgerState, RecordLine, Registered, readable
@@ -73,7 +72,7 @@ class LedgerSnapshot(LedgerView):
         """Return a later state; the catalogue is not read again if it is the same."""
         other = LedgerSnapshot(facts, state, times)
         if state.registered == self.state.registered and facts.terms == self.terms:
-            found = ("unreadable", "_readable", "_by_identifier")
+            found = ("unreadable", "_readable", "_by_identifier", "_sensitivities")
             other.__dict__.update({name: self.__dict__[name] for name in found if name in self.__dict__})
         return other
 
@@ -151,8 +150,17 @@ class LedgerSnapshot(LedgerView):
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
         """Return the price of each request on its own."""
         budget = self.budget()
-        priced = [(item, self.query_state(item.query).price(item.precision)) for item in requests]
-        return [Quote(item, price, budget, if_enough(self.best(item.query), item)) for item, price in priced]
+        states = [self.query_state(item.query) for item in requests]
+        return [
+            Quote(
+                item,
+                state.price(item.precision),
+                budget,
+                self.best(item.query) if item.precision <= state.revealed else None,
+                is_bought=item.precision <= state.bought,
+            )
+            for item, state in zip(requests, states, strict=True)
+        ]
 
     def best(self, query: Query) -> Answer | None:
         """Return the most accurate answer that is public."""
@@ -224,7 +232,7 @@ class LedgerSnapshot(LedgerView):
 
     def _known(self, query: Query) -> Query:
         if query not in self._readable:
-            raise UnknownQuery(f"The ledger has no query '{query}': its custodian can add it.")
+            raise unknown_query(query)
         return query
 
     def _record(self, line: RecordLine, query: Query, point: Point | None) -> Record:

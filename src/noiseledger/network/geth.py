@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from noiseledger.errors import ChainError
+from noiseledger.settings import cache_folder
 
 #: The last release that can seal Proof-of-Authority chains and supports everything that we use.
 VERSION = "1.13.15"
@@ -36,7 +37,7 @@ _PASSED_ON = (
 
 def install(say: Callable[[str], None] = lambda _: None) -> Path:
     """Return geth's binary; build it the first time, which takes minutes and is announced by ``say``."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger" / f"geth-{VERSION}"
+    home = cache_folder() / f"geth-{VERSION}"
     if not home.is_dir():
         go, version = _find_go()
         home.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import re
 import secrets
 import shutil
 import tempfile
@@ -21,6 +20,7 @@ from typing import Any
 from coincurve import PublicKey
 
 from noiseledger.chain import Key, local_chain
+from noiseledger.core.address import is_address
 from noiseledger.errors import ChainError, InvalidInput
 from noiseledger.network import defaults
 from noiseledger.network.genesis import CHAIN_ID, genesis
@@ -180,7 +180,7 @@ def _make(folder: Path, options: NetworkOptions) -> None:
     """Create a network's folder atomically."""
     _check_folder(folder)
     for address in options.fund:
-        if not re.fullmatch(r"0x[0-9a-fA-F]{40}", address):
+        if not is_address(address):
             raise InvalidInput(f"{address!r} is not an account's address: expected 0x and 40 hexadecimal digits.")
     # Only its owner can enter a temporary folder.
     folder.parent.mkdir(parents=True, exist_ok=True)

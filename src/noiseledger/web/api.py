@@ -8,10 +8,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 
 from noiseledger.client.client import Offer
+from noiseledger.core.answer import Answer
 from noiseledger.errors import AnswerOverdue
 from noiseledger.ledger import governance
 from noiseledger.ledger.governance import Change
-from noiseledger.ledger.interface import Record
+from noiseledger.ledger.interface import Quote, Record
 from noiseledger.ledger.shapes import (
     AnswerShape,
     BudgetShape,
@@ -87,7 +88,7 @@ def router(site: Site) -> APIRouter:
             "rows": terms.population.rows,
             "neighbours": terms.population.neighbours.value,
             "reuses": terms.reuses,
-            "invites": terms.requires_allowance,
+            "requires_allowance": terms.requires_allowance,
             "catalogue_sha256": site.settings.ledger.catalogue_sha256 or None,
             "unreadable": snapshot.unreadable,
         }
@@ -107,7 +108,8 @@ def router(site: Site) -> APIRouter:
     @api.get("/quote", responses=_errors(404, 422))
     def quote(wanted: Annotated[AccuracyBody, Query()]) -> QuoteShape:
         """The price and the accuracy of a request; nothing is spent."""
-        return _quote(site.look(), wanted)
+        look = site.look()
+        return _quote(look, look.client.quote(wanted.query, **wanted.accuracy))
 
     @api.get("/best", responses=_errors(404, 422))
     def best(query: Annotated[str, Query(min_length=1, max_length=2000, description=_WHICH)]) -> AnswerShape | None:
@@ -221,14 +223,13 @@ def _offer(look: Look, offer: Offer) -> OfferShape:
     }
 
 
-def _best(look: Look, query: str) -> AnswerShape | None:
-    client = look.client
-    best = client.best(query)
+def _best(look: Look, query: str, known: Answer | None = None) -> AnswerShape | None:
+    """Describe the best public answer to a query; ``known`` is that answer, if it was read before."""
+    best = look.client.best(query) if known is None else known
     return None if best is None else describe_answer(look.name(best.query), best)
 
 
-def _quote(look: Look, wanted: AccuracyBody) -> QuoteShape:
-    quote = look.client.quote(wanted.query, **wanted.accuracy)
+def _quote(look: Look, quote: Quote) -> QuoteShape:
     after = quote.budget.charge(quote.price.cost) if quote.affordable else None
     left: LeftShape | None = None
     if after is not None:
@@ -239,16 +240,14 @@ def _quote(look: Look, wanted: AccuracyBody) -> QuoteShape:
         "affordable": quote.affordable,
         "left": left,
         "budget": describe_budget(quote.budget),
-        "best": _best(look, quote.query.identifier),
+        "best": _best(look, quote.query.identifier, quote.known),
     }
 
 
 def _ask(site: Site, look: Look, wanted: AskBody) -> AskShape:
-    client = look.client
-    quote = client.quote(wanted.query, **wanted.accuracy)
-    best = client.best(quote.query)
-    shape = _quote(look, wanted)
-    if best is not None and best.precision >= quote.request.precision:
+    quote = look.client.quote(wanted.query, **wanted.accuracy)
+    shape = _quote(look, quote)
+    if quote.known is not None:
         return {"quote": shape, "answer": shape["best"], "transaction": None}
     if not quote.price.cost:
         # Somebody has already paid for it, and the worker is about to answer: there is nothing to buy.

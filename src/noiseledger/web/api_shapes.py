@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictBool, WithJsonSchema
 from typing_extensions import TypedDict
 
+from noiseledger.core import address
 from noiseledger.core.numbers import MAX_DIGITS, Number, exact, positive
 from noiseledger.core.privacy import DELTA_HELP
 from noiseledger.core.request import Accuracy
@@ -18,7 +19,7 @@ MOST_RECORDS = 1000
 #: A page of the history ends when its answers have this many numbers in total.
 MOST_NUMBERS = 2000
 HASH = r"^0x[0-9a-fA-F]{64}$"
-ADDRESS = r"^0x[0-9a-fA-F]{40}$"
+ADDRESS = f"^{address.ADDRESS}$"
 NUMBER = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?(/[0-9]+)?$"
 
 
@@ -54,7 +55,7 @@ class LedgerShape(TypedDict):
     rows: int | None
     neighbours: str
     reuses: bool
-    invites: bool
+    requires_allowance: bool
     catalogue_sha256: str | None
     unreadable: dict[str, str]
 

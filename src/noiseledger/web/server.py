@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from collections.abc import Callable, Mapping
 
 import uvicorn
 
 from noiseledger.errors import InvalidInput
+from noiseledger.settings import SECRET_VARIABLES
 from noiseledger.web.app import create_app
 from noiseledger.web.guard import MAX_HEADERS
-from noiseledger.web.settings import SECRETS
 from noiseledger.web.site import Site
 
 #: Beyond this many concurrent requests, clients are told to try again, so that the others get their responses.
 _MOST_AT_ONCE = 2_000
-#: Python's default, restored in case a library has raised it: then deeply nested JSON could crash the process.
-_DEEPEST = 1000
 
 
-def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told: Callable[[str], None]) -> None:
-    """Serve a site; ``told`` is called with its address as soon as it listens."""
+def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, on_listening: Callable[[str], None]) -> None:
+    """Serve a site; ``on_listening`` is called with its address as soon as it listens."""
     _check_no_secrets(os.environ)
-    sys.setrecursionlimit(_DEEPEST)
     with _listening(host, port) as listener:
         config = uvicorn.Config(
             create_app(site),
@@ -39,12 +35,12 @@ def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, told:
             timeout_graceful_shutdown=3,
         )
         shown = f"[{host}]" if ":" in host else host
-        told(f"http://{shown}:{listener.getsockname()[1]}/")
+        on_listening(f"http://{shown}:{listener.getsockname()[1]}/")
         uvicorn.Server(config).run(sockets=[listener])
 
 
 def _check_no_secrets(environment: Mapping[str, str]) -> None:
-    for name in SECRETS:
+    for name in SECRET_VARIABLES:
         if environment.get(name):
             raise InvalidInput(f"{name} is set, but the web pages must not have a key: start them with env -u {name}.")
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from noiseledger import settings
 from noiseledger.ledger.file import LedgerFile
 
-#: Secrets that no web process may have: others can read a process's environment while it runs, even after it was unset.
-SECRETS = tuple(setting.variable for setting in settings.SECRETS)
 #: The loopback names of this machine; any other name in a Host header may be another site that points here.
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 

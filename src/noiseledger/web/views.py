@@ -178,11 +178,7 @@ class QuoteView:
     @property
     def is_known(self) -> bool:
         """Whether the best public answer is at least as accurate as the requested one."""
-        return (
-            self.quote is not None
-            and self.best is not None
-            and self.best.answer.precision >= self.quote.price.precision
-        )
+        return self.quote is not None and self.quote.known is not None
 
     @property
     def is_coming(self) -> bool:
@@ -232,11 +228,11 @@ def find_offer(look: Look, name: str | None) -> Offer:
 def quote_view(look: Look, form: Form) -> QuoteView:
     """Compute the price and the accuracy of a request."""
     snapshot = look.snapshot
-    best = best_view(look, form.offer)
     try:
-        quote = snapshot.quote(form.offer.query, **form.accuracy)
+        quote = look.client.quote(form.offer.query, **form.accuracy)
     except InvalidInput as error:
-        return QuoteView(error, best=best)
+        return QuoteView(error, best=best_view(look, form.offer))
+    best = best_view(look, form.offer, quote.known)
     after = quote.budget.charge(quote.price.cost) if quote.affordable else None
     return QuoteView(
         None, quote, best, after, snapshot.facts.paused, _picture(quote, best), look.late(form.offer.query)
@@ -266,12 +262,12 @@ def _shown_group(query: Query, cell: tuple[str, ...], value: float, width: float
     )
 
 
-def best_view(look: Look, offer: Offer) -> AnswerView | None:
-    """Return the best public answer to a query."""
-    answer = look.client.best(offer.query)
-    if answer is None:
+def best_view(look: Look, offer: Offer, known: Answer | None = None) -> AnswerView | None:
+    """Return the best public answer to a query; ``known`` is that answer, if it was read before."""
+    best = look.client.best(offer.query) if known is None else known
+    if best is None:
         return None
-    return AnswerView(offer.name, answer, look.meaning(offer.query), newest(look, offer))
+    return AnswerView(offer.name, best, look.meaning(offer.query), newest(look, offer))
 
 
 def newest(look: Look, offer: Offer) -> list[Listed]:

@@ -1,4 +1,4 @@
-"""A stage for every module, a scene for every test."""
+"""A lab for every module, a scene for every test."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from faults.worker import scene as scenes
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[scenes.Stage]:
-    with scenes.stage(tmp_path_factory.mktemp("stage")) as stage:
-        yield stage
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[scenes.FaultLab]:
+    with scenes.lab(tmp_path_factory.mktemp("lab")) as lab:
+        yield lab
 
 
 @pytest.fixture
-def scene(stage: scenes.Stage) -> Iterator[scenes.Scene]:
-    with stage.scene() as scene:
+def scene(lab: scenes.FaultLab) -> Iterator[scenes.Scene]:
+    with lab.scene() as scene:
         yield scene

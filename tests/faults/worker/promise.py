@@ -68,12 +68,12 @@ def check_one_value(released: Iterable[Stretch]) -> None:
 
 def check_one_path(released: Iterable[Stretch], journal: Points) -> None:
     """All stretches of a query, and the points in its journal, lie on one path that begins at zero."""
-    paths: dict[str, _Path] = {}
+    paths: dict[str, _ConnectedPoints] = {}
     for query, points in journal.items():
         for precision, point in points.items():
-            paths.setdefault(query, _Path()).add(Fraction(0), precision, point)
+            paths.setdefault(query, _ConnectedPoints()).add(Fraction(0), precision, point)
     for each in released:
-        if not paths.setdefault(each.query, _Path()).add(each.start, each.end, each.increments):
+        if not paths.setdefault(each.query, _ConnectedPoints()).add(each.start, each.end, each.increments):
             raise Broken(f"a second path of {each.query[:12]}: it differs between {each.start} and {each.end}")
 
 
@@ -111,7 +111,7 @@ def check_silence(texts: Iterable[bytes], secrets: Sequence[bytes]) -> None:
 
 
 @dataclass
-class _Path:
+class _ConnectedPoints:
     """Differences between points, in one frame for all points that are connected: a union-find with offsets."""
 
     _parents: dict[Fraction, tuple[Fraction, Point]] = field(default_factory=dict)

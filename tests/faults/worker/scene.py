@@ -1,6 +1,6 @@
 """A published ledger on a real chain, a wire to it, real workers, and what can happen to them.
 
-Publishing takes a while, so a stage does it once: each scene begins with the stage's chain and files as they were then.
+Publishing takes a while, so a lab does it once: each scene begins with the lab's chain and files as they were then.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FINAL_BLOCKS = 65
 _UNLIMITED = resource.RLIM_INFINITY
 
 
-class Stage:
+class FaultLab:
     """A wire, a nursery of workers, and a published ledger to begin with: the chain's state and the custodian's files."""
 
     def __init__(self, nursery: Nursery, wire_: wire.Wire, folder: Path) -> None:
@@ -83,11 +83,11 @@ class Stage:
 
 
 @contextmanager
-def stage(folder: Path) -> Iterator[Stage]:
+def lab(folder: Path) -> Iterator[FaultLab]:
     nursery = Nursery()
     try:
         with wire.running() as wire_:
-            yield Stage(nursery, wire_, folder)
+            yield FaultLab(nursery, wire_, folder)
     finally:
         nursery.close()
 
@@ -121,9 +121,9 @@ class Worker:
 class Scene:
     """One life of a ledger, from just after it was published."""
 
-    def __init__(self, stage: Stage, folder: Folder) -> None:
-        self.stage = stage
-        self.wire = stage.wire
+    def __init__(self, lab: FaultLab, folder: Folder) -> None:
+        self.lab = lab
+        self.wire = lab.wire
         self.folder = folder
         self.workers: list[Worker] = []
         self.secrets = folder.secrets()
@@ -210,7 +210,7 @@ class Scene:
         arguments = ["work", str(self.folder.catalogue), "--rpc", self.wire.url, "--head", head, "--seconds", "0.05"]
         arguments += ["--once"] if once else []
         given = replace(job or Job([], "", ""), arguments=arguments, key=key, output=str(output))
-        worker = Worker(self.stage.nursery.start(given), output)
+        worker = Worker(self.lab.nursery.start(given), output)
         self.workers.append(worker)
         return worker
 
@@ -220,7 +220,7 @@ class Scene:
         command, *options = arguments
         full = [command, str(self.folder.catalogue), "--rpc", self.wire.url, *options]
         given = replace(job or Job([], "", ""), arguments=full, key=key, output=str(output))
-        worker = Worker(self.stage.nursery.start(given), output)
+        worker = Worker(self.lab.nursery.start(given), output)
         self.workers.append(worker)
         worker.process.wait(PATIENCE_SECONDS)
         return worker

@@ -14,7 +14,7 @@ import pytest
 
 from faults.worker.moments import ANY, MOMENTS
 from faults.worker.nursery import Job
-from faults.worker.scene import THOROUGH, Scene, Stage
+from faults.worker.scene import THOROUGH, FaultLab, Scene
 
 
 def killed_at(moment: str, nth: int = 1) -> Job:
@@ -36,11 +36,11 @@ def test_killed_at_a_step_and_started_again(moment: str, scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("every", [1] if THOROUGH else [19, pytest.param(7, marks=pytest.mark.deep)])
-def test_killed_at_every_moment_there_is(every: int, stage: Stage) -> None:
+def test_killed_at_every_moment_there_is(every: int, lab: FaultLab) -> None:
     """Before and after every SQL statement, exchange with the node, draw and signature, until one survives."""
     # All of them by `make faults`; one in seven meets each kind, and so does the test above.
     for nth in count(1, every):
-        with stage.scene() as scene:
+        with lab.scene() as scene:
             scene.buy(1, "1/2")
             worker = scene.start(job=killed_at(ANY, nth), once=True)
             code = worker.process.wait()
@@ -52,10 +52,10 @@ def test_killed_at_every_moment_there_is(every: int, stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("every", [3] if THOROUGH else [73, pytest.param(40, marks=pytest.mark.deep)])
-def test_killed_while_a_lost_journal_is_rebuilt(every: int, stage: Stage) -> None:
+def test_killed_while_a_lost_journal_is_rebuilt(every: int, lab: FaultLab) -> None:
     """Until the new journal is in its place there is none; then it is whole."""
     for nth in count(1, every):
-        with stage.scene() as scene:
+        with lab.scene() as scene:
             scene.buy(0, "1/2")
             scene.start()
             assert scene.until(scene.all_answered)

@@ -8,7 +8,7 @@ import pytest
 
 from faults.worker import scene as scenes
 from faults.worker.promise import Broken
-from faults.worker.scene import Scene, Stage
+from faults.worker.scene import FaultLab, Scene
 from faults.worker.schedule import FAULTS, Move, Player, Schedule
 from faults.worker.weakened import WEAKNESSES
 from faults.worker.wire import Fault
@@ -59,11 +59,11 @@ def test_every_weakened_worker_is_tried() -> None:
 
 
 @pytest.mark.parametrize(("weakness", "how"), CAUGHT.items())
-def test_a_weakened_worker_is_caught(weakness: str, how: str, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_weakened_worker_is_caught(weakness: str, how: str, lab: FaultLab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Weakened workers fail in more ways than one; it is the expected one that counts."""
     monkeypatch.setattr(scenes, "PATIENCE_SECONDS", 5.0)
     for number, schedule in enumerate([BY_HAND, *map(Schedule.of, range(FIRST, FIRST + ENOUGH))]):
-        with stage.scene() as scene:
+        with lab.scene() as scene:
             try:
                 Player(scene, weakness).play(schedule)
             except Broken as error:

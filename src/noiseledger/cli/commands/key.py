@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -51,7 +50,7 @@ def new(
 
 def _password(file: Path) -> str:
     """Return the password from the environment, or ask for it twice."""
-    given = os.environ.get(PASSWORD.variable)
+    given = PASSWORD.in_environment()
     if given is None:
         if not sys.stdin.isatty():
             raise InvalidInput(

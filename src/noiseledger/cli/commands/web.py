@@ -85,7 +85,7 @@ def web(
     )
     with no_ledger_there(place):
         site = Site(settings)
-    serve(site, host, port, behind_proxy=proxy, told=_say)
+    serve(site, host, port, behind_proxy=proxy, on_listening=_say)
 
 
 def _say(url: str) -> None:

@@ -13,7 +13,7 @@ from datetime import date
 from fractions import Fraction
 from functools import reduce
 from operator import and_, or_
-from typing import Any
+from typing import Any, assert_never
 
 import ibis
 import ibis.expr.types as ir
@@ -35,7 +35,7 @@ from noiseledger.core.filters.condition import (
 from noiseledger.core.filters.date_parts import DatePart
 from noiseledger.core.group_product import ByColumn, Product, by_column
 from noiseledger.core.groups import Bins, Key
-from noiseledger.core.query import Column, Query
+from noiseledger.core.query import Measure, Query
 from noiseledger.data.engines.kinds import ReadTable
 from noiseledger.data.engines.sums import exact_sum, whole
 from noiseledger.data.fingerprint import fingerprint_of
@@ -104,10 +104,10 @@ class Relation:
         table = self._data.converted(query.kinds)
         if query.where is not None:
             table = table.filter(_condition(self._data.values(table), query.where.expression))
-        parts = self._parts(table, query.column)
+        parts = self._parts(table, query)
         if query.groups is None:
             (found,) = self._run(table.aggregate(**parts))
-            return [whole(found, query.column)]
+            return [_total(query, found)]
         values = self._data.values(table)
         columns = {f"group_{place}": one for place, one in enumerate(by_column(query.groups))}
         keys = {name: _group(values[one.column], one) for name, one in columns.items()}
@@ -116,14 +116,19 @@ class Relation:
             positions = [_position(one, found[name]) for name, one in columns.items()]
             position = query.groups.combine(positions) if isinstance(query.groups, Product) else positions[0]
             if position is not None:
-                totals[position] += whole(found, query.column)
+                totals[position] += _total(query, found)
         return totals
 
-    def _parts(self, table: ir.Table, column: Column | None) -> dict[str, Any]:
-        """Return what :func:`whole` combines: the number of records, or the sum of their contributions."""
-        if column is None:
-            return {"rows": table.count()}
-        return exact_sum(table, column, self._data.unchecked.get(column.name, ()), self.rows)
+    def _parts(self, table: ir.Table, query: Query) -> dict[str, Any]:
+        """Return what :func:`_total` combines: the number of records, or the sum of their contributions."""
+        match query.measure:
+            case Measure.COUNT | Measure.SHARE:
+                return {"rows": table.count()}
+            case Measure.SUM | Measure.MEAN:
+                codes = self._data.unchecked.get(query.summed.name, ())
+                return exact_sum(table, query.summed, codes, self.rows)
+            case _:
+                assert_never(query.measure)
 
     def fingerprint(self, key: bytes) -> bytes:
         """Return a keyed digest of the records, in any order."""
@@ -147,6 +152,17 @@ class Relation:
             yield
         except self._failures as error:
             raise DataUnavailable(f"The data engine failed ({type(error).__name__}): try again.") from None
+
+
+def _total(query: Query, found: Mapping[str, Any]) -> int:
+    """Return the total of the records that an engine aggregated."""
+    match query.measure:
+        case Measure.COUNT | Measure.SHARE:
+            return int(found["rows"])
+        case Measure.SUM | Measure.MEAN:
+            return whole(found, query.summed)
+        case _:
+            assert_never(query.measure)
 
 
 def _condition(columns: Mapping[str, Any], expression: Expression) -> Any:

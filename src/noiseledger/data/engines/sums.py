@@ -41,10 +41,8 @@ def exact_sum(table: ir.Table, column: Column, codes: Collection[Value], rows: i
     }
 
 
-def whole(found: Mapping[str, Any], column: Column | None) -> int:
-    """Combine the parts of a sum, or return the count if there is no column; a sum over no records is null."""
-    if column is None:
-        return int(found["rows"])
+def whole(found: Mapping[str, Any], column: Column) -> int:
+    """Combine the parts of a sum; a sum over no records is null."""
     low = int(found["low"] or 0)
     if "high" not in found:
         return low
