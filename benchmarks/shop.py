@@ -21,8 +21,8 @@ from noiseledger.chain import (
 )
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES
 from noiseledger.chain.sender import Receipt
-from noiseledger.chain.values import RequestStruct
-from noiseledger.core.privacy import UNITS, precision_for
+from noiseledger.chain.values import RequestStruct, to_units
+from noiseledger.core.privacy import MAX_PRECISION, UNITS, precision_for
 from noiseledger.core.sensitivity import Population
 
 CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
@@ -136,7 +136,7 @@ def extensions(contract: PrivacyLedgerContract, query: str, count: int) -> list[
 
 def ask_call(requests: Sequence[RequestStruct]) -> str:
     """Return the call data of one transaction."""
-    return abi.encode_call("ask", list(requests))
+    return abi.encode_call("ask", list(requests), to_units(MAX_PRECISION))
 
 
 @cache

@@ -180,7 +180,7 @@ class _Lab:
     def _paid_apart(self, size: int, wait: float) -> Facts:
         requests = self._requests(size)
         crowd = Crowd(self._rpc, self._key)
-        signed = crowd.sign(self._contract.address, [encode_ask([request]) for request in requests])
+        signed = crowd.sign(self._contract.address, [encode_ask([request], request.precision) for request in requests])
         time.sleep(wait)
         start = time.perf_counter()
         crossing = crowd.send(signed)

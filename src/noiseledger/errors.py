@@ -20,8 +20,9 @@
     │   ├── CustodyDamaged              a file of the custody folder is missing, empty or cannot be read
     │   │   └── JournalLost             the journal that the ledger was published with is missing
     │   ├── QueryClosed                 a lost journal may have answered this query already
-    │   ├── LedgerPaused                the custodian has paused sales
+    │   ├── LedgerPaused                the custodian has paused sales, or has closed the ledger for good
     │   └── LedgerRefused               the contract refused for another reason, which is given
+    │       └── LimitExceeded           the request costs more than the analyst agreed to
     ├── AnswerPending                   bought, but not yet revealed
     │   └── AnswerOverdue               for so long that somebody should ask the custodian
     ├── RequestRefused                  the web application does not accept this request
@@ -150,11 +151,28 @@ class QueryClosed(LedgerError):
 
 
 class LedgerPaused(LedgerError):
-    """The ledger's custodian has paused sales."""
+    """The ledger's custodian has paused sales, of everything or of one query, or has closed the ledger for good."""
 
 
 class LedgerRefused(LedgerError):
     """The contract refused, for the reason in the message."""
+
+
+class LimitExceeded(LedgerRefused):
+    """The request costs more than the analyst agreed to, for example after a reorganisation; nothing was changed."""
+
+    def __init__(self, requested: Fraction, limit: Fraction) -> None:
+        """Store the amounts, both of them precisions."""
+        self.requested = requested
+        self.limit = limit
+        super().__init__(
+            f"The request now needs precision {float(requested):.6g}, more than the {float(limit):.6g} that you agreed to: the "
+            "chain has changed since the price was shown. Nothing was spent; ask again to see the new price."
+        )
+
+    def __reduce__(self) -> tuple[type[LimitExceeded], tuple[Fraction, Fraction]]:
+        """Support pickling: another process gets both amounts."""
+        return type(self), (self.requested, self.limit)
 
 
 class AnswerPending(NoiseledgerError):

@@ -23,7 +23,7 @@ from noiseledger.chain import PrivacyLedgerContract, Sender, Terms
 from noiseledger.chain.sender import Receipt
 
 SOURCE = (Path(contracts.__file__).parent / "PrivacyLedger.vy").read_text(encoding="utf-8")
-_TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256)"
+_TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256,uint256)"
 
 #: Texts to replace in the source, and their replacements.
 Changes: TypeAlias = Sequence[tuple[str, str]]

@@ -100,7 +100,12 @@ def has_an_answer_from_the_start(ledger: LedgerUnderTest) -> str:
 @dishonest(
     Rule.STATE,
     "the precision bought and revealed of query",
-    changes=[("return word >> 224, word & MAX_PRECISION,", "return word >> 224, (word & MAX_PRECISION) // 2,")],
+    changes=[
+        (
+            "return self._dimension(word), word & MAX_PRECISION,",
+            "return self._dimension(word), (word & MAX_PRECISION) // 2,",
+        )
+    ],
 )
 def reports_another_meter(ledger: LedgerUnderTest) -> str:
     ledger.run()

@@ -118,7 +118,7 @@ _METER = """def meter(query: bytes32) -> (uint256, uint256, uint256):
     @return The precision revealed
     \"\"\"
     word: uint256 = self._meters[query]
-    return word >> 224, word & MAX_PRECISION, (word >> 112) & MAX_PRECISION
+    return self._dimension(word), word & MAX_PRECISION, (word >> 112) & MAX_PRECISION
 """
 _POINT = """def point(query: bytes32) -> DynArray[int256, MAX_COORDINATES]:
     \"\"\"
@@ -127,7 +127,7 @@ _POINT = """def point(query: bytes32) -> DynArray[int256, MAX_COORDINATES]:
     @return One number for each coordinate
     \"\"\"
     values: DynArray[int256, MAX_COORDINATES] = []
-    for j: uint256 in range(self._known(query) >> 224, bound=MAX_COORDINATES):
+    for j: uint256 in range(self._dimension(self._known(query)), bound=MAX_COORDINATES):
         values.append(self._points[query][j])
     return values
 """

@@ -13,7 +13,7 @@ from noiseledger.auditing import Rule
 @dishonest(
     Rule.CEILING,
     "up to precision 0.5, above its ceiling of 0.25",
-    changes=[("(ceiling == 0 or goal <= ceiling)", "(ceiling == 0 or goal <= 2 * ceiling)")],
+    changes=[("min(ceiling, MAX_PRECISION)", "min(2 * ceiling, MAX_PRECISION)")],
 )
 def ignores_a_ceiling(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS, ceiling="1/4")
@@ -45,7 +45,8 @@ def lowers_a_ceiling_in_secret(ledger: LedgerUnderTest) -> str:
 @dishonest(Rule.ALLOWANCE, "exceeds their allowance by 0.25", Rule.STATE, Rule.BYTECODE)
 def ignores_allowances(ledger: LedgerUnderTest) -> str:
     ledger.with_terms(requires_allowance=True)
-    ledger.publish([("    if TERMS.invites:\n", "    if TERMS.invites and msg.sender != self.custodian:\n")])
+    needed = "    if TERMS.requires_allowance"
+    ledger.publish([(f"{needed}:\n", f"{needed} and msg.sender != self.custodian:\n")])
     ledger.register(OVER_60, TOWNS)
     ledger.as_(CUSTODIAN).allow(CUSTODIAN.address, Fraction(1, 4))
     return ledger.ask((OVER_60, "1/2"), key=CUSTODIAN)
@@ -85,6 +86,87 @@ def sells_while_it_is_paused(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
     ledger.as_(CUSTODIAN).pause(True)
     return ledger.ask((OVER_60, "1/4"))
+
+
+@dishonest(
+    Rule.PAUSE,
+    "for a query that was paused",
+    changes=[('        assert self._meters[request.query] < QUERY_PAUSED, "ledger: query paused"\n', "")],
+)
+def sells_a_query_that_is_paused(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.as_(CUSTODIAN).pause_query(OVER_60.identifier, True)
+    return ledger.ask((OVER_60, "1/4"))
+
+
+_SELLS_WHEN_CLOSED = (
+    '    self._not_closed()\n    assert self._till >= SELLING, "ledger: paused"\n',
+    "    pass\n",
+)
+_NOT_CLOSED = ('    assert self._till & CLOSED == 0, "ledger: closed"\n', "    pass\n")
+
+
+@dishonest(Rule.PAUSE, "A request was sold after the ledger was closed", changes=[_SELLS_WHEN_CLOSED])
+def sells_after_it_was_closed(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.as_(CUSTODIAN).close()
+    return ledger.ask((OVER_60, "1/4"))
+
+
+@dishonest(Rule.PAUSE, "was registered after the ledger was closed", changes=[_NOT_CLOSED])
+def registers_after_it_was_closed(ledger: LedgerUnderTest) -> str:
+    ledger.as_(CUSTODIAN).close()
+    return ledger.register(OVER_60, TOWNS)
+
+
+@dishonest(Rule.PAUSE, "was closed a second time", changes=[_NOT_CLOSED])
+def is_closed_twice(ledger: LedgerUnderTest) -> str:
+    ledger.register(OVER_60, TOWNS)
+    ledger.as_(CUSTODIAN).close()
+    return ledger.as_(CUSTODIAN).close().transaction
+
+
+@dishonest(Rule.STATE, "whether the ledger is closed")
+def is_closed_from_the_start(ledger: LedgerUnderTest) -> str:
+    """Only the constructor is altered."""
+    ledger.publish([("    self._till = SELLING\n", "    self._till = SELLING | CLOSED\n")])
+    ledger.named = {}
+    return ""
+
+
+_HALT = """@external
+def halt(query: bytes32):
+    self._only(self.custodian)
+    self._meters[query] |= QUERY_PAUSED
+
+"""
+
+
+@dishonest(Rule.STATE, "is paused", changes=added(_HALT))
+def pauses_a_query_in_secret(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    ledger.send(CUSTODIAN, "halt(bytes32)", bytes.fromhex(OVER_60.identifier))
+    return ""
+
+
+@dishonest(
+    Rule.ALLOWANCE,
+    "which makes it 0.5, and recorded as 1",
+    changes=[
+        ("convert(self.allowance[analyst], int256) + change", "convert(self.allowance[analyst], int256) + 2 * change")
+    ],
+)
+def adds_more_than_it_says(ledger: LedgerUnderTest) -> str:
+    ledger.run()
+    return ledger.as_(CUSTODIAN).allow(OTHER.address, Fraction(1, 2)).transaction
+
+
+@dishonest(Rule.PRICE, "less than the smallest purchase of 0.25", Rule.BYTECODE)
+def sells_less_than_the_smallest_purchase(ledger: LedgerUnderTest) -> str:
+    ledger.with_terms(smallest=Fraction(1, 4))
+    ledger.publish([("max(precision - reused, TERMS.smallest)", "precision - reused")])
+    ledger.register(OVER_60, TOWNS)
+    return ledger.ask((OVER_60, "1/8"))
 
 
 @dishonest(Rule.STATE, "whether the ledger is paused")

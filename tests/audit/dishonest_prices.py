@@ -11,8 +11,8 @@ from noiseledger.auditing import Rule
 from noiseledger.core.privacy import UNITS, classic_precision_for
 
 _LOGGED_COST, _CHARGED = "            cost=cost,\n", "            total += cost\n"
-_SOLD = "return CASE_2B if TERMS.reuses and bought > 0 else CASE_1, goal - bought"
-_FREE = "return CASE_2A if precision == bought else CASE_2C, 0"
+_SOLD = "return CASE_2B if reused > 0 else CASE_1, reused + cost, cost"
+_FREE = "return CASE_2A if precision == bought else CASE_2C, precision, 0"
 _PRICE = "if TERMS.reuses and precision <= bought:"
 
 
@@ -51,7 +51,7 @@ def extends_a_path_for_free(ledger: LedgerUnderTest) -> str:
     return asked
 
 
-@dishonest(Rule.PRICE, "recorded as case 1", changes=[(_SOLD, "return CASE_1, goal - bought")])
+@dishonest(Rule.PRICE, "recorded as case 1", changes=[(_SOLD, "return CASE_1, reused + cost, cost")])
 def records_another_case(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
     ledger.ask((OVER_60, "1/4"))
@@ -70,7 +70,7 @@ def records_a_case_that_does_not_exist(ledger: LedgerUnderTest) -> str:
 @dishonest(
     Rule.PRICE,
     "the rules give case 1 at cost 0.123456789",
-    changes=[(_SOLD, _SOLD.replace("goal - bought", f"(goal - bought) // {UNITS // 10**4} * {UNITS // 10**4}"))],
+    changes=[(_SOLD, f"{_SOLD} // {UNITS // 10**4} * {UNITS // 10**4}")],
 )
 def truncates_costs(ledger: LedgerUnderTest) -> str:
     """Truncates the cost to four decimals."""
@@ -81,7 +81,7 @@ def truncates_costs(ledger: LedgerUnderTest) -> str:
 @dishonest(
     Rule.PRICE,
     "recorded as case 2A at cost 0.25; the rules give case 2A at cost 0",
-    changes=[(_FREE, "return CASE_2A if precision == bought else CASE_2C, precision if precision == bought else 0")],
+    changes=[(_FREE, f"{_FREE[:-1]}precision if precision == bought else 0")],
 )
 def charges_again_for_what_is_known(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
@@ -91,8 +91,7 @@ def charges_again_for_what_is_known(ledger: LedgerUnderTest) -> str:
 
 _REUSES = [
     (_PRICE, "if precision <= bought:"),
-    ("if TERMS.reuses else bought + precision", "if True else bought + precision"),
-    (_SOLD, "return CASE_2B if bought > 0 else CASE_1, goal - bought"),
+    ("reused: uint256 = bought if TERMS.reuses else 0", "reused: uint256 = bought"),
 ]
 
 
@@ -110,8 +109,7 @@ def reuses_although_its_terms_say_it_does_not(ledger: LedgerUnderTest) -> str:
     "recorded as case 1 at cost 0.5; the rules give case 2B at cost 0.25",
     changes=[
         (_PRICE, "if False and precision <= bought:"),
-        ("precision if TERMS.reuses else bought + precision", "bought + precision"),
-        (_SOLD, "return CASE_1, goal - bought"),
+        ("reused: uint256 = bought if TERMS.reuses else 0", "reused: uint256 = 0"),
     ],
 )
 def charges_in_full_although_its_terms_say_it_reuses(ledger: LedgerUnderTest) -> str:
@@ -123,7 +121,7 @@ def charges_in_full_although_its_terms_say_it_reuses(ledger: LedgerUnderTest) ->
 @dishonest(
     Rule.PRICE,
     "the rules give case 1 at cost 0.125",
-    changes=[("            precision=request.precision,", "            precision=request.precision // 2,")],
+    changes=[("            precision=precision,", "            precision=precision // 2,")],
 )
 def records_half_the_precision(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
@@ -145,7 +143,7 @@ def sells_a_precision_of_zero(ledger: LedgerUnderTest) -> str:
 _ASKED = """        log Asked(
             query=request.query,
             analyst=msg.sender,
-            precision=request.precision,
+            precision=precision,
             epsilon=request.epsilon,
             delta=request.delta,
             case=case,
@@ -256,7 +254,7 @@ _GIFT = """@external
 def give(query: bytes32, cost: uint256):
     self._only(self.custodian)
     self._meters[query] += cost
-    self._charge(cost)
+    self._charge(cost, cost)
 
 """
 

@@ -26,7 +26,7 @@ from noiseledger.chain import encode_request
 from noiseledger.chain.block import BlockRef
 from noiseledger.errors import ChainMismatch, InvalidInput, NoiseledgerError
 
-PUBLISHED, REGISTERED, ASKED, REVEALED, ALLOWED, PAUSED, APPOINTED = TOPICS
+PUBLISHED, REGISTERED, ASKED, REVEALED, ALLOWED, PAUSED, QUERY_PAUSED, CLOSED, APPOINTED = TOPICS
 ADDRESS = "0x" + "ab" * 20
 #: Numbers that tend to cause trouble (bounds, offsets into the data and beyond), and arbitrary ones.
 NUMBERS = st.one_of(
@@ -117,8 +117,10 @@ def test_well_formed_events_are_read(text: bytes, number: int, increments: list[
             log([REVEALED, query], encode(["uint256", "uint256", "int256[]"], [0, number, increments])),
             wire.Revealed(*where, query.hex(), 0, number, tuple(increments)),
         ),
-        (log([ALLOWED, topic], words(number)), wire.Allowed(*where, who, number)),
+        (log([ALLOWED, topic], words(number, 3)), wire.Allowed(*where, who, number - 2**256 * (number >> 255), 3)),
         (log([PAUSED], words(1)), wire.Paused(*where, True)),
+        (log([QUERY_PAUSED, query], words(0)), wire.QueryPaused(*where, query.hex(), False)),
+        (log([CLOSED], b""), wire.Closed(*where)),
         (log([APPOINTED], encode(["string", "address"], ["heir", who])), wire.Appointed(*where, "heir", who)),
     ]
     for raw, expected in read:
@@ -154,7 +156,7 @@ def test_analysts_of_free_requests_are_not_remembered() -> None:
     definition = encode(["uint256"] * 4 + ["string"], [1, 1, 2000, 0, OVER_60.canonical])
     query = bytes.fromhex(OVER_60.identifier)
     replay.apply(wire.read_log(log([REGISTERED, query], definition, index=0)))
-    replay.apply(wire.read_log(log([ALLOWED, words(7)], words(9), index=1)))
+    replay.apply(wire.read_log(log([ALLOWED, words(7)], words(9, 9), index=1)))
     replay.apply(wire.read_log(log([ASKED, query, words(7)], words(5, 0, 0, 1, 5), index=2)))
     for analyst in range(100, 200):
         replay.apply(wire.read_log(log([ASKED, query, words(analyst)], words(5, 0, 0, 2, 0), index=analyst)))

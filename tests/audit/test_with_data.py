@@ -235,7 +235,7 @@ def test_a_ledger_for_more_records_than_there_are_is_a_problem(rows: int, passed
     # With too many rows, shares and means would get less noise than one person's privacy requires.
     dataset = Dataset(Table([{"age": 61}], {"age": "number"}), bytes(32), bytes(32))
     observer, report = DataObserver(dataset), Report("0x", 1)
-    terms = wire.Terms(dataset.commitment(), rows, True, True, False, 1, 1, 1)
+    terms = wire.Terms(dataset.commitment(), rows, True, True, False, 1, 0, 1, 1)
     observer.on_event(wire.Published(1, 0, "0x", terms, "0x", "0x"))
     observer.finish(report)
     assert report.passed == passed
@@ -246,7 +246,7 @@ def test_a_ledger_for_more_records_than_there_are_is_a_problem(rows: int, passed
 def test_an_answer_to_a_query_without_a_sensitivity_is_a_problem_and_not_an_error(sensitivity: Fraction | None) -> None:
     dataset = Dataset(Table([{"age": 61}], {"age": "number"}), bytes(32), bytes(32))
     observer, report, query = DataObserver(dataset), Report("0x", 1), Query.share("age > 60")
-    terms = wire.Terms(dataset.commitment(), 1, True, True, False, 1, 1, 1)
+    terms = wire.Terms(dataset.commitment(), 1, True, True, False, 1, 0, 1, 1)
     observer.on_event(wire.Published(1, 0, "0x", terms, "0x", "0x"))
     observer.on_event(wire.Registered(1, 1, "0x", query.identifier, 1, sensitivity, 0, query.canonical.encode()))
     observer.on_event(wire.Revealed(1, 2, "0x", query.identifier, 0, 1, (1,)))

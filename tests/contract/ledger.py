@@ -15,14 +15,14 @@ import pytest
 from boa.util.abi import abi_decode, abi_encode
 from vyper.utils import method_id
 
-from contract.reference import Event, Path, Refused, Request, State, Terms, identifier
+from contract.reference import MAX_PRECISION, Event, Path, Refused, Request, State, Terms, identifier
 
 #: Another source to test instead: scripts/mutate_contract.py puts mutants here.
 SOURCE = File(
     os.environ.get("NOISELEDGER_CONTRACT")
     or File(__file__).parents[2] / "src" / "noiseledger" / "contracts" / "PrivacyLedger.vy"
 )
-CONSTRUCTOR = "((bytes32,uint256,bool,bool,bool,uint256,uint256,uint256),address)"
+CONSTRUCTOR = "((bytes32,uint256,bool,bool,bool,uint256,uint256,uint256,uint256),address)"
 
 CUSTODIAN, WORKER, ANN, BOB, EVE = PEOPLE = [boa.env.generate_address() for _ in range(5)]
 AGE = identifier("age")
@@ -45,7 +45,7 @@ def reason_of(output: bytes) -> str:
     selector, data = output[:4], output[4:]
     if selector == method_id("Error(string)"):
         return str(abi_decode("(string)", data)[0])
-    for name in ("BudgetExceeded", "AllowanceExceeded"):
+    for name in ("BudgetExceeded", "LimitExceeded", "AllowanceExceeded"):
         if selector == method_id(f"{name}(uint256,uint256)"):
             wanted, left = abi_decode("(uint256,uint256)", data)
             return f"{name}({wanted}, {left})"
@@ -88,17 +88,23 @@ class Ledger:
     ) -> list[Event]:
         return self.send(by, "register", definition, dimension, numerator, denominator, ceiling)
 
-    def ask(self, *requests: tuple[bytes, int] | Request, by: str = ANN) -> list[Event]:
-        return self.send(by, "ask", [Request(*request) for request in requests])
+    def ask(self, *requests: tuple[bytes, int] | Request, by: str = ANN, limit: int = MAX_PRECISION) -> list[Event]:
+        return self.send(by, "ask", [Request(*request) for request in requests], limit)
 
     def reveal(self, query: bytes, start: int, end: int, increments: Sequence[int], by: str = WORKER) -> list[Event]:
         return self.send(by, "reveal", [query], [start], [end], increments)
 
-    def allow(self, analyst: str, allowance: int, by: str = CUSTODIAN) -> list[Event]:
-        return self.send(by, "allow", analyst, allowance)
+    def allow(self, analyst: str, change: int, by: str = CUSTODIAN) -> list[Event]:
+        return self.send(by, "allow", analyst, change)
 
     def pause(self, paused: bool = True, by: str = CUSTODIAN) -> list[Event]:
         return self.send(by, "pause", paused)
+
+    def pause_query(self, query: bytes, paused: bool = True, by: str = CUSTODIAN) -> list[Event]:
+        return self.send(by, "pause_query", query, paused)
+
+    def close(self, by: str = CUSTODIAN) -> list[Event]:
+        return self.send(by, "close")
 
     def spent(self) -> int:
         return int(self.read("spent"))
@@ -107,7 +113,7 @@ class Ledger:
         dimension, bought, revealed = self.read("meter", query)
         point = list(self.read("point", query))
         assert len(point) == dimension
-        return Path(self.read("ceiling", query), point, bought, revealed)
+        return Path(self.read("ceiling", query), point, bought, revealed, self.read("query_paused", query))
 
     def state(self) -> State:
         """Everything the ledger remembers, read from its views."""
@@ -118,6 +124,7 @@ class Ledger:
             worker=self.read("worker"),
             heir=self.read("heir"),
             paused=self.read("paused"),
+            closed=self.read("closed"),
             spent=self.spent(),
             allowances=Counter({who: self.read("allowance", who) for who in PEOPLE}),
             paths={query: self.path(query) for query in queries},
@@ -138,7 +145,17 @@ class Ledger:
         return events
 
 
-TERMS = Terms(b"c" * 32, rows=50, replaces=True, reuses=True, invites=False, budget=1000, epsilon=8, delta=4)
+TERMS = Terms(
+    commitment=b"c" * 32,
+    rows=50,
+    replaces=True,
+    reuses=True,
+    requires_allowance=False,
+    budget=1000,
+    smallest=0,
+    epsilon=8,
+    delta=4,
+)
 
 
 def publish(**changes: Any) -> Ledger:

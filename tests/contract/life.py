@@ -41,10 +41,15 @@ analysts = st.sampled_from([ANN, BOB, EVE])
 callers = st.sampled_from([None] * 10 + PEOPLE)  # None is who may
 budgets = st.integers(1, 400) | st.sampled_from([MAX_PRECISION, MAX_PRECISION - 1])
 limits = st.integers(0, 200) | st.sampled_from([0, 1, MAX_PRECISION, MAX_PRECISION + 1, 2**255 - 1, UINT256])
+enough = st.sampled_from([UINT256] * 8 + [0, 1, 40, 2**255])
+changes = st.integers(-200, 200) | st.sampled_from(
+    [sign * (MAX_PRECISION + more) for sign in (1, -1) for more in (0, 1)] + [2**255 - 1, -(2**255), 1 - 2**255]
+)
 increments = st.integers(-1000, 1000) | st.sampled_from([2**254, -(2**254), 2**255 - 1, -(2**255)])
 people = st.sampled_from([*PEOPLE, NOBODY])
 duties = st.one_of(
-    st.tuples(st.just("allow"), analysts, limits),
+    st.tuples(st.just("allow"), analysts, changes),
+    st.tuples(st.just("pause_query"), queries, st.booleans()),
     st.tuples(st.just("pause"), st.booleans()),
     st.tuples(st.just("change_worker"), people),
     st.tuples(st.just("offer_custody"), people),
@@ -63,7 +68,7 @@ class Life(RuleBasedStateMachine):
     """The same calls to the contract and to the reference."""
 
     reuses: bool
-    invites: bool
+    requires_allowance: bool
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,9 +76,15 @@ class Life(RuleBasedStateMachine):
         self.chain.__enter__()
         self.last: tuple[Any, ...] = ()
 
-    @initialize(budget=budgets, dimensions=st.permutations([1, 2, 3]), ceiling=limits)
-    def publish(self, budget: int, dimensions: list[int], ceiling: int) -> None:
-        terms = TERMS._replace(budget=budget, reuses=self.reuses, invites=self.invites)
+    @initialize(
+        budget=budgets,
+        dimensions=st.permutations([1, 2, 3]),
+        ceiling=limits,
+        smallest=st.sampled_from([0, 0, 1, 7, 50]),
+    )
+    def publish(self, budget: int, dimensions: list[int], ceiling: int, smallest: int) -> None:
+        terms = TERMS._replace(budget=budget, smallest=min(smallest, budget))
+        terms = terms._replace(reuses=self.reuses, requires_allowance=self.requires_allowance)
         self.ledger = Ledger(CUSTODIAN, terms, WORKER)
         self.reference = Reference(CUSTODIAN, terms, WORKER)
         assert self.ledger.events == self.reference.events
@@ -91,18 +102,25 @@ class Life(RuleBasedStateMachine):
 
     def precision(self, near: Near, query: bytes, who: str) -> int:
         state, path = self.reference.state, self.path(query)
-        left = min(state.terms.budget - state.spent, state.allowances[who] if self.invites else UINT256)
+        left = min(state.terms.budget - state.spent, state.allowances[who] if self.requires_allowance else UINT256)
         goals = {"bought": path.bought, "revealed": path.revealed, "ceiling": path.ceiling, "left": path.bought + left}
         goal = {**goals, "most": MAX_PRECISION}[near[0]] + near[1]
         return min(max(goal if self.reuses else goal - path.bought, 0), UINT256)
 
-    @rule(who=analysts, wanted=st.lists(st.tuples(queries, near_precisions), max_size=4), mind=limits)
-    def ask(self, who: str, wanted: list[tuple[bytes, Near]], mind: int) -> None:
-        self.both(who, "ask", [Request(query, self.precision(near, query, who), mind, 3) for query, near in wanted])
+    @rule(who=analysts, wanted=st.lists(st.tuples(queries, near_precisions), max_size=4), mind=limits, limit=enough)
+    def ask(self, who: str, wanted: list[tuple[bytes, Near]], mind: int, limit: int) -> None:
+        requests = [Request(query, self.precision(near, query, who), mind, 3) for query, near in wanted]
+        self.both(who, "ask", requests, limit)
 
     @rule(who=analysts, query=queries, near=st.tuples(st.sampled_from(["bought", "bought", "left"]), steps))
     def buy(self, who: str, query: bytes, near: Near) -> None:
-        self.both(who, "ask", [Request(query, self.precision(near, query, who))])
+        self.both(who, "ask", [Request(query, self.precision(near, query, who))], UINT256)
+
+    @precondition(lambda self: self.reference.state.terms.budget % 5 == 0)
+    @rule(who=callers)
+    def close(self, who: str | None) -> None:
+        """Few lives end this way, or nothing would be sold in most of them."""
+        self.both(who or self.reference.state.custodian, "close")
 
     @rule(who=analysts, query=queries, near=near_precisions)
     def price(self, who: str, query: bytes, near: Near) -> None:
@@ -184,6 +202,8 @@ class Life(RuleBasedStateMachine):
         assert now == self.reference.state
         assert before.spent <= now.spent == sum(path.bought for path in now.paths.values()) <= now.terms.budget
         assert now.terms == before.terms
+        assert now.closed >= before.closed
+        assert not before.closed or now.spent == before.spent
         for query, path in now.paths.items():
             then = before.paths.get(query, Path(path.ceiling, [0] * len(path.point)))
             assert then.revealed <= path.revealed <= path.bought
@@ -197,7 +217,7 @@ class Life(RuleBasedStateMachine):
         self.chain.__exit__(None, None, None)
 
 
-def live(reuses: bool, invites: bool) -> None:
+def live(reuses: bool, requires_allowance: bool) -> None:
     """Try many lives of one kind of ledger."""
-    kind = type("Life", (Life,), {"reuses": reuses, "invites": invites})
+    kind = type("Life", (Life,), {"reuses": reuses, "requires_allowance": requires_allowance})
     run_state_machine_as_test(kind, settings=settings(max_examples=LIVES, stateful_step_count=25, deadline=None))

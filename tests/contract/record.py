@@ -23,7 +23,7 @@ def registered(state: State, query: bytes, dimension: int, ceiling: int, **_: An
 def asked(state: State, query: bytes, analyst: str, cost: int, **_: Any) -> None:
     state.spent += cost
     state.paths[query].bought += cost
-    if state.terms.invites:
+    if state.terms.requires_allowance:
         state.allowances[analyst] -= cost
 
 
@@ -33,12 +33,21 @@ def revealed(state: State, query: bytes, start: int, end: int, increments: list[
     path.revealed += end - start
 
 
-def allowed(state: State, analyst: str, allowance: int) -> None:
-    state.allowances[analyst] = allowance
+def allowed(state: State, analyst: str, change: int, allowance: int) -> None:
+    state.allowances[analyst] = max(state.allowances[analyst] + change, 0)
+    assert state.allowances[analyst] == allowance
 
 
 def paused(state: State, paused: bool) -> None:
     state.paused = paused
+
+
+def query_paused(state: State, query: bytes, paused: bool) -> None:
+    state.paths[query].paused = paused
+
+
+def closed(state: State) -> None:
+    state.paused = state.closed = True
 
 
 def appointed(state: State, role: str, who: str) -> None:
@@ -53,5 +62,7 @@ APPLY: dict[str, Any] = {
     "Revealed": revealed,
     "Allowed": allowed,
     "Paused": paused,
+    "QueryPaused": query_paused,
+    "Closed": closed,
     "Appointed": appointed,
 }

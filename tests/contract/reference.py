@@ -33,8 +33,9 @@ class Terms(NamedTuple):
     rows: int
     replaces: bool
     reuses: bool
-    invites: bool
+    requires_allowance: bool
     budget: int
+    smallest: int
     epsilon: int
     delta: int
 
@@ -56,6 +57,7 @@ class Path:
     point: list[int]
     bought: int = 0
     revealed: int = 0
+    paused: bool = False
 
 
 @dataclass
@@ -67,6 +69,7 @@ class State:
     worker: str
     heir: str = NOBODY
     paused: bool = False
+    closed: bool = False
     spent: int = 0
     allowances: Counter[str] = field(default_factory=Counter)
     paths: dict[bytes, Path] = field(default_factory=dict)
@@ -86,6 +89,7 @@ class Reference:
 
     def __init__(self, sender: str, terms: Terms, worker: str) -> None:
         require(0 < terms.budget <= MAX_PRECISION, "ledger: budget out of range")
+        require(terms.smallest <= terms.budget, "ledger: smallest purchase out of range")
         require(worker != NOBODY, "ledger: no worker")
         self.state = State(terms, custodian=sender, worker=worker)
         self.events: list[Event] = [("Published", {"terms": terms, "custodian": sender, "worker": worker})]
@@ -95,6 +99,7 @@ class Reference:
     ) -> list[Event]:
         require(len(definition.encode()) <= MAX_DEFINITION, "")
         self._only(sender, self.state.custodian)
+        self._not_closed()
         query = identifier(definition)
         require(query not in self.state.paths, "ledger: query exists")
         require(0 < dimension <= MAX_COORDINATES, "ledger: dimension out of range")
@@ -103,19 +108,22 @@ class Reference:
         fields = {"query": query, "dimension": dimension, "numerator": numerator, "denominator": denominator}
         return [("Registered", {**fields, "ceiling": ceiling, "definition": definition})]
 
-    def ask(self, sender: str, requests: Sequence[Request]) -> list[Event]:
+    def ask(self, sender: str, requests: Sequence[Request], limit: int) -> list[Event]:
         require(len(requests) <= MAX_BATCH, "")
+        self._not_closed()
         require(not self.state.paused, "ledger: paused")
         after, events = deepcopy(self.state), []
         for request in requests:
-            case, cost = self._price(after, request.query, request.precision)
+            case, precision, cost = self._price(after, request.query, request.precision)
+            require(not after.paths[request.query].paused, "ledger: query paused")
             after.paths[request.query].bought += cost
             after.spent += cost
-            asked = request._asdict() | {"analyst": sender, "case": case, "cost": cost}
+            asked = request._asdict() | {"analyst": sender, "precision": precision, "case": case, "cost": cost}
             events.append(("Asked", asked))
         total, left = after.spent - self.state.spent, after.terms.budget - self.state.spent
         require(total <= left, f"BudgetExceeded({total}, {left})")
-        if after.terms.invites:
+        require(total <= limit, f"LimitExceeded({total}, {limit})")
+        if after.terms.requires_allowance:
             left = after.allowances[sender]
             require(total <= left, f"AllowanceExceeded({total}, {left})")
             after.allowances[sender] -= total
@@ -149,15 +157,30 @@ class Reference:
         self.state = after
         return events
 
-    def allow(self, sender: str, analyst: str, allowance: int) -> list[Event]:
+    def allow(self, sender: str, analyst: str, change: int) -> list[Event]:
         self._only(sender, self.state.custodian)
+        require(change != INT256[0], "")
+        require(abs(change) <= MAX_PRECISION, "ledger: allowance out of range")
+        allowance = max(self.state.allowances[analyst] + change, 0)
         self.state.allowances[analyst] = allowance
-        return [("Allowed", {"analyst": analyst, "allowance": allowance})]
+        return [("Allowed", {"analyst": analyst, "change": change, "allowance": allowance})]
 
     def pause(self, sender: str, paused: bool) -> list[Event]:
         self._only(sender, self.state.custodian)
+        self._not_closed()
         self.state.paused = paused
         return [("Paused", {"paused": paused})]
+
+    def pause_query(self, sender: str, query: bytes, paused: bool) -> list[Event]:
+        self._only(sender, self.state.custodian)
+        self._known(self.state, query).paused = paused
+        return [("QueryPaused", {"query": query, "paused": paused})]
+
+    def close(self, sender: str) -> list[Event]:
+        self._only(sender, self.state.custodian)
+        self._not_closed()
+        self.state.paused = self.state.closed = True
+        return [("Closed", {})]
 
     def change_worker(self, sender: str, worker: str) -> list[Event]:
         self._only(sender, self.state.custodian)
@@ -175,17 +198,25 @@ class Reference:
         self.state.custodian, self.state.heir = sender, NOBODY
         return [("Appointed", {"role": "custodian", "who": sender})]
 
-    def price(self, query: bytes, precision: int) -> tuple[int, int]:
+    def price(self, query: bytes, precision: int) -> tuple[int, int, int]:
         return self._price(self.state, query, precision)
 
-    def _price(self, state: State, query: bytes, precision: int) -> tuple[int, int]:
+    def _price(self, state: State, query: bytes, precision: int) -> tuple[int, int, int]:
         path = self._known(state, query)
         require(0 < precision <= MAX_PRECISION, "ledger: precision out of range")
         if state.terms.reuses and precision <= path.bought:
-            return (2 if precision == path.bought else 4), 0
-        goal = precision if state.terms.reuses else path.bought + precision
-        require(goal <= min(path.ceiling or MAX_PRECISION, MAX_PRECISION), "ledger: above the ceiling")
-        return (3 if state.terms.reuses and path.bought else 1), goal - path.bought
+            return (2 if precision == path.bought else 4), precision, 0
+        if not state.terms.reuses:
+            case, precision = 1, max(precision, state.terms.smallest)
+            cost = precision
+        else:
+            case, precision = (3 if path.bought else 1), max(precision, path.bought + state.terms.smallest)
+            cost = precision - path.bought
+        require(path.bought + cost <= min(path.ceiling or MAX_PRECISION, MAX_PRECISION), "ledger: above the ceiling")
+        return case, precision, cost
+
+    def _not_closed(self) -> None:
+        require(not self.state.closed, "ledger: closed")
 
     def _known(self, state: State, query: bytes) -> Path:
         require(query in state.paths, "ledger: unknown query")

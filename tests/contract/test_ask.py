@@ -24,7 +24,7 @@ def test_the_papers_example_is_priced_as_in_the_paper() -> None:
     """Noise of deviation 3, 2, 2.5, 1.5 and 1: the cases are 1, 2B, 2C, 2B, 2B."""
     ledger, total = ledger_of(budget=3600), 0
     for precision, case, cost in [(400, 1, 400), (900, 3, 500), (576, 4, 0), (1600, 3, 700), (3600, 3, 2000)]:
-        assert ledger.read("price", AGE, precision) == (case, cost)
+        assert ledger.read("price", AGE, precision) == (case, precision, cost)
         assert ledger.ask((AGE, precision)) == [asked(AGE, precision, case, cost)]
         total += cost
         assert ledger.spent() == total

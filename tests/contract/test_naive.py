@@ -18,9 +18,9 @@ def ledger_of(budget: int = 1000, ceiling: int = 0) -> Ledger:
 def test_every_request_pays_in_full() -> None:
     ledger, total = ledger_of(), 0
     for precision in (400, 400, 1, 150):
-        assert ledger.read("price", AGE, precision) == (1, precision)
+        assert ledger.read("price", AGE, precision) == (1, precision, precision)
         ((_, fields),) = ledger.ask((AGE, precision))
-        assert (fields["case"], fields["cost"]) == (1, precision)
+        assert (fields["case"], fields["precision"], fields["cost"]) == (1, precision, precision)
         total += precision
         assert (ledger.path(AGE).bought, ledger.spent()) == (total, total)
     with refused(ledger, "BudgetExceeded(50, 49)"):

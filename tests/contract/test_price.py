@@ -10,7 +10,7 @@ from contract.reference import MAX_PRECISION
 
 @pytest.fixture
 def ledger() -> Ledger:
-    ledger = publish(budget=100, invites=True)
+    ledger = publish(budget=100, requires_allowance=True)
     ledger.register("age", 2, ceiling=500)
     ledger.register("height", 3)
     ledger.allow(ANN, 60)
@@ -24,16 +24,21 @@ def ledger() -> Ledger:
 )
 def test_a_price_depends_on_what_was_bought_alone(ledger: Ledger, precision: int, case: int, cost: int) -> None:
     before = ledger.state()
-    assert ledger.read("price", AGE, precision) == (case, cost)
-    ledger.allow(ANN, 0)
+    assert ledger.read("price", AGE, precision) == (case, precision, cost)
+    ledger.allow(ANN, -10)
     ledger.pause()
-    assert ledger.read("price", AGE, precision) == (case, cost)
+    assert ledger.read("price", AGE, precision) == (case, precision, cost)
     assert ledger.state().paths == before.paths
+
+
+def test_a_query_that_is_paused_keeps_its_price(ledger: Ledger) -> None:
+    ledger.pause_query(AGE)
+    assert ledger.read("price", AGE, 60) == (3, 60, 10)
 
 
 def test_the_first_price_is_the_precision(ledger: Ledger) -> None:
     for precision in (1, 100, 101, MAX_PRECISION):
-        assert ledger.read("price", HEIGHT, precision) == (1, precision)
+        assert ledger.read("price", HEIGHT, precision) == (1, precision, precision)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +62,8 @@ def test_what_can_never_be_sold_has_no_price(ledger: Ledger, query: bytes, preci
 def test_a_naive_price_is_refused_where_the_path_would_be_too_long() -> None:
     ledger = publish(reuses=False)
     ledger.register("age")
-    assert ledger.read("price", AGE, MAX_PRECISION) == (1, MAX_PRECISION)
+    assert ledger.read("price", AGE, MAX_PRECISION) == (1, MAX_PRECISION, MAX_PRECISION)
     ledger.ask((AGE, 1))
-    assert ledger.read("price", AGE, MAX_PRECISION - 1) == (1, MAX_PRECISION - 1)
+    assert ledger.read("price", AGE, MAX_PRECISION - 1) == (1, MAX_PRECISION - 1, MAX_PRECISION - 1)
     with refused(ledger, "ledger: above the ceiling"):
         ledger.read("price", AGE, MAX_PRECISION)

@@ -6,13 +6,13 @@ import pytest
 
 from contract.ledger import AGE, ANN, BOB, CUSTODIAN, EVE, HEIGHT, WORKER, publish, refused
 from contract.record import APPLY, rebuild
-from contract.reference import Request
+from contract.reference import MAX_PRECISION, Request
 
 
 @pytest.mark.parametrize("reuses", [True, False], ids=["reuse", "naive"])
-@pytest.mark.parametrize("invites", [True, False], ids=["invited", "open"])
-def test_a_busy_life_is_rebuilt_from_its_events(reuses: bool, invites: bool) -> None:
-    ledger = publish(reuses=reuses, invites=invites)
+@pytest.mark.parametrize("requires_allowance", [True, False], ids=["invited", "open"])
+def test_a_busy_life_is_rebuilt_from_its_events(reuses: bool, requires_allowance: bool) -> None:
+    ledger = publish(reuses=reuses, requires_allowance=requires_allowance, smallest=2)
     ledger.register("age", 2, 3, 7, ceiling=100)
     ledger.allow(ANN, 300)
     ledger.allow(BOB, 40)
@@ -27,8 +27,13 @@ def test_a_busy_life_is_rebuilt_from_its_events(reuses: bool, invites: bool) -> 
     ledger.send(CUSTODIAN, "offer_custody", BOB)
     ledger.send(BOB, "take_custody")
     ledger.send(BOB, "offer_custody", WORKER)
-    ledger.allow(EVE, 2**256 - 1, by=BOB)
+    ledger.allow(EVE, MAX_PRECISION, by=BOB)
+    ledger.allow(ANN, -5, by=BOB)
+    ledger.allow(BOB, -MAX_PRECISION, by=BOB)
+    ledger.pause_query(AGE, by=BOB)
     ledger.pause(by=BOB)
+    assert rebuild(ledger.events) == ledger.state()
+    ledger.close(by=BOB)
     assert rebuild(ledger.events) == ledger.state()
     assert {name for name, _ in ledger.events} == {"Published", *APPLY}
 
@@ -46,4 +51,5 @@ def test_events_can_be_found_by_query_and_by_analyst() -> None:
         "Asked": {"query", "analyst"},
         "Revealed": {"query"},
         "Allowed": {"analyst"},
+        "QueryPaused": {"query"},
     }

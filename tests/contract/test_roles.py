@@ -25,6 +25,8 @@ def ledger() -> Ledger:
         ("allow", ANN, 5),
         ("pause", True),
         ("pause", False),
+        ("pause_query", AGE, True),
+        ("close",),
         ("change_worker", EVE),
         ("offer_custody", EVE),
         ("take_custody",),

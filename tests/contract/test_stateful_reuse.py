@@ -7,6 +7,6 @@ import pytest
 from contract.life import live
 
 
-@pytest.mark.parametrize("invites", [True, False], ids=["invited", "open"])
-def test_a_ledger_does_as_the_reference(invites: bool) -> None:
-    live(reuses=True, invites=invites)
+@pytest.mark.parametrize("requires_allowance", [True, False], ids=["invited", "open"])
+def test_a_ledger_does_as_the_reference(requires_allowance: bool) -> None:
+    live(reuses=True, requires_allowance=requires_allowance)

@@ -17,9 +17,15 @@ from contract.reference import MAX_PRECISION, NOBODY, Refused, State
         {},
         {"commitment": bytes(range(32)), "rows": 0, "replaces": False},
         {"reuses": False},
-        {"invites": True},
-        {"replaces": False, "invites": True, "budget": 1},
-        {"budget": MAX_PRECISION, "rows": 2**256 - 1, "epsilon": 2**256 - 1, "delta": 2**255 - 1},
+        {"requires_allowance": True},
+        {"replaces": False, "requires_allowance": True, "budget": 1, "smallest": 1},
+        {
+            "budget": MAX_PRECISION,
+            "smallest": MAX_PRECISION,
+            "rows": 2**256 - 1,
+            "epsilon": 2**256 - 1,
+            "delta": 2**255 - 1,
+        },
     ],
 )
 def test_terms_are_kept_and_published_as_they_were_given(changes: dict[str, Any]) -> None:
@@ -35,6 +41,12 @@ def test_a_budget_out_of_range_is_refused(budget: int) -> None:
         publish(budget=budget)
 
 
+@pytest.mark.parametrize("smallest", [1001, 2**112, 2**255 - 1, 2**256 - 1])
+def test_a_smallest_purchase_beyond_the_budget_is_refused(smallest: int) -> None:
+    with pytest.raises(Refused, match=r"^ledger: smallest purchase out of range$"):
+        publish(smallest=smallest)
+
+
 def test_a_ledger_without_a_worker_is_refused() -> None:
     with pytest.raises(Refused, match=r"^ledger: no worker$"):
         Ledger(CUSTODIAN, TERMS, NOBODY)
@@ -44,14 +56,14 @@ def test_nothing_else_can_change_a_ledger() -> None:
     abi = publish().contract.abi
     changing = {entry["name"] for entry in abi if entry.get("stateMutability") == "nonpayable" and "name" in entry}
     custody = {"change_worker", "offer_custody", "take_custody"}
-    assert changing == {"register", "ask", "reveal", "allow", "pause"} | custody
+    assert changing == {"register", "ask", "reveal", "allow", "pause", "pause_query", "close"} | custody
     assert not [entry for entry in abi if entry.get("stateMutability") == "payable" or entry["type"] == "fallback"]
 
 
 def test_money_and_unknown_calls_are_refused() -> None:
     contract = publish().contract
     boa.env.set_balance(EVE, 1)
-    pay = contract.ask.prepare_calldata([])
+    pay = contract.ask.prepare_calldata([], 0)
     for call in ({"data": pay, "value": 1}, {"value": 1}, {"data": b""}, {"data": b"\0\0\0\0"}):
         assert boa.env.execute_code(to_address=contract.address, sender=EVE, **call).is_error
     assert not boa.env.execute_code(to_address=contract.address, sender=EVE, data=pay).is_error

@@ -36,10 +36,10 @@ def test_a_wallet_that_publishes_is_the_custodian(wallet: Any) -> None:
 
 
 def test_a_wallet_can_hold_every_role(wallet: Any) -> None:
-    ledger = publish(invites=True)
+    ledger = publish(requires_allowance=True)
     ledger.register("age")
     ledger.allow(wallet.address, 10)
-    forward(wallet, ledger, ANN, "ask", [(AGE, 7, 0, 0)])
+    forward(wallet, ledger, ANN, "ask", [(AGE, 7, 0, 0)], 7)
     (asked,) = ledger.contract.get_logs(wallet._computation)
     assert (asked.analyst, asked.cost) == (wallet.address, 7)
     assert (ledger.read("allowance", wallet.address), ledger.read("allowance", ANN)) == (3, 0)

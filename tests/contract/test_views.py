@@ -9,7 +9,7 @@ from contract.ledger import AGE, ANN, EVE, HEIGHT, UNKNOWN, Ledger, publish, ref
 
 @pytest.fixture
 def ledger() -> Ledger:
-    ledger = publish(budget=100, invites=True)
+    ledger = publish(budget=100, requires_allowance=True)
     ledger.register("age", 2, ceiling=500)
     ledger.register("height", 3)
     ledger.allow(ANN, 60)

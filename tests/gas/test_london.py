@@ -21,16 +21,16 @@ def test_the_whole_cycle() -> None:
         (query,) = shop.register(3, 1)
         (first,), (more,) = requests([query], "first"), requests([query], "repeat")
         low, high = (from_units(units) for _, units, _, _ in (first, more))
-        assert shop.contract.price(query, low) == (Case.NEW, low)
+        assert shop.contract.price(query, low) == (Case.NEW, low, low)
         shop.ask([first])
         shop.reveal([query])
         assert shop.contract.point(query) == increments(query, 3)
-        assert shop.contract.price(query, high) == (Case.EXTEND, high - low)
+        assert shop.contract.price(query, high) == (Case.EXTEND, high, high - low)
         shop.ask([more])
         shop.reveal([query])
         assert shop.contract.point(query) == tuple(2 * value for value in increments(query, 3))
         assert shop.contract.spent() == shop.contract.meter(query).revealed == high
-        assert shop.contract.price(query, low) == (Case.BRIDGE, Fraction(0))
+        assert shop.contract.price(query, low) == (Case.BRIDGE, low, Fraction(0))
         names = [event.name for event in shop.contract.events(["Registered", "Asked", "Revealed"])]
         assert names == ["Registered", "Asked", "Revealed", "Asked", "Revealed"]
 

@@ -97,7 +97,7 @@ def test_a_query_that_was_registered_as_something_else_is_not_bought(
 ) -> None:
     """A custodian's mistake; by name such a query is not offered, and whoever gives it as an object is refused as well."""
     numbers = sensitivity.numerator, sensitivity.denominator, 0
-    contract._transact("register", WRONG.canonical, dimension, *numbers)
+    contract.transact("register", WRONG.canonical, dimension, *numbers)
     ledger = ChainLedger(as_seen_by(ANALYST, contract), answer_seconds=0.2)
     client = Client(ledger, {"wrong": WRONG})
     assert WRONG not in [offer.query for offer in client.queries()]

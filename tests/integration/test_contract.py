@@ -9,7 +9,7 @@ import pytest
 
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
 from noiseledger.chain import ContractReveal, PrivacyLedgerContract, Rpc, Sender, Terms, abi, encode_request
-from noiseledger.chain.values import Meter
+from noiseledger.chain.values import Meter, to_units
 from noiseledger.core.path import Case
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
@@ -24,6 +24,7 @@ from noiseledger.errors import (
     RpcFailed,
     UnknownQuery,
 )
+from noiseledger.ledger.mirror import Mirror
 
 ID = OVER_60.identifier
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
@@ -47,16 +48,16 @@ def test_all_terms_survive(rpc: Rpc, population: Population, reuses: bool) -> No
 
 
 def test_a_request_is_priced_bought_revealed_and_read(contract: PrivacyLedgerContract) -> None:
-    assert contract.price(ID, QUARTER) == (Case.NEW, QUARTER)
+    assert contract.price(ID, QUARTER) == (Case.NEW, QUARTER, QUARTER)
     receipt = as_seen_by(ANALYST, contract).ask([encode_request(ID, QUARTER, Fraction(1), Fraction(1, 10**5))])
     assert contract.meter(ID) == Meter(1, QUARTER, Fraction(0))
     as_seen_by(WORKER, contract).reveal([ContractReveal(ID, Fraction(0), QUARTER, (-(10**20),))])
     assert contract.meter(ID) == Meter(1, QUARTER, QUARTER)
     assert contract.point(ID) == (-(10**20),)
     assert contract.spent() == QUARTER
-    assert contract.price(ID, QUARTER) == (Case.KNOWN, 0)
-    assert contract.price(ID, HALF) == (Case.EXTEND, QUARTER)
-    assert contract.price(ID, Fraction(1, 9)) == (Case.BRIDGE, 0)
+    assert contract.price(ID, QUARTER) == (Case.KNOWN, QUARTER, 0)
+    assert contract.price(ID, HALF) == (Case.EXTEND, HALF, QUARTER)
+    assert contract.price(ID, Fraction(1, 9)) == (Case.BRIDGE, Fraction(1, 9), 0)
     (asked,) = contract.events(["Asked"])
     assert asked.transaction == receipt.transaction
     assert asked.fields["epsilon"] == 10**36
@@ -147,7 +148,10 @@ def test_what_comes_in_between_is_found_out(contract: PrivacyLedgerContract) -> 
     """Two purchases that fit one by one but not together, in one block: the second fails and is told why."""
     other = Query.share("age > 61")
     contract.register(other, Fraction(1, 2000))
-    datas = [abi.encode_call("ask", [encode_request(query, Fraction(3))]) for query in (ID, other.identifier)]
+    datas = [
+        abi.encode_call("ask", [encode_request(query, Fraction(3))], to_units(Fraction(3)))
+        for query in (ID, other.identifier)
+    ]
     sender = Sender(contract.rpc, ANALYST)
     contract.rpc.call("evm_setAutomine", False)
     hashes = sender.send_many(contract.address, datas, gas=[200_000, 200_000])
@@ -188,3 +192,14 @@ def test_a_publication_that_makes_no_sense_is_refused(rpc: Rpc) -> None:
     terms = Terms(bytes(32), Population.replace(9), Fraction(0), Fraction(8), QUARTER)
     with pytest.raises(LedgerRefused, match="The budget, as a precision, must be greater than 0"):
         PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), terms, WORKER.address)
+
+
+def test_a_ledger_of_an_earlier_version_gets_one_clear_sentence(rpc: Rpc) -> None:
+    """Its terms have eight words; this contract returns that many for every call."""
+    address = "0x" + "7e" * 20
+    rpc.call("anvil_setCode", address, "0x6101006000f3")
+    earlier = PrivacyLedgerContract(rpc, address)
+    reads: list[Callable[[], object]] = [earlier.terms, lambda: earlier.first_terms, lambda: Mirror(earlier)]
+    for read in reads:
+        with pytest.raises(ChainMismatch, match="an earlier version may have published it"):
+            read()

@@ -15,12 +15,14 @@ from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, encode_request, local_chain
 from noiseledger.core.access import Access
 from noiseledger.core.privacy import precision_for
+from noiseledger.core.query import Query
 from noiseledger.custodian import Custodian
-from noiseledger.errors import AllowanceExceeded, InvalidInput, LedgerPaused, NotAllowed
+from noiseledger.errors import AllowanceExceeded, InvalidInput, LedgerPaused, NotAllowed, UnknownQuery
 from noiseledger.ledger.chain import ChainLedger
 
 HEIR = Key.from_hex(local_chain.PLAY_ANALYSTS[1])
 QUARTER = Fraction(1, 4)
+OVER_30 = Query.share("age > 30")
 
 
 @pytest.fixture
@@ -43,9 +45,7 @@ def buy(contract: PrivacyLedgerContract, precision: Fraction, key: Key = ANALYST
 
 
 class TestFromPython:
-    def test_an_allowance_is_what_may_be_bought_from_now_on(
-        self, custodian: Custodian, contract: PrivacyLedgerContract
-    ) -> None:
+    def test_an_allowance_is_added_to_what_is_left(self, custodian: Custodian, contract: PrivacyLedgerContract) -> None:
         with pytest.raises(AllowanceExceeded):
             buy(contract, QUARTER)
         done = custodian.allow(ANALYST.address, precision=QUARTER)
@@ -55,8 +55,7 @@ class TestFromPython:
         assert (analyst.address, analyst.allowance, analyst.spent) == (ANALYST.address, Fraction(1, 8), Fraction(1, 8))
         assert analyst.allowance == contract.allowance(ANALYST.address)
         assert (analyst.requests, analyst.last_asked is not None) == (1, True)
-        # Not a total: what was bought before does not count.
-        custodian.allow(ANALYST.address, precision=QUARTER)
+        custodian.allow(ANALYST.address, precision=Fraction(1, 8))
         buy(contract, Fraction(3, 8))
         assert contract.allowance(ANALYST.address) == custodian.analysts()[0].allowance == 0
         assert custodian.analysts()[0].spent == Fraction(3, 8)
@@ -68,7 +67,13 @@ class TestFromPython:
         assert change.arguments == (ANALYST.address, precision_for(1, "1e-5"))
         odd = custodian.propose_allow(ANALYST.address, precision="1/7")
         assert 0 < Fraction(1, 7) - odd.arguments[1] < Fraction(1, 10**24)
-        for wrong in ({}, {"epsilon": 1}, {"epsilon": 1, "delta": "1e-5", "precision": 1}, {"precision": -1}):
+        for wrong in (
+            {},
+            {"epsilon": 1},
+            {"epsilon": 1, "delta": "1e-5", "precision": 1},
+            {"precision": -1},
+            {"precision": 0},
+        ):
             with pytest.raises(InvalidInput):
                 custodian.propose_allow(ANALYST.address, **wrong)
 
@@ -78,23 +83,64 @@ class TestFromPython:
         assert "14.75% of the privacy budget" in first.says[0]
         assert not first.warnings
         custodian.carry_out(first)
-        assert not custodian.propose_allow(ANALYST.address, precision="0.5").is_needed
+        more = custodian.propose_allow(ANALYST.address, precision="0.25")
+        assert (more.facts["before_exact"], more.facts["allowance_exact"]) == ("1/2", "3/4")
         too_much = custodian.propose_allow(HEIR.address, precision=3)
         assert "together may then buy 103.23% of the privacy budget, but only 100% is left" in too_much.warnings[0]
-        less = custodian.propose_allow(ANALYST.address, precision="0.1")
-        assert "can still use the old allowance" in less.warnings[0]
-        nothing = custodian.propose_allow(ANALYST.address, precision=0)
-        assert (nothing.warnings, "may buy nothing" in nothing.says[0]) == ((), True)
+        less = custodian.propose_withdraw(ANALYST.address, precision="0.1")
+        assert f"{ANALYST.address} may buy precision 0.1 (epsilon" in less.says[0]
+        assert "Until this is in a block, it still can." in less.says[1]
+        for nothing in ({}, {"precision": "0.5"}, {"precision": 7}):
+            assert "may buy nothing any more" in custodian.propose_withdraw(ANALYST.address, **nothing).says[0]
+        assert not custodian.propose_withdraw(HEIR.address).is_needed
 
-    def test_what_is_bought_while_an_allowance_is_changed_is_told(
-        self, custodian: Custodian, contract: PrivacyLedgerContract
+    @pytest.mark.parametrize("bought", [Fraction(1, 2), Fraction(1)])
+    def test_a_purchase_before_a_change_cannot_make_it_larger(
+        self, custodian: Custodian, contract: PrivacyLedgerContract, bought: Fraction
     ) -> None:
         custodian.allow(ANALYST.address, precision=1)
-        change = custodian.propose_allow(ANALYST.address, precision=QUARTER)
-        buy(contract, Fraction(1))  # the analyst is quicker
-        (note,) = custodian.carry_out(change).notes
-        assert "bought precision 1 with the old allowance" in note
-        assert contract.allowance(ANALYST.address) == QUARTER
+        change = custodian.propose_withdraw(ANALYST.address, precision="0.75")
+        buy(contract, bought)  # the analyst is quicker
+        assert custodian.carry_out(change).notes == ()
+        assert contract.allowance(ANALYST.address) == 0
+
+    def test_what_is_left_is_withdrawn_whatever_it_is_by_then(
+        self, custodian: Custodian, contract: PrivacyLedgerContract
+    ) -> None:
+        custodian.allow(ANALYST.address, precision=QUARTER)
+        change = custodian.propose_withdraw(ANALYST.address)
+        contract.allow(ANALYST.address, Fraction(1))
+        custodian.carry_out(change)
+        assert contract.allowance(ANALYST.address) == 0
+
+    def test_one_query_stops_and_goes_on(self, custodian: Custodian, contract: PrivacyLedgerContract) -> None:
+        custodian.allow(ANALYST.address, precision=1)
+        contract.register(OVER_30, Fraction(1, 2000))
+        for query in (OVER_60.identifier, OVER_60.identifier[:12].upper()):
+            assert custodian.pause(query).transaction
+            assert custodian.pause(query).transaction is None
+            with pytest.raises(LedgerPaused, match="paused sales of this query"):
+                buy(contract, QUARTER)
+            as_seen_by(ANALYST, contract).ask([encode_request(OVER_30.identifier, QUARTER)])
+            assert custodian.resume(query).transaction
+        buy(contract, QUARTER)
+        named = Custodian(contract, names={"over_30": OVER_30})
+        assert named.pause("over_30").change.facts["query"] == OVER_30.identifier
+        for unknown in ("", "over_31", "ff" * 32):
+            with pytest.raises(UnknownQuery, match="has no query"):
+                named.pause(unknown)
+
+    def test_a_ledger_is_closed_for_good(self, custodian: Custodian, contract: PrivacyLedgerContract) -> None:
+        custodian.allow(ANALYST.address, precision=1)
+        assert "cannot be undone" in custodian.propose_close().says[0]
+        assert custodian.close_ledger().transaction
+        assert custodian.close_ledger().transaction is None
+        with pytest.raises(LedgerPaused, match="closed the ledger for good"):
+            buy(contract, QUARTER)
+        with pytest.raises(LedgerPaused, match="neither be paused nor resumed"):
+            custodian.resume()
+        with pytest.raises(LedgerPaused, match="closed the ledger for good"):
+            contract.register(OVER_30, Fraction(1, 2000))
 
     def test_selling_stops_and_goes_on(self, custodian: Custodian, contract: PrivacyLedgerContract) -> None:
         custodian.allow(ANALYST.address, precision=1)
@@ -199,8 +245,9 @@ def run(
 class TestByCommands:
     #: Each command, and how to see on the chain that it was carried out.
     COMMANDS = (
-        (("allow", ANALYST.address, "--precision", "0.25"), lambda c: c.allowance(ANALYST.address) == QUARTER),
         (("pause",), lambda c: c.paused()),
+        (("pause", "--query", OVER_60.identifier), lambda c: c.query_paused(OVER_60.identifier)),
+        (("close",), lambda c: c.closed()),
         (("resume",), lambda c: not c.paused()),
         (("rotate-worker", HEIR.address), lambda c: c.worker().lower() == HEIR.address.lower()),
         (("hand-over", HEIR.address), lambda c: c.heir().lower() == HEIR.address.lower()),
@@ -237,6 +284,45 @@ class TestByCommands:
         assert (again["action"], again["transaction"], again["block"]) == (command[0], None, None)
         assert again["says"]
         assert again["warnings"] == []
+
+    def test_an_allowance_is_raised_and_withdrawn(self, run: Runner, contract: PrivacyLedgerContract) -> None:
+        amount = ("allow", ANALYST.address, "--precision", "0.25", "--yes")
+        assert [run(*amount, "--json").json["allowance_exact"] for _ in range(2)] == ["1/4", "1/2"]
+        assert run(*amount, "--withdraw", "--json").json["allowance_exact"] == "1/4"
+        assert contract.allowance(ANALYST.address) == QUARTER
+        everything = ("allow", ANALYST.address, "--withdraw", "--yes", "--json")
+        assert run(*everything).json["transaction"]
+        assert run(*everything).json["transaction"] is None
+        assert contract.allowance(ANALYST.address) == 0
+
+    @pytest.mark.parametrize(
+        ("command", "is_done"), COMMANDS, ids=lambda value: value[0] if type(value) is tuple else ""
+    )
+    def test_a_printed_transaction_is_for_somebody_else_to_sign(
+        self,
+        run: Runner,
+        rpc: Rpc,
+        contract: PrivacyLedgerContract,
+        command: tuple[str, ...],
+        is_done: Callable[[PrivacyLedgerContract], bool],
+    ) -> None:
+        """The custodian may be a contract, such as a multi-signature wallet: no key of ours can sign for it."""
+        if command == ("resume",):
+            contract.pause(True)
+        run.monkeypatch.delenv("NOISELEDGER_KEY")
+        shown = run(*command, "--print-transaction")
+        assert (shown.code, "Nothing was sent." in shown.out) == (0, True)
+        printed = run(*command, "--print-transaction", "--json").json
+        assert (printed["transaction"], printed["block"]) == (None, None)
+        unsigned = printed["unsigned"]
+        assert (unsigned["from"], unsigned["to"], unsigned["value"]) == (CUSTODIAN.address, contract.address, "0")
+        assert unsigned["chain_id"] == rpc.chain_id
+        assert unsigned["data"] in shown.out
+        assert not is_done(contract)
+        sender = Sender(rpc, CUSTODIAN)
+        assert sender.wait(sender.send(unsigned["to"], unsigned["data"])).succeeded
+        assert is_done(contract)
+        assert run(*command, "--print-transaction", "--json").json["unsigned"] is None
 
     def test_custody_is_accepted(self, run: Runner, contract: PrivacyLedgerContract) -> None:
         assert run("accept-custody", "--yes", "--json").error == "NotAllowed"

@@ -16,7 +16,7 @@ import pytest
 
 from command import COMMAND, Runner, bare_environment
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
-from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, abi, encode_request, local_chain
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, encode_request, local_chain
 from noiseledger.chain.rpc import Call
 from noiseledger.core.access import LONGEST_CONTACT
 from noiseledger.core.privacy import MAX_PRECISION
@@ -95,7 +95,11 @@ class TestWithoutTheRecord:
     def test_what_needs_the_record_is_refused(self, url: str, contract: PrivacyLedgerContract) -> None:
         with ForgetfulRpc(url) as rpc:
             custodian = Custodian(PrivacyLedgerContract(rpc, contract.address, Sender(rpc, CUSTODIAN)))
-            for propose in (custodian.propose_resume, lambda: custodian.propose_allow(ANALYST.address, precision=1)):
+            proposals: list[Callable[[], object]] = [
+                custodian.propose_resume,
+                lambda: custodian.propose_allow(ANALYST.address, precision=1),
+            ]
+            for propose in proposals:
                 with pytest.raises(RpcFailed, match="10000 results"):
                     propose()
 
@@ -111,12 +115,13 @@ class TestWithoutTheRecord:
 def test_an_allowance_without_bounds_that_was_set_by_hand_can_be_seen_and_taken_away(
     run: Runner, rpc: Rpc, contract: PrivacyLedgerContract
 ) -> None:
-    sender = Sender(rpc, CUSTODIAN)
-    sender.wait(sender.send(contract.address, abi.encode_call("allow", ANALYST.address, 2**256 - 1)))
+    for _ in range(2):
+        contract.allow(ANALYST.address, MAX_PRECISION)
     assert Custodian(contract).analysts()[0].allowance == MAX_PRECISION
     assert ANALYST.address in run("analysts", contract.address).out
     assert run("analysts", contract.address, "--json").json["analysts"][0]["address"] == ANALYST.address
-    assert run("allow", ANALYST.address, contract.address, "--precision", "0", "--yes").code == 0
+    for _ in range(2):
+        assert run("allow", ANALYST.address, contract.address, "--withdraw", "--yes").code == 0
     assert contract.allowance(ANALYST.address) == 0
 
 

@@ -64,10 +64,10 @@ def typed_values(draw: st.DrawFn) -> tuple[list[str], tuple[Any, ...]]:
     return types, tuple(draw(values_of(name)) for name in types)
 
 
-@given(requests)
-def test_requests_are_packed_as_the_library_would(listed: list[tuple[bytes, int, int, int]]) -> None:
-    library = library_encode(["(bytes32,uint256,uint256,uint256)[]"], [listed]).hex()
-    assert abi.encode_call("ask", listed)[10:] == library
+@given(requests, st.integers(0, 2**256 - 1))
+def test_requests_are_packed_as_the_library_would(listed: list[tuple[bytes, int, int, int]], limit: int) -> None:
+    library = library_encode(["(bytes32,uint256,uint256,uint256)[]", "uint256"], [listed, limit]).hex()
+    assert abi.encode_call("ask", listed, limit)[10:] == library
 
 
 @given(typed_values())
@@ -118,6 +118,6 @@ def test_selectors_and_topics_of_the_whole_contract_are_those_of_the_compiler() 
     }
     for name, arguments in functions.items():
         assert bytes.fromhex(abi.encode_call(name, *arguments)[2:10]) in code, name
-    events = ("Published", "Registered", "Asked", "Revealed", "Allowed", "Paused", "Appointed")
+    events = ("Published", "Registered", "Asked", "Revealed", "Allowed", "Paused", "QueryPaused", "Closed", "Appointed")
     for name in events:
         assert bytes.fromhex(abi.event_topic(name)[2:]) in code, name

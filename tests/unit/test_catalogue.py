@@ -9,9 +9,10 @@ import pytest
 
 from noiseledger.core.access import Access
 from noiseledger.core.groups import Bins, Keys
+from noiseledger.core.privacy import precision_for, whole_units
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population
-from noiseledger.data.catalogue import CatalogueProblems, _Reader, read_catalogue
+from noiseledger.data.catalogue import Catalogue, CatalogueProblems, _Reader, read_catalogue
 from noiseledger.data.declared import KEYS
 from noiseledger.data.location import Location
 from noiseledger.data.toml_lines import TomlLines
@@ -72,6 +73,10 @@ def write(folder: Path, text: str) -> Path:
     file = folder / "people.toml"
     file.write_text(text, encoding="utf-8")
     return file
+
+
+def read_text(folder: Path, text: str) -> Catalogue:
+    return read_catalogue(write(folder, text))
 
 
 def problems(folder: Path, text: str) -> list[tuple[int, str]]:
@@ -242,7 +247,8 @@ KEYS_AND_TABLES = [(table, key) for table, keys in KEYS.items() for key in keys]
 def test_any_value_anywhere_is_read_or_is_a_problem(tmp_path: Path, table: str, key: str) -> None:
     """Whatever TOML can write, in every place of the file: a catalogue, or problems with their lines; no other error."""
     good = tomllib.loads(GOOD)
-    tables = {"": [good], "columns": list(good["columns"].values()), "queries": list(good["queries"].values())}
+    good["analysts"] = {"ann": {"address": "0x" + "5a" * 20, "epsilon": 1, "delta": "1e-6"}}
+    tables = {name: list(good[name].values()) for name in ("analysts", "columns", "queries")} | {"": [good]}
     for fields in tables.get(table) or [good[table]]:
         usual = fields.pop(key, None)
         for value in ODD:
@@ -309,3 +315,64 @@ def test_groups_and_edges_are_lists(given: Any) -> None:
         Keys.of("town", given)
     with pytest.raises(InvalidInput, match="list"):
         Bins.of("age", given)
+
+
+INVITING = """
+[analysts.ann]
+address = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+epsilon = 1
+delta = "1e-6"
+[analysts.bob]
+address = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
+precision = "0.25"
+"""
+
+
+def test_analysts_are_named_with_their_allowances(tmp_path: Path) -> None:
+    ann, bob = read_text(tmp_path, GOOD + INVITING).analysts
+    assert (ann.name, ann.allowance, bob.allowance) == ("ann", precision_for(1, "1e-6"), Fraction(1, 4))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('delta = "1e-6"\n', "", "in one way: epsilon and delta, or precision"),
+        ('precision = "0.25"', 'precision = "0.25"\nepsilon = 1\ndelta = "1e-6"', "in one way"),
+        ('precision = "0.25"', "precision = 0", "precision must be"),
+        ('"0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"', '"0x15"', "must be 0x and 40 hexadecimal digits"),
+        (
+            "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65",
+            "0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc",
+            "same address as ann",
+        ),
+        ("[analysts.bob]", "[analysts.bob]\nmail = 1", "'mail' is not a key"),
+    ],
+)
+def test_an_analyst_who_cannot_be_invited_is_a_problem(tmp_path: Path, old: str, new: str, message: str) -> None:
+    ((_, found),) = problems(tmp_path, GOOD + INVITING.replace(old, new))
+    assert message in found
+
+
+def test_an_open_ledger_invites_nobody(tmp_path: Path) -> None:
+    found = problems(tmp_path, GOOD.replace('"replace"', '"replace"\naccess = "open"', 1) + INVITING)
+    assert all("allowances have no effect" in message for _, message in found)
+    assert len(found) == 2
+
+
+def test_limits_are_shares_of_the_budget(tmp_path: Path) -> None:
+    budget = read_text(tmp_path, GOOD).budget.total
+    assert read_text(tmp_path, GOOD).smallest_purchase == whole_units(budget / 10_000)
+    limited = GOOD.replace('"replace"', '"replace"\nsmallest_purchase = 0.25\nquery_ceiling = "1/2"', 1)
+    catalogue = read_text(tmp_path, limited)
+    assert catalogue.smallest_purchase == whole_units(budget / 4)
+    ceilings = {entry.ceiling for entry in catalogue.entries}
+    assert whole_units(budget / 2) in ceilings
+    assert 0 not in ceilings
+    assert read_text(tmp_path, GOOD.replace('"replace"', '"replace"\nsmallest_purchase = 0', 1)).smallest_purchase == 0
+
+
+@pytest.mark.parametrize("key", ["smallest_purchase", "query_ceiling"])
+@pytest.mark.parametrize("share", ["-0.1", "1.5"])
+def test_a_share_of_the_budget_is_from_0_to_1(tmp_path: Path, key: str, share: str) -> None:
+    ((_, message),) = problems(tmp_path, GOOD.replace('"replace"', f'"replace"\n{key} = {share}', 1))
+    assert "from 0 (no limit) to 1" in message

@@ -136,7 +136,7 @@ def snapshot_of(story: LedgerState, *, reuses: bool = True) -> LedgerSnapshot:
         bytes(32), POPULATION, Fraction(10**6), Fraction(8), Fraction(1, 10_000), reuses, requires_allowance=False
     )
     times = {entry.request.block: datetime.fromtimestamp(entry.request.block, UTC) for entry in story.record}
-    return LedgerSnapshot(Facts(1, CONTRACT, terms, ANALYSTS[0], ANALYSTS[1], False, 10**6, None), story, times)
+    return LedgerSnapshot(Facts(1, CONTRACT, terms, ANALYSTS[0], ANALYSTS[1], False, False, 10**6, None), story, times)
 
 
 def test_records_are_numbered_in_the_order_of_the_chain_however_full_its_blocks() -> None:
@@ -347,7 +347,7 @@ def test_who_may_buy_most_comes_first_then_who_has_bought_most() -> None:
     writer = life(0, 0)
     quarter = Fraction(1, 4)
     for analyst, allowance in zip(ANALYSTS, (Fraction(1), Fraction(2), 1 + quarter), strict=True):
-        writer.log("Allowed", {"analyst": analyst, "allowance": to_units(allowance)})
+        writer.log("Allowed", {"analyst": analyst, "change": 0, "allowance": to_units(allowance)})
     writer.ask(OVER_60, quarter, analyst=2)
     snapshot = snapshot_of(told(writer.events))
     invited = snapshot.at(replace(snapshot.facts, terms=replace(snapshot.terms, requires_allowance=True)))

@@ -423,6 +423,7 @@ class TestPausing:
         prepared = visitor.post("/api/v1/pause", json={"paused": paused, "custodian": CUSTODIAN.address}).json()
         assert prepared["says"]
         name = sign_and_send(rpc, CUSTODIAN, prepared["transaction"])
+        until(lambda: rpc.call("eth_getTransactionReceipt", name) is not None)
         caught_up(visitor, system)
         again = visitor.post("/api/v1/pause", json={"paused": paused, "custodian": CUSTODIAN.address}).json()
         assert again["transaction"] is None  # it is so already

@@ -42,6 +42,7 @@ class Path:
     query: Query | None
     bought: int = 0
     revealed: int = 0
+    paused: bool = False
     point: tuple[int, ...] = ()
 
 
@@ -54,7 +55,7 @@ class Replay:
         self.terms: wire.Terms | None = None
         self.paths: dict[str, Path] = {}
         self.custodian = self.worker = self.heir = ZERO_ADDRESS
-        self.paused = False
+        self.paused = self.closed = False
         self.spent = 0
         #: The remaining allowance of each analyst who was given one, or who bought something that requires one.
         self.allowances: dict[str, int] = {}
@@ -84,9 +85,15 @@ class Replay:
             case wire.Revealed():
                 self._reveal(log)
             case wire.Allowed():
-                self.allowances[log.analyst] = log.allowance
+                self._allow(log)
             case wire.Paused():
+                self._check(Rule.PAUSE, not self.closed, "The ledger was paused or resumed after it was closed.", log)
                 self.paused = log.paused
+            case wire.QueryPaused():
+                self._pause_query(log)
+            case wire.Closed():
+                self._check(Rule.PAUSE, not self.closed, "The ledger was closed a second time.", log)
+                self.paused = self.closed = True
             case wire.Appointed():
                 self._appoint(log)
             case _:
@@ -129,6 +136,7 @@ class Replay:
 
     def _register(self, log: wire.Registered) -> None:
         self.report.queries += 1
+        self._check(Rule.PAUSE, not self.closed, "A query was registered after the ledger was closed.", log)
         is_new = self._check(Rule.CATALOGUE, log.query not in self.paths, "A query was registered twice.", log)
         is_hash = hashlib.sha256(log.definition).hexdigest() == log.query
         self._check(Rule.CATALOGUE, is_hash, "A query's identifier is not the hash of its definition.", log)
@@ -167,12 +175,17 @@ class Replay:
 
     def _ask(self, log: wire.Asked) -> None:
         self.report.requests += 1
-        self._check(Rule.PAUSE, not self.paused, "A request was sold while the ledger was paused.", log)
+        sold = "A request was sold after the ledger was closed." if self.closed else _SOLD_WHILE_PAUSED
+        self._check(Rule.PAUSE, not self.paused, sold, log)
         path = self.paths.get(log.query)
         self._check(Rule.RECORD, path is not None, "A request was sold for a query that is not registered.", log)
         if path is None or self.terms is None:
             self.spent += log.cost
             return
+        self._check(Rule.PAUSE, not path.paused, "A request was sold for a query that was paused.", log)
+        sentence = "A purchase cost {}, less than the smallest purchase of {}."
+        is_large_enough = not log.cost or log.cost >= self.terms.smallest
+        self._check(Rule.PRICE, is_large_enough, sentence, log, log.cost, self.terms.smallest)
         case, cost = _price(path.bought, log.precision, reuses=self.terms.reuses)
         in_range = 0 < log.precision <= _MAX_PRECISION
         recorded, correct = _CASES.get(log.case, str(log.case)), _CASES[case]
@@ -237,6 +250,19 @@ class Replay:
         path.point = tuple(a + b for a, b in zip(before, log.increments, strict=False))
         path.revealed = log.end
 
+    def _allow(self, log: wire.Allowed) -> None:
+        allowance = max(self.allowances.get(log.analyst, 0) + log.change, 0)
+        sentence = "The allowance of {} was changed by {}, which makes it {}, and recorded as {}."
+        amounts = log.analyst, log.change, allowance, log.allowance
+        self._check(Rule.ALLOWANCE, log.allowance == allowance, sentence, log, *amounts)
+        self.allowances[log.analyst] = log.allowance
+
+    def _pause_query(self, log: wire.QueryPaused) -> None:
+        path = self.paths.get(log.query)
+        self._check(Rule.RECORD, path is not None, "A query was paused or resumed that is not registered.", log)
+        if path is not None:
+            path.paused = log.paused
+
     def _appoint(self, log: wire.Appointed) -> None:
         if log.role == "heir":
             self.heir = log.who
@@ -257,6 +283,7 @@ class Replay:
         return self.report.check(rule, holds, sentence, log.block, log.transaction)
 
 
+_SOLD_WHILE_PAUSED = "A request was sold while the ledger was paused."
 _CASES = {_NEW: "1", _KNOWN: "2A", _EXTEND: "2B", _BRIDGE: "2C"}
 
 

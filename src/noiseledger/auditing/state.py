@@ -12,7 +12,10 @@ from noiseledger.chain.block import BlockRef
 from noiseledger.contracts import artifact
 
 _AT_ONCE = 200
-_TERMS_WORDS = 8
+_TERMS_WORDS = 9
+_ROLES = ("custodian", "worker", "heir")
+_OF_A_PATH = ("meter", "ceiling", "query_paused", "point")
+_STATE = ("terms", "spent", "paused", "closed", *_ROLES)
 
 
 def check_code(report: Report, reader: Reader, head: BlockRef) -> None:
@@ -29,9 +32,7 @@ def check_code(report: Report, reader: Reader, head: BlockRef) -> None:
 
 def check_state(report: Report, reader: Reader, head: BlockRef, replay: Replay) -> None:
     """Compare everything the contract reports with the event record."""
-    terms, spent, paused, *roles = reader.read(
-        head, *(wire.call(f"{name}()") for name in ("terms", "spent", "paused", "custodian", "worker", "heir"))
-    )
+    terms, spent, paused, closed, *roles = reader.read(head, *(wire.call(f"{name}()") for name in _STATE))
     report.check(
         Rule.TERMS,
         _read_terms(terms) == replay.terms,
@@ -39,7 +40,8 @@ def check_state(report: Report, reader: Reader, head: BlockRef, replay: Replay) 
     )
     _compare(report, "the amount spent", spent, [replay.spent])
     _compare(report, "whether the ledger is paused", paused, [int(replay.paused)])
-    for name, reply in zip(("custodian", "worker", "heir"), roles, strict=True):
+    _compare(report, "whether the ledger is closed", closed, [int(replay.closed)])
+    for name, reply in zip(_ROLES, roles, strict=True):
         _compare(report, f"who is the {name}", reply, [int(getattr(replay, name), 16)])
     for queries in _portions(list(replay.paths)):
         _check_paths(report, reader, head, replay, queries)
@@ -65,10 +67,10 @@ def _read_terms(reply: str) -> wire.Terms | None:
 
 def _check_paths(report: Report, reader: Reader, head: BlockRef, replay: Replay, queries: Sequence[str]) -> None:
     words = [bytes.fromhex(query) for query in queries]
-    calls = [wire.call(f"{name}(bytes32)", word) for name in ("meter", "ceiling", "point") for word in words]
+    calls = [wire.call(f"{name}(bytes32)", word) for name in _OF_A_PATH for word in words]
     replies = reader.read(head, *calls)
-    meters, ceilings, points = (replies[part * len(words) : (part + 1) * len(words)] for part in range(3))
-    for query, meter, ceiling, point in zip(queries, meters, ceilings, points, strict=True):
+    parts = (replies[part * len(words) : (part + 1) * len(words)] for part in range(len(_OF_A_PATH)))
+    for query, meter, ceiling, paused, point in zip(queries, *parts, strict=True):
         path = replay.paths[query]
         _compare(
             report,
@@ -77,6 +79,7 @@ def _check_paths(report: Report, reader: Reader, head: BlockRef, replay: Replay,
             [path.dimension, path.bought, path.revealed],
         )
         _compare(report, f"the ceiling of query {query[:12]}", ceiling, [path.ceiling])
+        _compare(report, f"whether query {query[:12]} is paused", paused, [int(path.paused)])
         is_same = _is_same(wire.signed_list(point), path)
         sentence = (
             f"The answer to query {query[:12]} that the contract reports is not the sum of the revealed increments."

@@ -17,7 +17,7 @@ WORD = 32
 _SIGN_BIT = 2**255
 _ADDRESS_LIMIT = 2**160
 
-_TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256)"
+_TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256,uint256)"
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,15 @@ class Terms:
     reuses: bool
     requires_allowance: bool
     budget: int
+    smallest: int
     epsilon: int
     delta: int
 
     @classmethod
     def read(cls, data: bytes) -> Terms:
-        """Decode eight words."""
+        """Decode nine words."""
         flags = (_flag(data, index) for index in (2, 3, 4))
-        return cls(_word(data, 0), _number(data, 1), *flags, *(_number(data, index) for index in (5, 6, 7)))
+        return cls(_word(data, 0), _number(data, 1), *flags, *(_number(data, index) for index in (5, 6, 7, 8)))
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,10 @@ class Revealed(Log):
 
 @dataclass(frozen=True)
 class Allowed(Log):
-    """An analyst's allowance was set."""
+    """An analyst's allowance was raised or, with a negative change, lowered."""
 
     analyst: str
+    change: int
     allowance: int
 
 
@@ -105,6 +107,19 @@ class Paused(Log):
     """The ledger was paused or resumed."""
 
     paused: bool
+
+
+@dataclass(frozen=True)
+class QueryPaused(Log):
+    """One query was paused or resumed."""
+
+    query: str
+    paused: bool
+
+
+@dataclass(frozen=True)
+class Closed(Log):
+    """The ledger was closed for good."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +177,7 @@ _Position: TypeAlias = tuple[int, int, str]
 
 
 def _published(position: _Position, topics: list[bytes], data: bytes) -> Log:
-    return Published(*position, Terms.read(data), _address(data, 8), _address(data, 9))
+    return Published(*position, Terms.read(data), _address(data, 9), _address(data, 10))
 
 
 def _registered(position: _Position, topics: list[bytes], data: bytes) -> Log:
@@ -180,11 +195,19 @@ def _revealed(position: _Position, topics: list[bytes], data: bytes) -> Log:
 
 
 def _allowed(position: _Position, topics: list[bytes], data: bytes) -> Log:
-    return Allowed(*position, _address(topics[1], 0), _number(data, 0))
+    return Allowed(*position, _address(topics[1], 0), _signed(_number(data, 0)), _number(data, 1))
 
 
 def _paused(position: _Position, topics: list[bytes], data: bytes) -> Log:
     return Paused(*position, _flag(data, 0))
+
+
+def _query_paused(position: _Position, topics: list[bytes], data: bytes) -> Log:
+    return QueryPaused(*position, topics[1].hex(), _flag(data, 0))
+
+
+def _closed(position: _Position, topics: list[bytes], data: bytes) -> Log:
+    return Closed(*position)
 
 
 def _appointed(position: _Position, topics: list[bytes], data: bytes) -> Log:
@@ -200,8 +223,10 @@ _DECODERS: dict[bytes, tuple[_Decoder, int]] = {
         ("Registered(bytes32,uint256,uint256,uint256,uint256,string)", _registered, 1),
         ("Asked(bytes32,address,uint256,uint256,uint256,uint256,uint256)", _asked, 2),
         ("Revealed(bytes32,uint256,uint256,int256[])", _revealed, 1),
-        ("Allowed(address,uint256)", _allowed, 1),
+        ("Allowed(address,int256,uint256)", _allowed, 1),
         ("Paused(bool)", _paused, 0),
+        ("QueryPaused(bytes32,bool)", _query_paused, 1),
+        ("Closed()", _closed, 0),
         ("Appointed(string,address)", _appointed, 0),
     )
 }
@@ -253,8 +278,11 @@ def _bytes(data: bytes, index: int) -> bytes:
 def _signed_list(data: bytes, index: int) -> tuple[int, ...]:
     start = _target(data, index)
     length = _number(data, start)
-    found = (_number(data, start + 1 + item) for item in range(length))
-    return tuple(value - 2 * _SIGN_BIT if value >= _SIGN_BIT else value for value in found)
+    return tuple(_signed(_number(data, start + 1 + item)) for item in range(length))
+
+
+def _signed(value: int) -> int:
+    return value - 2 * _SIGN_BIT if value >= _SIGN_BIT else value
 
 
 def identifier(definition: str) -> str:

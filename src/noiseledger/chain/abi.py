@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 #: Reverts that contain amounts; a Vyper ABI does not list them.
-ERRORS = {"BudgetExceeded": ("uint256", "uint256"), "AllowanceExceeded": ("uint256", "uint256")}
+ERRORS = dict.fromkeys(("BudgetExceeded", "LimitExceeded", "AllowanceExceeded"), ("uint256", "uint256"))
 _REASON_SELECTOR = keccak(b"Error(string)")[:4]
 
 
@@ -33,9 +33,9 @@ def encode_call(function: str, *arguments: Any) -> str:
     return "0x" + (_selector(function, inputs) + data).hex()
 
 
-def _pack_requests(requests: Sequence[tuple[bytes, int, int, int]]) -> bytes:
-    """Encode a list of requests: its offset, its length, and four words for each."""
-    words = [(32).to_bytes(32), len(requests).to_bytes(32)]
+def _pack_requests(requests: Sequence[tuple[bytes, int, int, int]], limit: int) -> bytes:
+    """Encode a list of requests and a limit: the list's offset, the limit, the list's length, and four words for each."""
+    words = [(64).to_bytes(32), limit.to_bytes(32), len(requests).to_bytes(32)]
     for query, *numbers in requests:
         words.append(query)
         words += [number.to_bytes(32) for number in numbers]

@@ -30,10 +30,12 @@ from noiseledger.chain.values import (
     Terms,
     encode_request,
     from_units,
+    signed_units,
     to_units,
 )
 from noiseledger.contracts import constant
 from noiseledger.core.path import Case, Point
+from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.errors import (
@@ -107,17 +109,20 @@ class PrivacyLedgerContract:
     def register(self, query: Query, sensitivity: Fraction, ceiling: Fraction = Fraction(0)) -> Receipt:
         """Add a query to the catalogue, with the largest precision that may be bought on it (0: no limit)."""
         numbers = sensitivity.numerator, sensitivity.denominator, to_units(ceiling)
-        return self._transact("register", query.canonical, query.dimension, *numbers)
+        return self.transact("register", query.canonical, query.dimension, *numbers)
 
-    def ask(self, requests: Sequence[RequestStruct]) -> Receipt:
-        """Buy precision, all requests or none; each comes from ``encode_request``."""
-        return self._transact("ask", list(requests))
+    def ask(self, requests: Sequence[RequestStruct], limit: Fraction = MAX_PRECISION) -> Receipt:
+        """Buy precision, all requests or none, if it costs at most ``limit``; each request comes from ``encode_request``."""
+        return self.transact("ask", list(requests), to_units(limit))
 
-    def ask_batches(self, batches: Sequence[Sequence[Request]]) -> list[Receipt]:
-        """Buy in several transactions at once, each all or nothing; raise the error of the first refusal."""
+    def ask_batches(self, batches: Sequence[tuple[Sequence[Request], Fraction]]) -> list[Receipt]:
+        """Buy in several transactions at once, each all or nothing, and each for at most the price beside it.
+
+        Raises the error of the first refusal.
+        """
         if self._sender is None:
             raise _unsigned("ask")
-        datas = [encode_ask(batch) for batch in batches]
+        datas = [encode_ask(*batch) for batch in batches]
         with self._typed_errors():
             receipts = self._sender.wait_many(self._sender.send_many(self.address, datas))
         for data, receipt in zip(datas, receipts, strict=True):
@@ -139,27 +144,35 @@ class PrivacyLedgerContract:
         self, reveals: Sequence[ContractReveal], nonce: int | None = None, seconds: float = RECEIPT_SECONDS
     ) -> Receipt:
         """Extend paths, all of them or none; with a ``nonce``, replace the pending transaction with that nonce."""
-        return self._transact("reveal", *encode_reveals(reveals), nonce=nonce, seconds=seconds)
+        return self.transact("reveal", *encode_reveals(reveals), nonce=nonce, seconds=seconds)
 
-    def allow(self, analyst: str, allowance: Fraction) -> Receipt:
-        """Set the precision that an analyst may still buy."""
-        return self._transact("allow", analyst, to_units(allowance))
+    def allow(self, analyst: str, change: Fraction) -> Receipt:
+        """Add to the precision that an analyst may still buy; a negative change takes away, at most what is left."""
+        return self.transact("allow", analyst, signed_units(change))
 
     def pause(self, paused: bool) -> Receipt:
         """Pause or resume sales."""
-        return self._transact("pause", paused)
+        return self.transact("pause", paused)
+
+    def pause_query(self, query: str, paused: bool) -> Receipt:
+        """Pause or resume sales of one query."""
+        return self.transact("pause_query", bytes.fromhex(query), paused)
+
+    def close(self) -> Receipt:
+        """Stop selling for good."""
+        return self.transact("close")
 
     def change_worker(self, worker: str) -> Receipt:
         """Replace the worker's key."""
-        return self._transact("change_worker", worker)
+        return self.transact("change_worker", worker)
 
     def offer_custody(self, heir: str) -> Receipt:
         """Offer custody to an account."""
-        return self._transact("offer_custody", heir)
+        return self.transact("offer_custody", heir)
 
     def take_custody(self) -> Receipt:
         """Accept custody, if it was offered."""
-        return self._transact("take_custody")
+        return self.transact("take_custody")
 
     def terms(self, block: BlockId = "latest") -> Terms:
         """Return the fixed terms."""
@@ -170,10 +183,10 @@ class PrivacyLedgerContract:
         """The fixed terms, as they were read when this object was made; this needs no exchange."""
         return Terms.decode(self._decoded("terms", self._terms)[0])
 
-    def price(self, query: str, precision: Fraction, block: BlockId = "latest") -> tuple[Case, Fraction]:
-        """Return case and cost of a request, even if the budget does not suffice."""
-        case, cost = self._read_all("price", bytes.fromhex(query), to_units(precision), block=block)
-        return CASES[case], from_units(cost)
+    def price(self, query: str, precision: Fraction, block: BlockId = "latest") -> tuple[Case, Fraction, Fraction]:
+        """Return case, precision (rounded up to the smallest purchase) and cost of a request, whatever the budget is."""
+        case, rounded, cost = self._read_all("price", bytes.fromhex(query), to_units(precision), block=block)
+        return CASES[case], from_units(rounded), from_units(cost)
 
     def meter(self, query: str, block: BlockId = "latest") -> Meter:
         """Return the precisions up to which a query's path is bought and revealed."""
@@ -230,6 +243,14 @@ class PrivacyLedgerContract:
     def paused(self, block: BlockId = "latest") -> bool:
         """Return whether sales are paused."""
         return bool(self._read("paused", block=block))
+
+    def closed(self, block: BlockId = "latest") -> bool:
+        """Return whether sales have ended for good."""
+        return bool(self._read("closed", block=block))
+
+    def query_paused(self, query: str, block: BlockId = "latest") -> bool:
+        """Return whether sales of a query are paused."""
+        return bool(self._read("query_paused", bytes.fromhex(query), block=block))
 
     def custodian(self, block: BlockId = "latest") -> str:
         """Return the custodian's address."""
@@ -314,9 +335,10 @@ class PrivacyLedgerContract:
         """The address that signs, if there is a key."""
         return None if self._sender is None else self._sender.address
 
-    def _transact(
+    def transact(
         self, function: str, *arguments: Any, nonce: int | None = None, seconds: float = RECEIPT_SECONDS
     ) -> Receipt:
+        """Sign, send and confirm a call of a function, with its arguments in the contract's units."""
         if self._sender is None:
             raise _unsigned(function)
         data = abi.encode_call(function, *arguments)
@@ -379,7 +401,17 @@ def _result(name: str, reply: Any) -> tuple[Any, ...] | None:
     """Read what a function returned; None where the chain had no such contract."""
     if isinstance(reply, RpcFailed):
         raise typed(reply)
-    return None if reply == "0x" else abi.decode_result(name, reply)
+    if reply == "0x":
+        return None
+    try:
+        return abi.decode_result(name, reply)
+    except abi.DecodingError:
+        if name != "terms":
+            raise
+        raise ChainMismatch(
+            "This is no ledger that this version of noiseledger can read: an earlier version may have published it. Use that "
+            "version, or ask the custodian for a new ledger."
+        ) from None
 
 
 def _replaced(block: BlockRef) -> RpcFailed:
@@ -390,10 +422,10 @@ def _unsigned(function: str) -> NotAllowed:
     return NotAllowed(f"To {function.replace('_', ' ')} you must sign: connect with a key.")
 
 
-def encode_ask(requests: Sequence[Request]) -> str:
-    """Return the data of the transaction that buys what is asked for."""
+def encode_ask(requests: Sequence[Request], limit: Fraction) -> str:
+    """Return the data of the transaction that buys what is asked for, if it costs at most ``limit``."""
     structs = [encode_request(one.query.identifier, one.precision, one.epsilon, one.delta) for one in requests]
-    return abi.encode_call("ask", structs)
+    return abi.encode_call("ask", structs, to_units(limit))
 
 
 def encode_reveals(reveals: Sequence[ContractReveal]) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from noiseledger.errors import (
     InvalidInput,
     LedgerPaused,
     LedgerRefused,
+    LimitExceeded,
     NoiseledgerError,
     NotAllowed,
     RpcFailed,
@@ -24,6 +25,8 @@ _RANGE = f"greater than 0 and at most {float(MAX_PRECISION):.3g}"
 REFUSALS: dict[str, tuple[type[NoiseledgerError], str]] = {
     # Asking
     "paused": (LedgerPaused, "The custodian has paused sales; public answers are still free."),
+    "query paused": (LedgerPaused, "The custodian has paused sales of this query; its public answers are still free."),
+    "closed": (LedgerPaused, "The custodian has closed the ledger for good; public answers are still free."),
     "unknown query": (UnknownQuery, "The ledger has no such query: its custodian can add it."),
     "precision out of range": (InvalidInput, f"The precision must be {_RANGE}."),
     "above the ceiling": (
@@ -37,6 +40,8 @@ REFUSALS: dict[str, tuple[type[NoiseledgerError], str]] = {
         "key that it was offered to.",
     ),
     "budget out of range": (LedgerRefused, f"The budget, as a precision, must be {_RANGE}."),
+    "smallest purchase out of range": (LedgerRefused, "The smallest purchase must not exceed the budget."),
+    "allowance out of range": (LedgerRefused, f"A change of an allowance must be at most {float(MAX_PRECISION):.3g}."),
     "no worker": (LedgerRefused, "The worker's address must not be the zero address."),
     "query exists": (LedgerRefused, "The ledger already has this query; a registered query cannot be changed."),
     "dimension out of range": (
@@ -55,13 +60,16 @@ REFUSALS: dict[str, tuple[type[NoiseledgerError], str]] = {
     "too many increments": (LedgerRefused, "A reveal has more increments than its queries have coordinates."),
 }
 
+#: The errors that contain two amounts: what the request needs, and what is available for it.
+_AMOUNTS = {"BudgetExceeded": BudgetExceeded, "LimitExceeded": LimitExceeded, "AllowanceExceeded": AllowanceExceeded}
+
 
 def typed(error: RpcFailed) -> NoiseledgerError:
     """Return the typed error for a revert, or the error itself if it is not a revert of our contract."""
     reason, amounts = abi.decode_revert(error.data)
-    if reason in ("BudgetExceeded", "AllowanceExceeded"):
-        requested, remaining = (from_units(amount) for amount in amounts)
-        return (BudgetExceeded if reason == "BudgetExceeded" else AllowanceExceeded)(requested, remaining)
+    if reason in _AMOUNTS:
+        requested, available = (from_units(amount) for amount in amounts)
+        return _AMOUNTS[reason](requested, available)
     if not reason.startswith("ledger: "):
         return error
     words = reason.removeprefix("ledger: ")

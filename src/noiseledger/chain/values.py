@@ -30,6 +30,11 @@ def to_units(value: Fraction, units: int = UNITS) -> int:
     return int(whole)
 
 
+def signed_units(value: Fraction) -> int:
+    """Return a number that may be negative in whole units of precision."""
+    return to_units(value) if value >= 0 else -to_units(-value)
+
+
 def from_units(whole: int, units: int = UNITS) -> Fraction:
     """Return the number that these whole units represent."""
     return Fraction(whole, units)
@@ -47,6 +52,8 @@ class Terms:
     reuses: bool = True
     #: Whether an allowance is needed to ask; the default, because one transaction can exhaust an open ledger.
     requires_allowance: bool = True
+    #: The smallest purchase: a request that needs less is rounded up to it. 0 if there is none.
+    smallest: Fraction = Fraction(0)
 
     def encode(self) -> tuple[Any, ...]:
         """Return the contract's struct."""
@@ -57,6 +64,7 @@ class Terms:
             self.reuses,
             self.requires_allowance,
             to_units(self.budget),
+            to_units(self.smallest),
             to_units(self.epsilon, PROMISE_UNITS),
             to_units(self.delta, PROMISE_UNITS),
         )
@@ -64,10 +72,12 @@ class Terms:
     @classmethod
     def decode(cls, fields: tuple[Any, ...]) -> Terms:
         """Read the contract's struct."""
-        commitment, rows, replaces, reuses, requires_allowance, budget, epsilon, delta = fields
+        commitment, rows, replaces, reuses, requires_allowance, budget, smallest, epsilon, delta = fields
         population = Population.replace(rows) if replaces else Population.add_remove()
         promise = from_units(epsilon, PROMISE_UNITS), from_units(delta, PROMISE_UNITS)
-        return cls(commitment, population, from_units(budget), *promise, reuses, requires_allowance)
+        return cls(
+            commitment, population, from_units(budget), *promise, reuses, requires_allowance, from_units(smallest)
+        )
 
 
 def encode_request(

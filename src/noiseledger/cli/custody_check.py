@@ -52,10 +52,10 @@ def _faults(catalogue: Path, client: Client, unknown: list[Query], stuck: list[Q
 
     if unknown:
         found = f"for sale and not in the journal: {_names(client, unknown)}."
-        yield Check("queries", Status.PROBLEM, found, advise("UnknownQuery", str(catalogue)))
+        yield Check("queries", Status.PROBLEM, found, advise("UnknownQuery", str(catalogue), client.name(unknown[0])))
     if stuck:
         found = f"bought, and closed because a journal was lost: {_names(client, stuck)}."
-        yield Check("queries", Status.PROBLEM, found, advise("QueryClosed", str(catalogue)))
+        yield Check("queries", Status.PROBLEM, found, advise("QueryClosed", str(catalogue), client.name(stuck[0])))
 
 
 def _stuck(client: Client, closed: list[Query]) -> list[Query]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -22,6 +22,19 @@ if TYPE_CHECKING:
     from noiseledger.custodian import Custodian
     from noiseledger.custodian.governance import Done
     from noiseledger.ledger.governance import Change
+
+#: Of all commands that govern a ledger.
+PrintTransactionOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--print-transaction",
+        help="Print the transaction instead of sending it, for a custodian that is a contract such as a multi-signature "
+        "wallet. Needs no key.",
+    ),
+]
+QueryOption: TypeAlias = Annotated[
+    str | None, typer.Option("--query", help="Only this query: its name, or its identifier.", metavar="QUERY")
+]
 
 
 @contextmanager
@@ -42,10 +55,14 @@ def govern(
     rpc: str | None,
     keystore: Path | None,
     *,
+    print_transaction: bool,
     yes: bool,
     json: bool,
 ) -> None:
-    """Show a change, ask for confirmation, make it, and show the result."""
+    """Show a change, ask for confirmation, make it, and show the result; or only print its transaction."""
+    if print_transaction:
+        _print_transaction(propose, ledger, rpc, json=json)
+        return
     with open_custodian(ledger, rpc, open_key(_find_keystore(keystore))) as custodian:
         change = propose(custodian)
         # A key that may not make the change is refused before anybody is asked.
@@ -62,7 +79,7 @@ def govern(
                 f"{change.action} again without --yes to see the current state."
             ) from None
     if json:
-        print_json(describe(done))
+        print_json(describe(change, done))
         return
     if done.transaction is None:
         console.print("Nothing was sent.")
@@ -72,16 +89,40 @@ def govern(
         console.print(f"Warning: {plain(note)}")
 
 
-def describe(done: Done) -> dict[str, Any]:
-    """Describe a change as JSON; the transaction is null if there was nothing to do."""
-    change = done.change
+def _print_transaction(
+    propose: Callable[[Custodian], Change], ledger: str | None, rpc: str | None, *, json: bool
+) -> None:
+    """Print the transaction of a change, for whoever signs it elsewhere; this needs no key and sends nothing."""
+    with open_custodian(ledger, rpc) as custodian:
+        change = propose(custodian)
+        unsigned = {
+            "chain_id": custodian.contract.rpc.chain_id,
+            "from": change.signer,
+            "to": custodian.contract.address,
+            "value": "0",
+            "data": change.data,
+        }
+    if json:
+        print_json({**describe(change), "unsigned": unsigned if change.is_needed else None})
+        return
+    _show(change)
+    if not change.is_needed:
+        console.print("Nothing has to be sent.")
+        return
+    console.print(f"Nothing was sent. The transaction to sign by {change.role}:")
+    for name, value in unsigned.items():
+        console.print(f"  {name}: {value}", soft_wrap=True)
+
+
+def describe(change: Change, done: Done | None = None) -> dict[str, Any]:
+    """Describe a change as JSON; the transaction is null if nothing was sent."""
     return {
         "action": change.action,
         "says": list(change.says),
-        "warnings": [*change.warnings, *done.notes],
+        "warnings": [*change.warnings, *(done.notes if done else ())],
         **change.facts,
-        "transaction": done.transaction,
-        "block": done.block,
+        "transaction": done.transaction if done else None,
+        "block": done.block if done else None,
     }
 
 

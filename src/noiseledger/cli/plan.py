@@ -63,6 +63,11 @@ class Plan:
         rows = [(name, str(quote.query), *_cells(quote)) for name, quote in zip(self.names, self.quotes, strict=True)]
         print_table("Privacy and accuracy", ("name", "query", ">error ± (95%)", "case", ">privacy"), rows)
         console.print(f"± (95%): {NOISE_ONLY}.")
+        rounded = [name for name, quote in zip(self.names, self.quotes, strict=True) if quote.is_rounded_up]
+        if rounded:
+            console.print(
+                plain(f"Rounded up to the smallest purchase, so more accurate than requested: {', '.join(rounded)}.")
+            )
         if self.unnamed is not None:
             console.print(plain(self.unnamed), soft_wrap=True)
         now = self.budget

@@ -92,7 +92,9 @@ class Reader:
             return self._labelled_quote(self._view.quote(self.find(query), **accuracy))
         requests = self._own(query, accuracy)
         alone = self._view.quote_many(requests) if requests else []
-        in_order = price_in_order(alone, reuses=self._view.reuses, exact_noise=exact_noise)
+        in_order = price_in_order(
+            alone, reuses=self._view.reuses, smallest=self._view.smallest_purchase, exact_noise=exact_noise
+        )
         return [self._labelled_quote(quote) for quote in in_order]
 
     def _own(self, requests: Sequence[Request], accuracy: Accuracy) -> list[Request]:

@@ -21,8 +21,9 @@ struct Terms:
     rows: uint256  # 0 where the number is private
     replaces: bool  # neighbours: one record replaced, else one added or removed
     reuses: bool  # the scheme: reuse, else naive, where every request pays in full
-    invites: bool  # who may ask: those with an allowance, else anyone
+    requires_allowance: bool  # who may ask: those with an allowance, else anyone
     budget: uint256
+    smallest: uint256  # a purchase of less is rounded up to it, 0 for none
     epsilon: uint256  # the promise that the budget came from
     delta: uint256
 
@@ -62,10 +63,18 @@ event Revealed:
 
 event Allowed:
     analyst: indexed(address)
-    allowance: uint256
+    change: int256  # what was added, or what was to be taken away as a negative number
+    allowance: uint256  # what the analyst may still buy now
 
 event Paused:
     paused: bool
+
+event QueryPaused:
+    query: indexed(bytes32)
+    paused: bool
+
+event Closed:
+    pass
 
 event Appointed:
     role: String[9]  # "custodian", "heir" or "worker"
@@ -76,6 +85,8 @@ MAX_COORDINATES: constant(uint256) = 512  # revealed in one transaction, so also
 MAX_DEFINITION: constant(uint256) = 24576
 MAX_PRECISION: constant(uint256) = 2**112 - 1
 SELLING: constant(uint256) = 2**255
+CLOSED: constant(uint256) = 2**254
+QUERY_PAUSED: constant(uint256) = 2**255
 # The paper's cases as they are recorded. A request below what was bought is 2C, whatever points are known there.
 CASE_1: constant(uint256) = 1
 CASE_2A: constant(uint256) = 2
@@ -89,9 +100,10 @@ heir: public(address)
 worker: public(address)
 allowance: public(HashMap[address, uint256])
 ceiling: public(HashMap[bytes32, uint256])
-# Whether precision is sold (bit 255), and what was spent: one word, so that a purchase writes one slot.
+# Whether precision is sold (bit 255), whether selling has ended (bit 254), and what was spent: one word, so that a purchase
+# writes one slot.
 _till: uint256
-# One word a query, for the same reason: dimension (from bit 224), revealed (from bit 112), bought.
+# One word a query, for the same reason: whether it is paused (bit 255), dimension (from bit 224), revealed (from bit 112), bought.
 _meters: HashMap[bytes32, uint256]
 _points: HashMap[bytes32, HashMap[uint256, int256]]
 
@@ -104,6 +116,7 @@ def __init__(terms: Terms, worker: address):
     @param worker The only key that may reveal
     """
     assert 0 < terms.budget and terms.budget <= MAX_PRECISION, "ledger: budget out of range"
+    assert terms.smallest <= terms.budget, "ledger: smallest purchase out of range"
     assert worker != empty(address), "ledger: no worker"
     TERMS = terms
     self.custodian = msg.sender
@@ -123,6 +136,7 @@ def register(definition: String[MAX_DEFINITION], dimension: uint256, numerator: 
     @param ceiling The furthest precision that may ever be bought, or 0 for none
     """
     self._only(self.custodian)
+    self._not_closed()
     query: bytes32 = sha256(definition)
     assert self._meters[query] == 0, "ledger: query exists"
     assert 0 < dimension and dimension <= MAX_COORDINATES, "ledger: dimension out of range"
@@ -135,17 +149,21 @@ def register(definition: String[MAX_DEFINITION], dimension: uint256, numerator: 
 
 
 @external
-def ask(requests: DynArray[Request, MAX_BATCH]):
+def ask(requests: DynArray[Request, MAX_BATCH], limit: uint256):
     """
     @notice Buy precision, all requests or none. A request at or below what was bought is free, and recorded all the same.
     @param requests What is asked
+    @param limit The most that all of them may cost: others may have moved the paths since the price was read
     """
+    self._not_closed()
     assert self._till >= SELLING, "ledger: paused"
     total: uint256 = 0
     for request: Request in requests:
         case: uint256 = 0
+        precision: uint256 = 0
         cost: uint256 = 0
-        case, cost = self._price(request.query, request.precision)
+        case, precision, cost = self._price(request.query, request.precision)
+        assert self._meters[request.query] < QUERY_PAUSED, "ledger: query paused"
         if cost > 0:
             # `bought` is in the lowest bits, and the price made sure that it stays there.
             self._meters[request.query] += cost
@@ -153,13 +171,13 @@ def ask(requests: DynArray[Request, MAX_BATCH]):
         log Asked(
             query=request.query,
             analyst=msg.sender,
-            precision=request.precision,
+            precision=precision,
             epsilon=request.epsilon,
             delta=request.delta,
             case=case,
             cost=cost,
         )
-    self._charge(total)
+    self._charge(total, limit)
 
 
 @external
@@ -185,7 +203,7 @@ def reveal(
         assert starts[i] < ends[i] and ends[i] <= meter & MAX_PRECISION, "ledger: not bought"
         self._meters[queries[i]] = meter + ((ends[i] - starts[i]) << 112)
         part: DynArray[int256, MAX_COORDINATES] = []
-        for j: uint256 in range(meter >> 224, bound=MAX_COORDINATES):
+        for j: uint256 in range(self._dimension(meter), bound=MAX_COORDINATES):
             assert used < len(increments), "ledger: too few increments"
             part.append(increments[used])
             self._points[queries[i]][j] += increments[used]
@@ -195,15 +213,18 @@ def reveal(
 
 
 @external
-def allow(analyst: address, allowance: uint256):
+def allow(analyst: address, change: int256):
     """
-    @notice Set how much precision an analyst may still buy, where an allowance is needed to ask.
+    @notice Add to what an analyst may still buy, or take away from it, where an allowance is needed to ask. A change does
+            not depend on what is left, so a purchase that comes in between cannot turn it into a larger allowance.
     @param analyst Who may buy
-    @param allowance The precision
+    @param change The precision to add, or, as a negative number, to take away: at most what is left
     """
     self._only(self.custodian)
-    self.allowance[analyst] = allowance
-    log Allowed(analyst=analyst, allowance=allowance)
+    assert abs(change) <= convert(MAX_PRECISION, int256), "ledger: allowance out of range"
+    allowance: int256 = max(convert(self.allowance[analyst], int256) + change, 0)
+    self.allowance[analyst] = convert(allowance, uint256)
+    log Allowed(analyst=analyst, change=change, allowance=convert(allowance, uint256))
 
 
 @external
@@ -213,8 +234,32 @@ def pause(paused: bool):
     @param paused Whether to stop
     """
     self._only(self.custodian)
+    self._not_closed()
     self._till = (self._till & MAX_PRECISION) | (0 if paused else SELLING)
     log Paused(paused=paused)
+
+
+@external
+def pause_query(query: bytes32, paused: bool):
+    """
+    @notice Stop selling one query, or go on. What was bought can still be revealed.
+    @param query Which query
+    @param paused Whether to stop
+    """
+    self._only(self.custodian)
+    self._meters[query] = (self._known(query) & ~QUERY_PAUSED) | (QUERY_PAUSED if paused else 0)
+    log QueryPaused(query=query, paused=paused)
+
+
+@external
+def close():
+    """
+    @notice Stop selling for good. What was bought can still be revealed.
+    """
+    self._only(self.custodian)
+    self._not_closed()
+    self._till = (self._till & MAX_PRECISION) | CLOSED
+    log Closed()
 
 
 @external
@@ -280,12 +325,32 @@ def paused() -> bool:
 
 @external
 @view
-def price(query: bytes32, precision: uint256) -> (uint256, uint256):
+def closed() -> bool:
+    """
+    @return Whether selling has stopped for good
+    """
+    return self._till & CLOSED != 0
+
+
+@external
+@view
+def query_paused(query: bytes32) -> bool:
+    """
+    @param query Which query
+    @return Whether selling it has stopped
+    """
+    return self._meters[query] >= QUERY_PAUSED
+
+
+@external
+@view
+def price(query: bytes32, precision: uint256) -> (uint256, uint256, uint256):
     """
     @notice Price a request, whether or not the budget can bear it.
     @param query Which query
     @param precision How precise
     @return The case
+    @return The precision, rounded up to that of the smallest purchase
     @return The cost
     """
     return self._price(query, precision)
@@ -301,7 +366,7 @@ def meter(query: bytes32) -> (uint256, uint256, uint256):
     @return The precision revealed
     """
     word: uint256 = self._meters[query]
-    return word >> 224, word & MAX_PRECISION, (word >> 112) & MAX_PRECISION
+    return self._dimension(word), word & MAX_PRECISION, (word >> 112) & MAX_PRECISION
 
 
 @external
@@ -313,31 +378,34 @@ def point(query: bytes32) -> DynArray[int256, MAX_COORDINATES]:
     @return One number for each coordinate
     """
     values: DynArray[int256, MAX_COORDINATES] = []
-    for j: uint256 in range(self._known(query) >> 224, bound=MAX_COORDINATES):
+    for j: uint256 in range(self._dimension(self._known(query)), bound=MAX_COORDINATES):
         values.append(self._points[query][j])
     return values
 
 
 @internal
 @view
-def _price(query: bytes32, precision: uint256) -> (uint256, uint256):
+def _price(query: bytes32, precision: uint256) -> (uint256, uint256, uint256):
     bought: uint256 = self._known(query) & MAX_PRECISION
     assert 0 < precision and precision <= MAX_PRECISION, "ledger: precision out of range"
     if TERMS.reuses and precision <= bought:
-        return CASE_2A if precision == bought else CASE_2C, 0
-    goal: uint256 = precision if TERMS.reuses else bought + precision
+        return CASE_2A if precision == bought else CASE_2C, precision, 0
+    reused: uint256 = bought if TERMS.reuses else 0
+    cost: uint256 = max(precision - reused, TERMS.smallest)
     ceiling: uint256 = self.ceiling[query]
-    assert goal <= MAX_PRECISION and (ceiling == 0 or goal <= ceiling), "ledger: above the ceiling"
-    return CASE_2B if TERMS.reuses and bought > 0 else CASE_1, goal - bought
+    assert bought + cost <= (MAX_PRECISION if ceiling == 0 else min(ceiling, MAX_PRECISION)), "ledger: above the ceiling"
+    return CASE_2B if reused > 0 else CASE_1, reused + cost, cost
 
 
 @internal
-def _charge(cost: uint256):
+def _charge(cost: uint256, limit: uint256):
     remaining: uint256 = TERMS.budget - (self._till & MAX_PRECISION)
     if cost > remaining:
         raw_revert(abi_encode(cost, remaining, method_id=method_id("BudgetExceeded(uint256,uint256)")))
+    if cost > limit:
+        raw_revert(abi_encode(cost, limit, method_id=method_id("LimitExceeded(uint256,uint256)")))
     self._till += cost
-    if TERMS.invites:
+    if TERMS.requires_allowance:
         remaining = self.allowance[msg.sender]
         if cost > remaining:
             raw_revert(abi_encode(cost, remaining, method_id=method_id("AllowanceExceeded(uint256,uint256)")))
@@ -356,3 +424,15 @@ def _known(query: bytes32) -> uint256:
 @view
 def _only(who: address):
     assert msg.sender == who, "ledger: not for you"
+
+
+@internal
+@view
+def _not_closed():
+    assert self._till & CLOSED == 0, "ledger: closed"
+
+
+@internal
+@pure
+def _dimension(meter: uint256) -> uint256:
+    return (meter & ~QUERY_PAUSED) >> 224

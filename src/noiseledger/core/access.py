@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 
 
 class Access(StrEnum):
@@ -26,6 +28,19 @@ class Access(StrEnum):
     def requires_allowance(self) -> bool:
         """The contract's flag."""
         return self is Access.INVITATION
+
+
+@dataclass(frozen=True)
+class InvitedAnalyst:
+    """An analyst whom a custodian invites when a ledger is published: a name for the custodian alone, and an allowance."""
+
+    name: str
+    address: str
+    allowance: Fraction
+
+    def __str__(self) -> str:
+        """Say who may buy how much."""
+        return f"{self.address} may buy precision {float(self.allowance):.6g}"
 
 
 #: The largest number of characters of a custodian's contact that are shown.

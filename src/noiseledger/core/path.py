@@ -55,18 +55,24 @@ class Price:
     sources: tuple[Fraction, ...]
 
 
-def find_price(precision: Fraction, known: Sequence[Fraction]) -> Price:
+def find_price(precision: Fraction, known: Sequence[Fraction], smallest: Fraction = Fraction(0)) -> Price:
     """Return which case a request is and what it costs, where these precisions are known, in rising order.
+
+    A request that costs something and less than ``smallest`` is rounded up to it: the price has the higher precision.
 
     >>> find_price(Fraction(1), [Fraction(1, 4)]).cost
     Fraction(3, 4)
+    >>> find_price(Fraction(1), [Fraction(1, 4)], smallest=Fraction(2)).precision
+    Fraction(9, 4)
     """
     if precision <= 0:
         raise InvalidInput(f"The precision must be above 0, not {precision}.")
     if not known:
+        precision = max(precision, smallest)
         return Price(precision, Case.NEW, precision, ())
     furthest = known[-1]
     if precision > furthest:
+        precision = max(precision, furthest + smallest)
         return Price(precision, Case.EXTEND, precision - furthest, (furthest,))
     # Searched, since there may be very many: only the neighbours of a precision matter for it.
     index = bisect_left(known, precision)

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-#: The contract has no pause for one query, and its ceilings are fixed.
-_PAUSE = "It cannot be answered. To stop selling it, stop all sales: noiseledger pause {ledger}"
+_PAUSE = "It cannot be answered. Stop selling it: noiseledger pause {ledger} --query {query}"
 _ADVICE = {
     "BudgetExceeded": _PAUSE,
     "QueryClosed": _PAUSE,
     "UnknownQuery": (
         "Write it into the catalogue, then run: noiseledger publish {catalogue}. If the journal is an old copy, run: "
-        "noiseledger recover {catalogue}. Until then, stop all sales: noiseledger pause {ledger}"
+        "noiseledger recover {catalogue}. Until then, stop selling it: noiseledger pause {ledger} --query {query}"
     ),
     "DataUnavailable": (
-        "Correct what the worker's log says about the catalogue (noiseledger check {catalogue}). Until then, stop all sales: "
-        "noiseledger pause {ledger}"
+        "Correct what the worker's log says about the catalogue (noiseledger check {catalogue}). Until then, stop selling it: "
+        "noiseledger pause {ledger} --query {query}"
     ),
 }
-_OTHER = "Read the worker's log for the reason. Until it is mended, stop all sales: noiseledger pause {ledger}"
+_OTHER = "Read the worker's log for the reason. Until it is mended, stop selling it: noiseledger pause {ledger} --query {query}"
 
 
-def advise(kind: str | None, catalogue: str) -> str:
-    """Return what to do, with the exact commands.
+def advise(kind: str | None, catalogue: str, query: str) -> str:
+    """Return what to do, with the exact commands; ``query`` is the name of the query, or its identifier.
 
-    >>> advise("QueryClosed", "people.toml")
-    'It cannot be answered. To stop selling it, stop all sales: noiseledger pause people.custody/ledger.json'
+    >>> advise("QueryClosed", "people.toml", "over_60")
+    'It cannot be answered. Stop selling it: noiseledger pause people.custody/ledger.json --query over_60'
     """
     ledger = PurePath(catalogue).with_suffix(".custody") / "ledger.json"
-    return _ADVICE.get(kind or "", _OTHER).format(catalogue=catalogue, ledger=ledger)
+    return _ADVICE.get(kind or "", _OTHER).format(catalogue=catalogue, ledger=ledger, query=query)

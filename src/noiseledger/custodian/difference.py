@@ -11,6 +11,7 @@ from typing import Any
 
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.values import from_units
+from noiseledger.core.access import InvitedAnalyst
 from noiseledger.core.display import definition
 from noiseledger.core.query import Query
 from noiseledger.custodian.custody import Custody
@@ -38,6 +39,8 @@ class Difference:
     names: Mapping[str, Query] = field(default_factory=dict)
     #: Published queries that the catalogue calls by a name that another query has in the ledger file.
     renamed: tuple[CatalogueEntry, ...] = ()
+    #: Analysts of the catalogue who were never given an allowance. Others are left as they are: allowances only add up.
+    to_invite: tuple[InvitedAnalyst, ...] = ()
 
     @property
     def to_register(self) -> list[CatalogueEntry]:
@@ -47,7 +50,7 @@ class Difference:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to do. A query that had been left out before is no news."""
-        return self.is_same_catalogue and not (self.to_register or self.in_file)
+        return self.is_same_catalogue and not (self.to_register or self.to_invite or self.in_file)
 
     @property
     def sentences(self) -> list[str]:
@@ -73,6 +76,7 @@ class Difference:
                 "another query."
                 for entry in self.renamed
             ),
+            *(f"{analyst.name} is invited: {analyst}." for analyst in self.to_invite),
             *self.in_file,
             *([] if self.is_same_catalogue else ["The ledger file gets the hash of the changed catalogue."]),
         ]
@@ -105,7 +109,17 @@ def compare(catalogue: Catalogue, contract: PrivacyLedgerContract, others: tuple
         is_same_catalogue=known.catalogue_sha256 == public_hash(catalogue),
         names=every_name,
         renamed=tuple(e for q, e in current.items() if q in registered and every_name[e.name] != q),
+        to_invite=_never_invited(catalogue.analysts, contract, known.block),
     )
+
+
+def _never_invited(
+    analysts: tuple[InvitedAnalyst, ...], contract: PrivacyLedgerContract, first_block: int
+) -> tuple[InvitedAnalyst, ...]:
+    if not analysts:
+        return ()
+    invited = {event.fields["analyst"].lower() for event in contract.events(["Allowed"], first=first_block)}
+    return tuple(analyst for analyst in analysts if analyst.address.lower() not in invited)
 
 
 def names_for_analysts(

@@ -6,19 +6,20 @@ Why the promise holds: the contract checks who may do this, and nothing here can
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Self
 
 from noiseledger.chain.block import BlockRef
-from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
+from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.keys import Key, find_key
 from noiseledger.chain.rpc import Rpc
-from noiseledger.chain.sender import Receipt, Sender
-from noiseledger.chain.values import Event, from_units
+from noiseledger.chain.sender import Sender
 from noiseledger.core.numbers import Number
-from noiseledger.errors import ChainMismatch, LedgerRefused, RpcFailed
+from noiseledger.core.query import Query
+from noiseledger.data.hints import did_you_mean
+from noiseledger.errors import ChainMismatch, LedgerRefused, RpcFailed, UnknownQuery
 from noiseledger.ledger import governance
 from noiseledger.ledger.file import find_on_chain
 from noiseledger.ledger.governance import Change
@@ -32,6 +33,8 @@ from noiseledger.settings import RPC
 _EVENTS = {
     "allow": "Allowed",
     "pause": "Paused",
+    "pause_query": "QueryPaused",
+    "close": "Closed",
     "change_worker": "Appointed",
     "offer_custody": "Appointed",
     "take_custody": "Appointed",
@@ -56,9 +59,12 @@ class Custodian:
     :class:`Change` that describes what will happen, and ``carry_out`` makes it.
     """
 
-    def __init__(self, contract: PrivacyLedgerContract, first_block: int = 0) -> None:
-        """Govern a contract whose first event is in ``first_block``."""
+    def __init__(
+        self, contract: PrivacyLedgerContract, first_block: int = 0, names: Mapping[str, Query] | None = None
+    ) -> None:
+        """Govern a contract whose first event is in ``first_block``; ``names`` are those of the ledger file."""
         self.contract = contract
+        self._names = names or {}
         self._mirror = Mirror(contract, first_block, "latest")
 
     def close(self) -> None:
@@ -103,16 +109,31 @@ class Custodian:
         delta: Number | None = None,
         precision: Number | None = None,
     ) -> Done:
-        """Set how much an analyst may buy from now on: ``epsilon=`` and ``delta=``, or ``precision=`` (0 removes it)."""
+        """Let an analyst buy more than now: ``epsilon=`` and ``delta=``, or ``precision=``."""
         return self.carry_out(self.propose_allow(analyst, epsilon=epsilon, delta=delta, precision=precision))
 
-    def pause(self) -> Done:
-        """Stop selling answers; earlier purchases are still answered."""
-        return self.carry_out(self.propose_pause())
+    def withdraw(
+        self,
+        analyst: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        precision: Number | None = None,
+    ) -> Done:
+        """Let an analyst buy less than now; without an amount, nothing."""
+        return self.carry_out(self.propose_withdraw(analyst, epsilon=epsilon, delta=delta, precision=precision))
 
-    def resume(self) -> Done:
-        """Sell answers again."""
-        return self.carry_out(self.propose_resume())
+    def pause(self, query: str | None = None) -> Done:
+        """Stop selling answers, or those of one query (its name or identifier); earlier purchases are still answered."""
+        return self.carry_out(self.propose_pause(query))
+
+    def resume(self, query: str | None = None) -> Done:
+        """Sell answers again, or those of one query."""
+        return self.carry_out(self.propose_resume(query))
+
+    def close_ledger(self) -> Done:
+        """Stop selling for good; earlier purchases are still answered."""
+        return self.carry_out(self.propose_close())
 
     def rotate_worker(self, worker: str) -> Done:
         """Let another key reveal answers, instead of the current one."""
@@ -135,16 +156,46 @@ class Custodian:
         precision: Number | None = None,
     ) -> Change:
         """Return what ``allow`` would do."""
-        allowance = governance.read_allowance(epsilon, delta, precision)
-        return governance.allow(self.look(), analyst, allowance)
+        return governance.allow(self.look(), analyst, governance.read_allowance(epsilon, delta, precision))
 
-    def propose_pause(self) -> Change:
+    def propose_withdraw(
+        self,
+        analyst: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        precision: Number | None = None,
+    ) -> Change:
+        """Return what ``withdraw`` would do."""
+        is_all = epsilon is None and delta is None and precision is None
+        amount = None if is_all else governance.read_allowance(epsilon, delta, precision)
+        return governance.withdraw(self.look(), analyst, amount)
+
+    def propose_pause(self, query: str | None = None) -> Change:
         """Return what ``pause`` would do."""
-        return governance.pause(self._look_at_roles(), paused=True)
+        if query is None:
+            return governance.pause(self._look_at_roles(), paused=True)
+        return self._propose_pause_query(query, paused=True)
 
-    def propose_resume(self) -> Change:
+    def propose_resume(self, query: str | None = None) -> Change:
         """Return what ``resume`` would do."""
-        return governance.pause(self.look(), paused=False)
+        if query is None:
+            return governance.pause(self.look(), paused=False)
+        return self._propose_pause_query(query, paused=False)
+
+    def _propose_pause_query(self, query: str, *, paused: bool) -> Change:
+        snapshot = self.look()
+        identifier = self._names[query].identifier if query in self._names else query.lower()
+        # A query that analysts cannot read is registered all the same, and can be paused by its identifier.
+        found = [entry.identifier for entry in snapshot.state.registered if entry.identifier.startswith(identifier)]
+        if len(found) != 1 or not identifier:
+            hint = did_you_mean(query, self._names)
+            raise UnknownQuery(f"The ledger has no query {query!r}{hint}: give its name, or its identifier.")
+        return governance.pause_query(snapshot, found[0], query, paused)
+
+    def propose_close(self) -> Change:
+        """Return what ``close_ledger`` would do."""
+        return governance.close(self._look_at_roles())
 
     def propose_rotate_worker(self, worker: str) -> Change:
         """Return what ``rotate_worker`` would do."""
@@ -173,36 +224,20 @@ class Custodian:
         self.check_signer(change)
         if not change.is_needed:
             return Done(change)
-        receipt: Receipt = getattr(self.contract, change.function)(*change.arguments)
+        receipt = self.contract.transact(change.function, *change.call)
         last = BlockRef(receipt.block, receipt.block_hash)
         try:
-            events = list(self.contract.events([_EVENTS[change.function], "Asked"], first=change.block + 1, last=last))
+            events = list(self.contract.events([_EVENTS[change.function]], first=receipt.block, last=last))
         except RpcFailed as error:
             # It is in a block: if we said that it failed, somebody would do it again.
             note = f"The transaction succeeded, but the contract's event could not be read: {error}"
             return Done(change, receipt.transaction, receipt.block, (note,))
-        made = [event for event in events if event.name != "Asked" and event.transaction == receipt.transaction]
-        if not made:
+        if not any(event.transaction == receipt.transaction for event in events):
             raise LedgerRefused(
                 f"The transaction {receipt.transaction} succeeded, but the contract emitted no event for the change: check "
                 "the ledger before you continue."
             )
-        notes = _bought_in_between(change, made[0], events) if change.function == "allow" else ()
-        return Done(change, receipt.transaction, receipt.block, notes)
-
-
-def _bought_in_between(change: Change, made: Event, events: list[Event]) -> tuple[str, ...]:
-    """Warn about what an analyst bought with the old allowance after it was read: it does not count against the new one."""
-    analyst = change.arguments[0]
-    earlier = [event for event in events if (event.block, event.index) < (made.block, made.index)]
-    asked = [e for e in earlier if e.name == "Asked" and checksummed(e.fields["analyst"]) == analyst]
-    bought = sum((from_units(event.fields["cost"]) for event in asked), Fraction(0))
-    if not bought:
-        return ()
-    return (
-        f"Meanwhile {analyst} bought precision {float(bought):.6g} with the old allowance, and may now use the new one too: "
-        "set it again if that is too much.",
-    )
+        return Done(change, receipt.transaction, receipt.block)
 
 
 def connect_custodian(
@@ -225,6 +260,6 @@ def connect_custodian_with(ledger: str | os.PathLike[str], rpc: str, key: Key | 
     with ExitStack() as stack:
         endpoint = stack.enter_context(Rpc(rpc, found.chain_id, listener=warn))
         signer = None if key is None else Sender(endpoint, key)
-        custodian = Custodian(PrivacyLedgerContract(endpoint, found.address, signer), found.block)
+        custodian = Custodian(PrivacyLedgerContract(endpoint, found.address, signer), found.block, found.queries)
         stack.pop_all()
     return custodian

@@ -144,7 +144,7 @@ class Health:
             "query": owed.query,
             "since": round(owed.since, 3),
             "kind": owed.kind,
-            "advice": advise(owed.kind, self._catalogue),
+            "advice": advise(owed.kind, self._catalogue, owed.query),
         }
 
     def line(self) -> str:

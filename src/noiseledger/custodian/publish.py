@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
+from fractions import Fraction
 
 from noiseledger.chain.contract import MAX_COORDINATES, MAX_DEFINITION, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
+from noiseledger.core.privacy import whole_units
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian.custody import Custody, commitment
@@ -81,6 +83,8 @@ def publish(
         population = catalogue.population(data.rows)
         for entry in difference.to_register:
             contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
+        for analyst in difference.to_invite:
+            contract.allow(analyst.address, analyst.allowance)
         _write_ledger_file(catalogue, contract, known.block if known else 0, difference.names, others)
         return contract
 
@@ -109,7 +113,7 @@ def propose(
         earlier = earlier_promises(catalogue, data.origin, registers)
         if earlier and not second_promise:
             raise refuse(catalogue, earlier)
-        return None, Difference(catalogue.entries, (), {}, (), is_same_catalogue=False)
+        return None, Difference(catalogue.entries, (), {}, (), is_same_catalogue=False, to_invite=catalogue.analysts)
     current = checksummed(contract.worker())
     if worker is not None and current.lower() != worker.lower():
         raise InvalidInput(
@@ -154,11 +158,23 @@ def check_terms(catalogue: Catalogue, terms: Terms) -> None:
         raise DataMismatch(
             f'The ledger was permanently published with access = "{access}": write that into [privacy] of {catalogue.file}.'
         )
+    if terms.smallest != catalogue.smallest_purchase:
+        raise DataMismatch(
+            f"The ledger was permanently published with smallest_purchase = {_share(terms.smallest, terms)}: write that into "
+            f"[privacy] of {catalogue.file}."
+        )
     if fixed != (budget.epsilon, budget.delta, catalogue.neighbours):
         raise DataMismatch(
             f"The ledger permanently guarantees epsilon {float(terms.epsilon):g}, delta {float(terms.delta):g} with neighbours "
             f"{terms.population.neighbours}: put that back into {catalogue.file}."
         )
+
+
+def _share(precision: Fraction, terms: Terms) -> str:
+    """Return the shortest decimal share of the budget that means a precision, or else the exact fraction."""
+    share = precision / terms.budget
+    decimals = (f"{float(share):.{digits}g}" for digits in range(1, 17))
+    return next((text for text in decimals if whole_units(Fraction(text) * terms.budget) == precision), f'"{share}"')
 
 
 def _deploy(
@@ -176,6 +192,7 @@ def _deploy(
         delta=budget.delta,
         # Set in the constructor, so that a ledger by invitation is never open, not even for a moment.
         requires_allowance=catalogue.access.requires_allowance,
+        smallest=catalogue.smallest_purchase,
     )
     # No event of the ledger is in earlier blocks; after a crash the exact block is no longer known.
     newest = int(sender.rpc.call("eth_blockNumber"), 16)

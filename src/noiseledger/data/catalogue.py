@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from noiseledger.core.access import Access
+from noiseledger.core.access import Access, InvitedAnalyst
 from noiseledger.core.budget import Budget
 from noiseledger.core.codebook import Codebook, code_text
 from noiseledger.core.filters.condition import Kind, Value
@@ -72,6 +72,10 @@ class Catalogue:
     #: Who may ask, and how analysts can contact the custodian, as the custodian wrote it.
     access: Access = Access.INVITATION
     contact: str = ""
+    #: The least precision that is sold at once; 0 if there is no such limit.
+    smallest_purchase: Fraction = Fraction(0)
+    #: Who is invited when the ledger is published.
+    analysts: tuple[InvitedAnalyst, ...] = ()
     #: What columns and values are called, and the codes for missing values: public words.
     codebook: Codebook = field(default_factory=Codebook)
 
@@ -134,8 +138,17 @@ class _Reader:
         budget = self._privacy("epsilon", declared.budget)
         access = self._privacy("access", declared.access)
         contact = self._privacy("contact", declared.contact)
+        limits = [
+            None if budget is None else self._privacy(key, partial(read, budget=budget))
+            for key, read in (
+                ("smallest_purchase", declared.smallest_purchase),
+                ("query_ceiling", declared.query_ceiling),
+            )
+        ]
+        smallest, ceiling = (limit or Fraction(0) for limit in limits)
+        analysts = self._analysts(access or Access.INVITATION)
         columns = {name: self._column(name, fields) for name, fields in tables}
-        tried = [self._entry(name, fields, columns, neighbours) for name, fields in self._subtables("queries")]
+        tried = [self._entry(name, fields, columns, neighbours, ceiling) for name, fields in self._subtables("queries")]
         entries = [entry for entry in tried if entry is not None]
         codebook = self._codebook(tables, _known(kinds), codes)
         if len(entries) == len(tried):
@@ -152,8 +165,8 @@ class _Reader:
             return None
         summed = tuple(column for column in columns.values() if column is not None)
         line = self.lines.find("source")
-        parts = source, budget, neighbours, reading, summed, tuple(entries), line, access, contact, codebook
-        return Catalogue(self.file, *parts)
+        parts = source, budget, neighbours, reading, summed, tuple(entries), line, access, contact, smallest, analysts
+        return Catalogue(self.file, *parts, codebook)
 
     def _source(self) -> Location:
         fields = self._table("source")
@@ -162,6 +175,19 @@ class _Reader:
 
     def _privacy(self, key: str, read: Callable[[Mapping[str, Any]], _T]) -> _T | None:
         return self._attempt(("privacy", key), lambda: read(self._table("privacy")))
+
+    def _analysts(self, access: Access) -> tuple[InvitedAnalyst, ...]:
+        found: dict[str, InvitedAnalyst] = {}
+        for name, fields in self._subtables("analysts"):
+            where = f"analysts.{name}"
+            self._check_keys(where, fields, KEYS["analysts"])
+            analyst = self._attempt((where,), partial(declared.analyst, name, fields, access))
+            if analyst is None:
+                continue
+            first = found.setdefault(analyst.address.lower(), analyst)
+            if first is not analyst:
+                self._report((where,), f"{name} has the same address as {first.name}: remove one of them.")
+        return tuple(found.values())
 
     def _kind(self, name: str, fields: Mapping[str, Any]) -> Kind | None:
         self._check_keys(f"columns.{name}", fields, KEYS["columns"])
@@ -222,7 +248,12 @@ class _Reader:
                 self._attempt((f"queries.{entry.name}",), partial(check_query, entry.query, known))
 
     def _entry(
-        self, name: str, fields: Mapping[str, Any], columns: Mapping[str, Column | None], neighbours: Neighbours | None
+        self,
+        name: str,
+        fields: Mapping[str, Any],
+        columns: Mapping[str, Column | None],
+        neighbours: Neighbours | None,
+        ceiling: Fraction,
     ) -> CatalogueEntry | None:
         self._check_keys(f"queries.{name}", fields, KEYS["queries"])
 
@@ -234,7 +265,7 @@ class _Reader:
             if neighbours is not None:
                 # Whether a sensitivity exists does not depend on the number of rows, so any number will do.
                 sensitivity(query, Population(neighbours, 1 if neighbours is Neighbours.REPLACE else None))
-            return CatalogueEntry(name, query, declared.ceiling(fields), self.lines.find(f"queries.{name}"))
+            return CatalogueEntry(name, query, declared.ceiling(fields, ceiling), self.lines.find(f"queries.{name}"))
 
         return self._attempt((f"queries.{name}",), make)
 

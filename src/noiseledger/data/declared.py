@@ -11,14 +11,15 @@ from collections.abc import Container, Mapping
 from fractions import Fraction
 from typing import Any
 
-from noiseledger.core.access import LONGEST_CONTACT, Access
+from noiseledger.core.access import LONGEST_CONTACT, Access, InvitedAnalyst
+from noiseledger.core.address import is_address
 from noiseledger.core.budget import Budget
 from noiseledger.core.filters.condition import Kind, Value
 from noiseledger.core.filters.filter import parse_filter
 from noiseledger.core.group_product import ByColumn, Groups, groups_of
 from noiseledger.core.groups import Bins, Keys
-from noiseledger.core.numbers import positive
-from noiseledger.core.privacy import whole_units
+from noiseledger.core.numbers import exact, positive
+from noiseledger.core.privacy import precision_for, whole_units
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.core.sensitivity import Neighbours
 from noiseledger.data import location
@@ -29,14 +30,18 @@ from noiseledger.errors import InvalidInput
 _BOUNDS = ("lower", "upper", "grid", "missing")
 #: What each table of the file may contain.
 KEYS = {
-    "": ("source", "privacy", "columns", "queries"),
+    "": ("source", "privacy", "analysts", "columns", "queries"),
     "source": location.KEYS,
-    "privacy": ("epsilon", "delta", "neighbours", "access", "contact"),
+    "privacy": ("epsilon", "delta", "neighbours", "access", "contact", "query_ceiling", "smallest_purchase"),
+    "analysts": ("address", "epsilon", "delta", "precision"),
     "columns": ("kind", *_BOUNDS, "missing_codes", "labels", "meaning"),
     "queries": ("measure", "column", "where", "by", "groups", "edges", "ceiling"),
 }
 #: A part of a date in by, as in a filter.
 _PART = re.compile(r"(?i:(?P<part>year|month))\((?P<column>.+)\)")
+#: The smallest purchase, as a share of the budget, unless the catalogue gives another. Each purchase costs its buyer and the
+#: worker a transaction, so without a limit a few invited analysts could keep the worker paying for fees for ever.
+SMALLEST_SHARE = Fraction(1, 10_000)
 _EXAMPLES = {"groups": 'groups = { sex = ["f", "m"] }', "edges": "edges = { age = [0, 40, 80] }"}
 _WHY_MISSING = (
     "the value to use for missing ones, within the bounds; anything that cannot be read as a number is missing, so it is "
@@ -91,6 +96,38 @@ def contact(privacy: Mapping[str, Any]) -> str:
     return given.strip()
 
 
+def smallest_purchase(privacy: Mapping[str, Any], budget: Budget) -> Fraction:
+    """Return the smallest purchase, as a precision; 0 if there is none."""
+    return _share(privacy, "smallest_purchase", budget, SMALLEST_SHARE)
+
+
+def query_ceiling(privacy: Mapping[str, Any], budget: Budget) -> Fraction:
+    """Return the largest precision that may be bought on a query that has no ceiling of its own; 0 if there is no limit."""
+    return _share(privacy, "query_ceiling", budget, Fraction(0))
+
+
+def _share(privacy: Mapping[str, Any], key: str, budget: Budget, default: Fraction) -> Fraction:
+    share = exact(privacy.get(key, default), key)
+    if not 0 <= share <= 1:
+        raise InvalidInput(f"{key} is a share of the budget, from 0 (no limit) to 1, such as 0.01, not {privacy[key]}.")
+    return whole_units(share * budget.total)
+
+
+def analyst(name: str, fields: Mapping[str, Any], access: Access) -> InvitedAnalyst:
+    """Return an analyst who is invited when the ledger is published."""
+    if access is Access.OPEN:
+        raise InvalidInput('With access = "open" everyone may buy, and allowances have no effect: remove [analysts].')
+    address = _needed(fields, "address", f"analyst {name}")
+    if not isinstance(address, str) or not is_address(address):
+        raise InvalidInput(f"The address of {name} must be 0x and 40 hexadecimal digits, in quotes, not {address!r}.")
+    given = {key: fields[key] for key in ("epsilon", "delta", "precision") if key in fields}
+    if given.keys() == {"epsilon", "delta"}:
+        return InvitedAnalyst(name, address, precision_for(given["epsilon"], given["delta"]))
+    if given.keys() == {"precision"}:
+        return InvitedAnalyst(name, address, whole_units(positive(given["precision"], "precision")))
+    raise InvalidInput(f"Say how much {name} may buy in one way: epsilon and delta, or precision.")
+
+
 def kind(name: str, fields: Mapping[str, Any]) -> Kind:
     """Return the kind of a column."""
     hint = ' (it has bounds, so kind = "number")' if "lower" in fields else ""
@@ -130,10 +167,10 @@ def query(fields: Mapping[str, Any], summed: Column | None, columns: Container[s
     return Query(_measure(fields), summed, None if where is None else parse_filter(where), _groups(fields, columns))
 
 
-def ceiling(fields: Mapping[str, Any]) -> Fraction:
+def ceiling(fields: Mapping[str, Any], default: Fraction) -> Fraction:
     """Return the largest precision that may be bought on a query; 0 if there is no limit."""
     given = fields.get("ceiling")
-    return Fraction(0) if given is None else whole_units(positive(given, "ceiling"))
+    return default if given is None else whole_units(positive(given, "ceiling"))
 
 
 def _needed(table: Mapping[str, Any], key: str, where: str, why: str = "") -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
@@ -76,6 +77,10 @@ class ChainLedger(Ledger):
     def reuses(self) -> bool:
         return self.terms.reuses
 
+    @property
+    def smallest_purchase(self) -> Fraction:
+        return self.terms.smallest
+
     def sign_with(self, key: Key) -> None:
         self.contract = self.contract.signed_by(Sender(self.contract.rpc, key, listener=self._listener))
 
@@ -128,14 +133,14 @@ class ChainLedger(Ledger):
             return []
         reading = self._reader.read(dict.fromkeys(item.query for item in requests))
         alone = [reading.quote(item) for item in requests]
-        quotes = price_in_order(alone, reuses=self.reuses, exact_noise=exact_noise)
+        quotes = price_in_order(alone, reuses=self.reuses, exact_noise=exact_noise, smallest=self.smallest_purchase)
         known = [None if exact_noise else quote.known for quote in quotes]
         rest = [quote for quote, answer in zip(quotes, known, strict=True) if answer is None]
         if not rest:
             return [answer for answer in known if answer is not None]
         buyer = Buyer(self.contract, self._reader, self._listener, self.answer_seconds, self.contact)
         must_send = [self._must_send(quote) for quote in rest]
-        bought = buyer.get([quote.request for quote in rest], must_send, reading, exact_noise=exact_noise)
+        bought = buyer.get(rest, must_send, reading, exact_noise=exact_noise)
         # All answers of a list show the budget after the whole list.
         after, others = bought[0].budget, iter(bought)
         return [next(others) if answer is None else replace(answer, budget=after) for answer in known]

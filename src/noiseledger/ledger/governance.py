@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from noiseledger.chain import abi
 from noiseledger.chain.contract import checksummed
-from noiseledger.chain.values import to_units
+from noiseledger.chain.values import signed_units
 from noiseledger.core.access import Access
 from noiseledger.core.address import is_address
 from noiseledger.core.numbers import Number, exact, percent
 from noiseledger.core.privacy import MAX_PRECISION, epsilon_for, precision_for, whole_units
-from noiseledger.errors import InvalidInput, NotAllowed
-from noiseledger.ledger.snapshot import LedgerSnapshot
+from noiseledger.errors import InvalidInput, LedgerPaused, NotAllowed
+from noiseledger.ledger.snapshot import Analyst, LedgerSnapshot
 
 #: The address that stands for nobody in the contract; it withdraws an offer of custody.
 NOBODY = "0x" + "0" * 40
@@ -43,13 +44,16 @@ class Change:
     is_needed: bool = True
     #: The same for programs.
     facts: Mapping[str, Any] = field(default_factory=dict)
-    #: The newest block that was read.
-    block: int = 0
+
+    @property
+    def data(self) -> str:
+        """The data of the transaction that makes it."""
+        return abi.encode_call(self.function, *self.call)
 
     @property
     def call(self) -> tuple[Any, ...]:
         """The arguments as the contract takes them: precisions in whole units."""
-        return tuple(to_units(value) if isinstance(value, Fraction) else value for value in self.arguments)
+        return tuple(signed_units(value) if isinstance(value, Fraction) else value for value in self.arguments)
 
     def check_signer(self, address: str) -> None:
         """Refuse a key that the contract would reject."""
@@ -80,7 +84,7 @@ def read_address(text: str, what: str) -> str:
 def read_allowance(
     epsilon: Number | None = None, delta: Number | None = None, precision: Number | None = None
 ) -> Fraction:
-    """Return an allowance as a precision in whole units, rounded down, towards more privacy. Precision 0 withdraws it.
+    """Return a part of an allowance as a precision in whole units, rounded down, towards more privacy.
 
     >>> read_allowance(precision="0.25")
     Fraction(1, 4)
@@ -89,54 +93,91 @@ def read_allowance(
         return precision_for(epsilon, delta)
     if precision is None or epsilon is not None or delta is not None:
         raise InvalidInput("Give the allowance in one way: epsilon and delta, or precision.")
-    amount = exact(precision, "precision")
-    if not 0 <= amount <= MAX_PRECISION:
-        raise InvalidInput(f"The precision must be from 0 to {float(MAX_PRECISION):.3g}, not {precision}.")
-    return whole_units(amount)
+    amount = whole_units(exact(precision, "precision"))
+    if not 0 < amount <= MAX_PRECISION:
+        raise InvalidInput(
+            f"The precision must be greater than 0 and at most {float(MAX_PRECISION):.3g}, not {precision}. To take an "
+            "allowance away, withdraw it."
+        )
+    return amount
 
 
-def allow(snapshot: LedgerSnapshot, analyst: str, allowance: Fraction) -> Change:
-    """Set how much an analyst may buy from now on."""
-    if snapshot.access is Access.OPEN:
-        raise InvalidInput("This ledger is permanently open: everyone may buy, and an allowance would have no effect.")
-    address, budget = _another(snapshot, analyst, "analyst"), snapshot.budget()
-    before = snapshot.analyst(address)
-    now = before.allowance or Fraction(0)
-    share = allowance / budget.total
+def allow(snapshot: LedgerSnapshot, analyst: str, amount: Fraction) -> Change:
+    """Let an analyst buy more than now."""
+    address, before = _invited(snapshot, analyst)
+    budget, now = snapshot.budget(), before.allowance or Fraction(0)
+    after = now + amount
     says = [
-        f"{address} may buy {_amount(allowance, snapshot)} from now on: {percent(share)} of the privacy budget.",
-        f"Now it may buy {_amount(now, snapshot)}; it has bought {_amount(before.spent, snapshot)} in "
-        f"{before.requests} request{'' if before.requests == 1 else 's'}.",
-        "The new allowance replaces the old one. Only purchases from now on count against it, not earlier ones.",
+        f"{address} may buy {_amount(amount, snapshot)} more than now: {percent(amount / budget.total)} of the privacy budget.",
+        f"Now it may buy {_amount(now, snapshot)}, then {_amount(after, snapshot)}; {_bought(before, snapshot)}.",
     ]
-    if not allowance:
-        says[0] = f"{address} may buy nothing from now on. Free answers stay free, as for everyone."
     others = sum((other.allowance or 0 for other in snapshot.analysts() if other.address != address), Fraction(0))
     warnings = []
-    if allowance and allowance + others > budget.remaining:
+    if after + others > budget.remaining:
         warnings.append(
-            f"All analysts together may then buy {budget.percent(allowance + others)} of the privacy budget, but only "
+            f"All analysts together may then buy {budget.percent(after + others)} of the privacy budget, but only "
             f"{budget.percent(budget.remaining)} is left: first come, first served."
         )
-    if 0 < allowance < now:
-        warnings.append(
-            "Until this is in a block, the analyst can still use the old allowance, and then gets the new one in addition. To "
-            "be certain, set --precision 0 first, check what was bought, and then set the new one."
-        )
-    if snapshot.facts.paused:
+    if snapshot.facts.closed:
+        warnings.append("The ledger is closed for good: nobody can buy anything.")
+    elif snapshot.facts.paused:
         warnings.append("Selling is stopped: nobody can buy anything until noiseledger resume.")
+    return _allowance(snapshot, "allow", before, amount, after, says, warnings)
+
+
+def withdraw(snapshot: LedgerSnapshot, analyst: str, amount: Fraction | None = None) -> Change:
+    """Let an analyst buy less than now; by default, nothing."""
+    address, before = _invited(snapshot, analyst)
+    now = before.allowance or Fraction(0)
+    after = Fraction(0) if amount is None else max(now - amount, Fraction(0))
+    says = [
+        f"{address} may buy {_amount(now - after, snapshot)} less than now."
+        if after
+        else f"{address} may buy nothing any more. Free answers stay free, as for everyone.",
+        f"Now it may buy {_amount(now, snapshot)}; {_bought(before, snapshot)}. Until this is in a block, it still can.",
+    ]
+    # All that is left is taken away by the largest amount: the analyst may have been given more since this was read.
+    return _allowance(snapshot, "withdraw", before, -(MAX_PRECISION if amount is None else amount), after, says, [])
+
+
+def _invited(snapshot: LedgerSnapshot, analyst: str) -> tuple[str, Analyst]:
+    """Return an analyst's address and state; refuse on a ledger where an allowance has no effect."""
+    if snapshot.access is Access.OPEN:
+        raise InvalidInput("This ledger is permanently open: everyone may buy, and an allowance would have no effect.")
+    address = _another(snapshot, analyst, "analyst")
+    return address, snapshot.analyst(address)
+
+
+def _bought(analyst: Analyst, snapshot: LedgerSnapshot) -> str:
+    requests = f"{analyst.requests} request{'' if analyst.requests == 1 else 's'}"
+    return f"it has bought {_amount(analyst.spent, snapshot)} in {requests}"
+
+
+def _allowance(
+    snapshot: LedgerSnapshot,
+    action: str,
+    before: Analyst,
+    change: Fraction,
+    after: Fraction,
+    says: list[str],
+    warnings: list[str],
+) -> Change:
+    """Return a change of an allowance. It does not depend on what is left, so a purchase in between cannot make it larger."""
+    now = before.allowance or Fraction(0)
     facts = {
-        "analyst": address,
-        **_described("allowance", allowance, snapshot),
+        "analyst": before.address,
+        **_described("allowance", after, snapshot),
         **_described("before", now, snapshot),
         **_described("spent", before.spent, snapshot),
-        "share": float(share),
+        "share": float(after / snapshot.budget().total),
     }
-    return _by_custodian(snapshot, "allow", "allow", (address, allowance), says, warnings, facts, allowance != now)
+    arguments = (before.address, change)
+    return _by_custodian(snapshot, action, "allow", arguments, says, warnings, facts, after != now)
 
 
 def pause(snapshot: LedgerSnapshot, paused: bool) -> Change:
     """Stop selling, or resume."""
+    _check_not_closed(snapshot)
     if paused:
         says = [
             "Nobody can buy anything until noiseledger resume. Public answers stay free for everyone.",
@@ -145,13 +186,56 @@ def pause(snapshot: LedgerSnapshot, paused: bool) -> Change:
         ]
     else:
         left = percent(snapshot.budget().remaining / snapshot.budget().total)
-        who = "everyone on the chain" if snapshot.access is Access.OPEN else "analysts with an allowance"
-        says = [f"Selling resumes: {who} can buy again, up to the remaining {left} of the privacy budget."]
+        says = [
+            f"Selling resumes: {_buyers(snapshot)} can buy again, up to the remaining {left} of the privacy budget."
+        ]
     needed = snapshot.facts.paused is not paused
     if not needed:
         says = ["Selling is already stopped." if paused else "Selling is already on."]
     action = "pause" if paused else "resume"
     return _by_custodian(snapshot, action, "pause", (paused,), says, [], {"paused": paused}, needed)
+
+
+def pause_query(snapshot: LedgerSnapshot, identifier: str, name: str, paused: bool) -> Change:
+    """Stop selling one query, or resume; ``name`` is what the ledger file calls it."""
+    if paused:
+        says = [
+            f"Nobody can buy {name} until noiseledger resume --query {name}. Its public answers stay free, and what was bought "
+            "can still be answered. Other queries are sold as before."
+        ]
+    else:
+        says = [f"Selling of {name} resumes: {_buyers(snapshot)} can buy it again."]
+    needed = (identifier in snapshot.state.paused) is not paused
+    if not needed:
+        says = [f"Selling of {name} is already {'stopped' if paused else 'on'}."]
+    action, facts = "pause" if paused else "resume", {"query": identifier, "name": name, "paused": paused}
+    arguments = (bytes.fromhex(identifier), paused)
+    return _by_custodian(snapshot, action, "pause_query", arguments, says, [], facts, needed)
+
+
+def close(snapshot: LedgerSnapshot) -> Change:
+    """Stop selling for good."""
+    left = percent(snapshot.budget().remaining / snapshot.budget().total)
+    says = [
+        "Nothing is ever sold again on this ledger, and no query can be added. This cannot be undone, by you or by anybody.",
+        f"The remaining {left} of the privacy budget is never spent. Public answers stay free for everyone.",
+        f"The worker still answers what was bought ({_waiting(snapshot)}).",
+    ]
+    if snapshot.facts.closed:
+        says = ["The ledger is already closed."]
+    needed = not snapshot.facts.closed
+    return _by_custodian(snapshot, "close", "close", (), says, [], {"closed": True}, needed)
+
+
+def _check_not_closed(snapshot: LedgerSnapshot) -> None:
+    if snapshot.facts.closed:
+        raise LedgerPaused(
+            "The ledger is closed for good: selling can neither be paused nor resumed. Nothing was changed."
+        )
+
+
+def _buyers(snapshot: LedgerSnapshot) -> str:
+    return "everyone on the chain" if snapshot.access is Access.OPEN else "analysts with an allowance"
 
 
 def rotate_worker(snapshot: LedgerSnapshot, worker: str, balance: int | None = None) -> Change:
@@ -191,8 +275,8 @@ def hand_over(snapshot: LedgerSnapshot, heir: str | None) -> Change:
     says = [
         f"{address} may become the custodian: with that key, run noiseledger accept-custody. Until then nothing changes, and "
         "you can withdraw the offer: noiseledger hand-over nobody.",
-        "After that only the new key can allow, pause, resume, rotate the worker and hand over. Worker, allowances and budget "
-        "stay as they are.",
+        "After that only the new key can allow, pause, resume, close, rotate the worker and hand over. Worker, allowances and "
+        "budget stay as they are.",
         "The custody folder (secret, journal) is not moved by this: hand it over as well, with the worker stopped.",
     ]
     warnings = [f"The offer to {offered} ends."] if offered not in (None, address) else []
@@ -216,7 +300,7 @@ def accept_custody(snapshot: LedgerSnapshot) -> Change:
     )
     facts = {"custodian": heir, "before": old}
     signer = (heir, "the key that custody is offered to")
-    return Change("accept-custody", *signer, "take_custody", (), says, facts=facts, block=snapshot.facts.block)
+    return Change("accept-custody", *signer, "take_custody", (), says, facts=facts)
 
 
 def _by_custodian(
@@ -230,9 +314,7 @@ def _by_custodian(
     needed: bool,
 ) -> Change:
     signer = (snapshot.facts.custodian, "the custodian")
-    return Change(
-        action, *signer, function, arguments, tuple(says), tuple(warnings), needed, facts, snapshot.facts.block
-    )
+    return Change(action, *signer, function, arguments, tuple(says), tuple(warnings), needed, facts)
 
 
 def _another(snapshot: LedgerSnapshot, text: str, what: str) -> str:

@@ -60,6 +60,11 @@ class Quote:
         return self.price.cost <= self.budget.remaining
 
     @property
+    def is_rounded_up(self) -> bool:
+        """Whether the ledger sells no less: the answer is then more accurate than requested."""
+        return self.price.precision > self.request.precision
+
+    @property
     def deviation(self) -> float:
         """The standard deviation that the answer's noise would have."""
         return accuracy.deviation(self.price.precision, self.sensitivity)
@@ -72,6 +77,8 @@ class Quote:
         """Show price, error bar, and what would be left."""
         budget, cost = self.budget, self.price.cost
         uses = f"uses {budget.percent(cost)} of the privacy budget" if cost else "free: uses no privacy"
+        if self.is_rounded_up:
+            uses += " (rounded up to the smallest purchase)"
         left = f"{budget.percent(budget.remaining)} is left now"
         verdict = left if self.affordable else f"too much: only {left}"
         return f"{self.query}: ± {show_error(self.query, self.half_width())} (95%), case {self.price.case}, {uses}; {verdict}"
@@ -124,6 +131,11 @@ class LedgerView(ABC):
     @abstractmethod
     def reuses(self) -> bool:
         """Whether a request reuses earlier purchases; if not, each request pays in full."""
+
+    @property
+    def smallest_purchase(self) -> Fraction:
+        """The least precision that is sold at once: a request that needs less is rounded up to it. 0 if there is none."""
+        return Fraction(0)
 
     @abstractmethod
     def budget(self) -> Budget:

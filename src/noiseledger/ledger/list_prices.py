@@ -17,17 +17,17 @@ from noiseledger.core.query import Query
 from noiseledger.ledger.interface import Quote
 
 
-def price_in_order(quotes: Sequence[Quote], *, reuses: bool, exact_noise: bool) -> list[Quote]:
-    """Return quotes of single requests with the prices that they have in this order."""
-    prices = _with_reuse(quotes) if reuses else _without_reuse(quotes, exact_noise=exact_noise)
+def price_in_order(quotes: Sequence[Quote], *, reuses: bool, smallest: Fraction, exact_noise: bool) -> list[Quote]:
+    """Return quotes of single requests with the prices that they have in this order; ``smallest`` is the smallest purchase."""
+    prices = _with_reuse(quotes, smallest) if reuses else _without_reuse(quotes, exact_noise=exact_noise)
     return [replace(quote, price=price) for quote, price in zip(quotes, prices, strict=True)]
 
 
-def _with_reuse(quotes: Sequence[Quote]) -> Iterator[Price]:
+def _with_reuse(quotes: Sequence[Quote], smallest: Fraction) -> Iterator[Price]:
     before: dict[Query, set[Fraction]] = {}
     for quote in quotes:
         price, known = quote.price, before.setdefault(quote.query, set())
-        in_list = find_price(price.precision, sorted(known))
+        in_list = find_price(quote.request.precision, sorted(known), smallest)
         if in_list.cost < price.cost:
             price = in_list
         if price.case is not Case.BRIDGE:

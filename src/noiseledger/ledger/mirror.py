@@ -26,7 +26,7 @@ from noiseledger.ledger.state import EVENTS, LedgerState
 
 _ATTEMPTS = 5
 #: The functions of the contract that return the facts.
-_FACTS = ("terms", "spent", "paused", "custodian", "worker", "heir")
+_FACTS = ("terms", "spent", "paused", "closed", "custodian", "worker", "heir")
 
 
 class _Moved(Exception):
@@ -194,7 +194,7 @@ def read_facts(
     found = contract.read_many([*((name, [], newest.hash) for name in _FACTS), *meters])
     if None in found[: len(_FACTS)]:
         raise ChainMismatch(f"The ledger is no longer at {contract.address}: the chain was restarted.")
-    terms, spent, paused, custodian, worker, heir = (reply[0] for reply in found[: len(_FACTS)] if reply)
+    terms, spent, paused, closed, custodian, worker, heir = (reply[0] for reply in found[: len(_FACTS)] if reply)
     facts = Facts(
         chain_id=contract.rpc.chain_id,
         address=contract.address,
@@ -202,6 +202,7 @@ def read_facts(
         custodian=checksummed(custodian),
         worker=checksummed(worker),
         paused=paused,
+        closed=closed,
         block=newest.number,
         final=None if final is None else final.number,
         heir=checksummed(heir) if int(heir, 16) else None,

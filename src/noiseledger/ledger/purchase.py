@@ -19,7 +19,7 @@ from noiseledger.core.path import Point, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.errors import AllowanceExceeded, AnswerPending, ChainError, RpcFailed
-from noiseledger.ledger.interface import at_its_best
+from noiseledger.ledger.interface import Quote, at_its_best
 from noiseledger.ledger.pending import PendingAnswers
 from noiseledger.ledger.query_state import Behind, LoggedRequest
 from noiseledger.ledger.reading import ChainReader, ChainReading
@@ -46,19 +46,18 @@ class Buyer:
         self._answers = PendingAnswers(contract, reader.first_block, reader.terms.reuses, contact)
 
     def get(
-        self, requests: Sequence[Request], must_send: Sequence[bool], known: ChainReading, *, exact_noise: bool
+        self, quotes: Sequence[Quote], must_send: Sequence[bool], known: ChainReading, *, exact_noise: bool
     ) -> list[Answer]:
         """Return answers in order: buy those that must be sent, and wait for all; somebody has already bought the others.
 
-        ``known`` is the state of their queries, as it was read before.
+        ``known`` is the state of their queries, as it was read before. Nothing is bought for more than its quote.
         """
-        wanted = {
-            item.query: known.states[item.query] for item, sends in zip(requests, must_send, strict=True) if sends
-        }
+        sent = [quote for quote, sends in zip(quotes, must_send, strict=True) if sends]
+        wanted = {quote.query: known.states[quote.query] for quote in sent}
         self._answers.check_sold([(q.identifier, state.revealed) for q, state in wanted.items() if state.is_ahead])
-        bought = iter(self._buy([item for item, sends in zip(requests, must_send, strict=True) if sends]))
+        bought = iter(self._buy(sent))
         purchases = [next(bought) if sends else None for sends in must_send]
-        asked = list(zip(requests, purchases, strict=True))
+        asked = list(zip([quote.request for quote in quotes], purchases, strict=True))
         reading = self._wait(
             [(item.query, purchase.stretch[1] if purchase else item.precision) for item, purchase in asked]
         )
@@ -66,13 +65,15 @@ class Buyer:
             return [self._answer(item, purchase, reading) for item, purchase in asked]
         return [self._best(item, purchase, reading) for item, purchase in asked]
 
-    def _buy(self, requests: Sequence[Request]) -> list[LoggedRequest]:
+    def _buy(self, quotes: Sequence[Quote]) -> list[LoggedRequest]:
         """Send requests, and return the resulting purchases, in order."""
-        parts = [requests[first : first + MAX_BATCH] for first in range(0, len(requests), MAX_BATCH)]
-        if not parts:
+        portions = [quotes[first : first + MAX_BATCH] for first in range(0, len(quotes), MAX_BATCH)]
+        if not portions:
             return []
+        parts = [[quote.request for quote in portion] for portion in portions]
+        limits = [sum((quote.price.cost for quote in portion), Fraction(0)) for portion in portions]
         try:
-            receipts = self._contract.ask_batches(parts)
+            receipts = self._contract.ask_batches(list(zip(parts, limits, strict=True)))
         except AllowanceExceeded as refused:
             who = self._contract.sender.address, checksummed(self._contract.custodian()), self._contact
             raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None
@@ -107,7 +108,8 @@ class Buyer:
                 left = found[receipt.transaction, item.query]
                 if not left:
                     raise RpcFailed("eth_getLogs", f"the node does not have all events of {receipt.transaction}", None)
-                if left[0].precision != item.precision:
+                # Another precision is only right where the contract has rounded a purchase up.
+                if left[0].precision != item.precision and left[0].cost != self._reader.terms.smallest:
                     raise Behind
                 purchases.append(left.pop(0))
         return purchases

@@ -133,12 +133,12 @@ class QueryState:
             self._reveal(end, event.fields["increments"])
         return None
 
-    def price(self, precision: Fraction) -> Price:
-        """Price a request by what is bought, which may be further than what is revealed."""
+    def price(self, precision: Fraction, smallest: Fraction = Fraction(0)) -> Price:
+        """Price a request by what is bought, which may be more than is revealed; ``smallest`` is the smallest purchase."""
         if not self.reuses:
-            return find_price(precision, ())
+            return find_price(precision, (), smallest)
         needs_more = self.is_ahead and precision > self.revealed
-        return find_price(precision, [*self.ends[-1:], self.bought] if needs_more else self.ends)
+        return find_price(precision, [*self.ends[-1:], self.bought] if needs_more else self.ends, smallest)
 
     def best(self, query: Query, sensitivity: Fraction, budget: Budget, population: Population) -> Answer | None:
         """Return the most accurate answer that is public; None if nothing is revealed."""

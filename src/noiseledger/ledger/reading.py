@@ -45,11 +45,16 @@ class ChainReading:
     block: BlockRef
     budget: Budget
     states: dict[Query, QueryState]
-    population: Population
+    terms: Terms
+
+    @property
+    def population(self) -> Population:
+        """The public facts about the dataset."""
+        return self.terms.population
 
     def price(self, request: Request) -> Price:
         """Return the price of a request."""
-        return self.states[request.query].price(request.precision)
+        return self.states[request.query].price(request.precision, self.terms.smallest)
 
     def quote(self, request: Request) -> Quote:
         """Return the price of a request on its own, with the best public answer if it is accurate enough."""
@@ -122,7 +127,7 @@ class ChainReader:
                 self._check(query, meter, entries.get(query.identifier))
             ours = [event for event in found.events if event.fields["query"].hex() == query.identifier]
             states[query] = _checked(fold(ours, reuses=self.terms.reuses), meter, point, names)
-        return ChainReading(block, self.budget(found.spent), states, self.terms.population)
+        return ChainReading(block, self.budget(found.spent), states, self.terms)
 
     def _check(self, query: Query, meter: Meter, entry: Registered | None) -> None:
         """Refuse a query that the custodian registered as something else than it is."""

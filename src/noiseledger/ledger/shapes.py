@@ -93,10 +93,11 @@ class RecordShape(QueryShape):
 
 
 class PriceShape(QueryShape):
-    """The price and the expected error of a request."""
+    """The price and the expected error of a request; it may be rounded up to the smallest purchase."""
 
     precision: float
     precision_exact: str
+    rounded_up: bool
     deviation: float
     half_width_95: float
     case: str
@@ -167,6 +168,7 @@ def describe_price(name: str, quote: Quote) -> PriceShape:
         **describe_query(name, quote.query),
         "precision": float(quote.price.precision),
         "precision_exact": str(quote.price.precision),
+        "rounded_up": quote.is_rounded_up,
         "deviation": quote.deviation,
         "half_width_95": quote.half_width(),
         "case": quote.price.case.value,

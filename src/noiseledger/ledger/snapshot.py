@@ -36,6 +36,8 @@ class Facts:
     custodian: str
     worker: str
     paused: bool
+    #: Whether nothing is sold any more, for good.
+    closed: bool
     #: The newest block, and the block up to which the chain is final, if there is one.
     block: int
     final: int | None
@@ -84,7 +86,7 @@ class LedgerSnapshot(LedgerView):
     def version(self) -> str:
         """A string that changes whenever the visible state changes."""
         count, block_hash, index = self.state.version
-        return f"{count}-{block_hash[2:18]}-{index}-{int(self.facts.paused)}"
+        return f"{count}-{block_hash[2:18]}-{index}-{int(self.facts.paused)}{int(self.facts.closed)}"
 
     @property
     def access(self) -> Access:
@@ -119,6 +121,11 @@ class LedgerSnapshot(LedgerView):
         """Whether a request reuses earlier purchases."""
         return self.terms.reuses
 
+    @property
+    def smallest_purchase(self) -> Fraction:
+        """The least precision that is sold at once."""
+        return self.terms.smallest
+
     def budget(self) -> Budget:
         """Return the privacy guarantee, the amount spent and the amount left."""
         return Budget(self.terms.epsilon, self.terms.delta, self.terms.budget, self.state.spent)
@@ -141,6 +148,14 @@ class LedgerSnapshot(LedgerView):
         """Return how far a query is bought and revealed."""
         return self.state.query(self._known(query).identifier)
 
+    def not_sold(self, query: Query) -> str:
+        """Return why nothing more of a query is sold; an empty text if it is."""
+        if self.facts.closed:
+            return "The custodian has closed the ledger for good."
+        if self.facts.paused:
+            return "The custodian has paused sales."
+        return "The custodian has paused sales of this query." if query.identifier in self.state.paused else ""
+
     def path(self, query: Query) -> PublicPath:
         """Return the public part of a query's path."""
         state = self.query_state(query)
@@ -154,7 +169,7 @@ class LedgerSnapshot(LedgerView):
         return [
             Quote(
                 item,
-                state.price(item.precision),
+                state.price(item.precision, self.terms.smallest),
                 budget,
                 self.best(item.query) if item.precision <= state.revealed else None,
                 is_bought=item.precision <= state.bought,

@@ -14,7 +14,7 @@ from noiseledger.errors import NoiseledgerError
 from noiseledger.ledger.query_state import Behind, LoggedRequest, QueryState
 
 #: The events that change the state; every ledger begins with the first of them.
-EVENTS = ("Published", "Registered", "Asked", "Revealed", "Allowed")
+EVENTS = ("Published", "Registered", "Asked", "Revealed", "Allowed", "QueryPaused")
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ class LedgerState:
         self.analysts: dict[str, list[int]] = {}
         #: The allowance that the custodian has set, less later purchases: what each analyst may still buy, if one is needed.
         self.allowances: dict[str, Fraction] = {}
+        #: The identifiers of the queries whose sales are paused.
+        self.paused: set[str] = set()
         #: Changes with every event after the first: the number of events, and the block and index of the last, so that
         #: different histories never have the same value.
         self.version = (0, "", 0)
@@ -102,6 +104,9 @@ class LedgerState:
             self.allowances[checksummed(event.fields["analyst"])] = from_units(event.fields["allowance"])
             return
         query = event.fields["query"].hex()
+        if event.name == "QueryPaused":
+            (self.paused.add if event.fields["paused"] else self.paused.discard)(query)
+            return
         if event.name == "Registered":
             self.registered.append(Registered.of(event))
             return
@@ -123,6 +128,7 @@ class LedgerState:
         other.transactions = dict(self.transactions)
         other.analysts = {analyst: list(places) for analyst, places in self.analysts.items()}
         other.allowances = dict(self.allowances)
+        other.paused = set(self.paused)
         other.version = self.version
         return other
 

@@ -40,6 +40,7 @@ from noiseledger.web.api_shapes import (
     AskBody,
     AskShape,
     ChangeShape,
+    CloseBody,
     ErrorBody,
     ErrorShape,
     HandOverBody,
@@ -53,7 +54,9 @@ from noiseledger.web.api_shapes import (
     QuoteShape,
     RotateWorkerBody,
     TransactionShape,
+    WithdrawBody,
 )
+from noiseledger.web.change import propose_pause
 from noiseledger.web.prepare import Prepared, prepare_ask, prepare_change
 from noiseledger.web.site import Look, Site
 from noiseledger.web.transactions import TransactionState, TransactionStatus
@@ -80,6 +83,9 @@ def router(site: Site) -> APIRouter:
             "block": facts.block,
             "final_block": facts.final,
             "paused": facts.paused,
+            "closed": facts.closed,
+            "paused_queries": sorted(snapshot.state.paused),
+            "smallest_purchase": str(terms.smallest),
             "custodian": facts.custodian,
             "heir": facts.heir,
             "worker": facts.worker,
@@ -144,14 +150,27 @@ def router(site: Site) -> APIRouter:
 
     @api.post("/pause", responses=_errors(403, 409, 422))
     def pause(body: PauseBody) -> ChangeShape:
-        """Prepare the transaction that pauses or resumes sales. Nothing is sent."""
-        return _change(site, governance.pause(site.look().snapshot, body.paused), body.custodian)
+        """Prepare the transaction that pauses or resumes sales, of everything or of one query. Nothing is sent."""
+        look = site.look()
+        return _change(site, propose_pause(look.snapshot, body.query, look.label, paused=body.paused), body.custodian)
+
+    @api.post("/close", responses=_errors(403, 409, 422))
+    def close(body: CloseBody) -> ChangeShape:
+        """Prepare the transaction that stops sales for good. Nothing is sent."""
+        return _change(site, governance.close(site.look().snapshot), body.custodian)
 
     @api.post("/allow", responses=_errors(403, 409, 422))
     def allow(body: AllowBody) -> ChangeShape:
-        """Prepare the transaction that sets how much an analyst may buy from now on. Nothing is sent."""
-        allowance = governance.read_allowance(body.epsilon, body.delta, body.precision)
-        return _change(site, governance.allow(site.look().snapshot, body.analyst, allowance), body.custodian)
+        """Prepare the transaction that lets an analyst buy more than now. Nothing is sent."""
+        amount = governance.read_allowance(body.epsilon, body.delta, body.precision)
+        return _change(site, governance.allow(site.look().snapshot, body.analyst, amount), body.custodian)
+
+    @api.post("/withdraw", responses=_errors(403, 409, 422))
+    def withdraw(body: WithdrawBody) -> ChangeShape:
+        """Prepare the transaction that lets an analyst buy less than now; without an amount, nothing. Nothing is sent."""
+        given = body.epsilon, body.delta, body.precision
+        amount = None if given == (None, None, None) else governance.read_allowance(*given)
+        return _change(site, governance.withdraw(site.look().snapshot, body.analyst, amount), body.custodian)
 
     @api.post("/rotate-worker", responses=_errors(403, 409, 422))
     def rotate_worker(body: RotateWorkerBody) -> ChangeShape:

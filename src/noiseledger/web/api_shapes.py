@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictBool, W
 from typing_extensions import TypedDict
 
 from noiseledger.core import address
-from noiseledger.core.numbers import MAX_DIGITS, Number, exact, positive
+from noiseledger.core.numbers import MAX_DIGITS, Number, positive
 from noiseledger.core.privacy import DELTA_HELP
 from noiseledger.core.request import Accuracy
 from noiseledger.errors import InvalidInput
@@ -19,6 +19,7 @@ MOST_RECORDS = 1000
 #: A page of the history ends when its answers have this many numbers in total.
 MOST_NUMBERS = 2000
 HASH = r"^0x[0-9a-fA-F]{64}$"
+IDENTIFIER = r"^[0-9a-f]{64}$"
 ADDRESS = f"^{address.ADDRESS}$"
 NUMBER = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?(/[0-9]+)?$"
 
@@ -47,6 +48,11 @@ class LedgerShape(TypedDict):
     block: int
     final_block: int | None
     paused: bool
+    #: Whether nothing is sold any more, for good; and the identifiers of the queries whose sales are paused.
+    closed: bool
+    paused_queries: list[str]
+    #: The least precision that is sold at once, as an exact number.
+    smallest_purchase: str
     custodian: str
     heir: str | None
     worker: str
@@ -169,26 +175,17 @@ class HealthShape(TypedDict):
     block: int
 
 
-def _written(value: Number) -> Number:
-    """Return a number as it was written: a text is exact, and may be a fraction such as those the API returns."""
+def _checked(value: Number) -> Number:
+    """Return a number above zero as it was written: a text is exact, and may be a fraction such as those the API returns."""
     if isinstance(value, str) and not re.fullmatch(NUMBER, value, re.ASCII):
         raise InvalidInput("Expected a number such as 0.05, 1e-4 or 2/3.")
-    if exact(value) < 0:
-        raise InvalidInput("Expected a number of at least 0.")
-    return value
-
-
-def _checked(value: Number) -> Number:
-    """Return a number above zero as it was written."""
-    positive(_written(value))
+    positive(value)
     return value
 
 
 _TEXT = {"type": "string", "pattern": NUMBER, "maxLength": MAX_DIGITS}
 _NUMBERS = [{"type": "number", "exclusiveMinimum": 0}, _TEXT]
 _Positive = Annotated[Number, PlainValidator(_checked), WithJsonSchema({"anyOf": _NUMBERS})]
-_AMOUNTS = [{"type": "number", "minimum": 0}, _TEXT]
-_Amount = Annotated[Number, PlainValidator(_written), WithJsonSchema({"anyOf": _AMOUNTS})]
 
 
 class AccuracyBody(BaseModel):
@@ -236,11 +233,22 @@ class PauseBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     paused: StrictBool
+    query: Annotated[
+        str | None, Field(pattern=IDENTIFIER, description="The identifier of one query; null means everything.")
+    ] = None
+    custodian: _Signer = None
+
+
+class CloseBody(BaseModel):
+    """Nothing but who signs."""
+
+    model_config = ConfigDict(extra="forbid")
+
     custodian: _Signer = None
 
 
 class AllowBody(BaseModel):
-    """An analyst's allowance from now on, stated in one way: epsilon and delta, or precision (0 removes it)."""
+    """How much more an analyst may buy, stated in one way: epsilon and delta, or precision."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -249,8 +257,12 @@ class AllowBody(BaseModel):
         _Positive | None, Field(description="With delta: the promise of all these purchases together.")
     ] = None
     delta: Annotated[_Positive | None, Field(description=DELTA_HELP)] = None
-    precision: Annotated[_Amount | None, Field(description="The precision that may be bought.")] = None
+    precision: Annotated[_Positive | None, Field(description="The precision.")] = None
     custodian: _Signer = None
+
+
+class WithdrawBody(AllowBody):
+    """How much less an analyst may buy, stated in one way, or not at all: then they may buy nothing any more."""
 
 
 class RotateWorkerBody(BaseModel):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from noiseledger.core.numbers import exact
-from noiseledger.errors import InvalidInput, NoiseledgerError
+from noiseledger.errors import InvalidInput, NoiseledgerError, UnknownQuery
 from noiseledger.ledger import governance
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.snapshot import LedgerSnapshot
@@ -25,15 +25,15 @@ class ChangeView:
     signer: str = "custodian"
 
 
-def change_view(snapshot: LedgerSnapshot, given: Mapping[str, str]) -> ChangeView:
-    """Read a form; if it is wrong, the view contains the error."""
+def change_view(snapshot: LedgerSnapshot, given: Mapping[str, str], label: Callable[[str], str]) -> ChangeView:
+    """Read a form; if it is wrong, the view contains the error. ``label`` returns the name of a query by its identifier."""
     try:
-        return _read(snapshot, given.get("action", ""), given)
+        return _read(snapshot, given.get("action", ""), given, label)
     except NoiseledgerError as error:
         return ChangeView(error)
 
 
-def _read(snapshot: LedgerSnapshot, action: str, given: Mapping[str, str]) -> ChangeView:
+def _read(snapshot: LedgerSnapshot, action: str, given: Mapping[str, str], label: Callable[[str], str]) -> ChangeView:
     address = given.get("address", "").strip()
     match action:
         case "allow":
@@ -42,13 +42,34 @@ def _read(snapshot: LedgerSnapshot, action: str, given: Mapping[str, str]) -> Ch
                 exact(number)
             change = governance.allow(snapshot, address, governance.read_allowance(**amount))
             return _view(change, {"analyst": address, **amount})
+        case "withdraw":
+            amount = _amount(given) if given.get("epsilon", "").strip() or given.get("precision", "").strip() else {}
+            change = governance.withdraw(snapshot, address, governance.read_allowance(**amount) if amount else None)
+            return _view(change, {"analyst": address, **amount})
+        case "pause-query":
+            query, is_paused = given.get("query", ""), given.get("paused") == "yes"
+            change = propose_pause(snapshot, query, label, paused=is_paused)
+            return replace(_view(change, {"query": query, "paused": is_paused}), path="/api/v1/pause")
+        case "close":
+            return _view(governance.close(snapshot), {})
         case "rotate-worker":
             return _view(governance.rotate_worker(snapshot, address), {"worker": address})
         case "hand-over":
             return _view(governance.hand_over(snapshot, address or None), {"heir": address or None})
         case "accept-custody":
             return _view(governance.accept_custody(snapshot), {}, "heir")
-    raise InvalidInput("Unknown change: expected allow, rotate-worker, hand-over or accept-custody.")
+    raise InvalidInput(
+        "Unknown change: expected allow, withdraw, pause-query, close, rotate-worker, hand-over or accept-custody."
+    )
+
+
+def propose_pause(snapshot: LedgerSnapshot, query: str | None, label: Callable[[str], str], *, paused: bool) -> Change:
+    """Return the change that pauses or resumes the sales of one query, or, without one, of everything."""
+    if query is None:
+        return governance.pause(snapshot, paused)
+    if query not in {entry.identifier for entry in snapshot.state.registered}:
+        raise UnknownQuery("The ledger has no such query.")
+    return governance.pause_query(snapshot, query, label(query), paused)
 
 
 def _amount(given: Mapping[str, str]) -> dict[str, str]:
@@ -59,5 +80,5 @@ def _amount(given: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in filled.items() if text}
 
 
-def _view(change: Change, body: Mapping[str, str | None], signer: str = "custodian") -> ChangeView:
+def _view(change: Change, body: Mapping[str, str | bool | None], signer: str = "custodian") -> ChangeView:
     return ChangeView(None, change, f"/api/v1/{change.action}", json.dumps(body), signer)

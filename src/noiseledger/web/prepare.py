@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from noiseledger.chain import abi
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, encode_ask
 from noiseledger.chain.node_errors import lacks_funds
 from noiseledger.chain.refusals import typed
@@ -42,10 +41,10 @@ def prepare_ask(
     """Encode the quoted purchase; raise the contract's error if it would refuse, with the contact for an allowance."""
     if not quote.affordable:
         raise BudgetExceeded(quote.price.cost, quote.budget.remaining)
-    if snapshot.facts.paused:
-        raise LedgerPaused("The custodian has paused sales; public answers are still free.")
+    if reason := snapshot.not_sold(quote.query):
+        raise LedgerPaused(f"{reason} Public answers are still free.")
     try:
-        return _tried(contract, encode_ask([quote.request]), analyst)
+        return _tried(contract, encode_ask([quote.request], quote.price.cost), analyst)
     except AllowanceExceeded as refused:
         who = checksummed(analyst or ""), snapshot.facts.custodian, contact
         raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None
@@ -55,7 +54,7 @@ def prepare_change(contract: PrivacyLedgerContract, change: Change, sender: str 
     """Encode a change by the custodian; refuse every account but the one that the contract accepts."""
     if sender is not None:
         change.check_signer(sender)
-    return _tried(contract, abi.encode_call(change.function, *change.call), sender)
+    return _tried(contract, change.data, sender)
 
 
 def _tried(contract: PrivacyLedgerContract, data: str, sender: str | None) -> Prepared:

@@ -165,7 +165,8 @@ class QuoteView:
     quote: Quote | None = None
     best: AnswerView | None = None
     after: Budget | None = None
-    paused: bool = False
+    #: Why the query is not sold now; empty if it is.
+    not_sold: str = ""
     picture: Markup | None = None
     #: Since when the query is bought and not answered, if that is too long: then no more of it is sold here.
     late: OverdueQuery | None = None
@@ -235,7 +236,7 @@ def quote_view(look: Look, form: Form) -> QuoteView:
     best = best_view(look, form.offer, quote.known)
     after = quote.budget.charge(quote.price.cost) if quote.affordable else None
     return QuoteView(
-        None, quote, best, after, snapshot.facts.paused, _picture(quote, best), look.late(form.offer.query)
+        None, quote, best, after, snapshot.not_sold(quote.query), _picture(quote, best), look.late(form.offer.query)
     )
 
 

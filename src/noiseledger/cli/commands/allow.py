@@ -1,4 +1,4 @@
-"""``noiseledger allow ADDRESS [LEDGER]``: set how much an analyst may buy."""
+"""``noiseledger allow ADDRESS [LEDGER]``: let an analyst buy more, or less."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from noiseledger.cli.governing import govern
+from noiseledger.cli.governing import PrintTransactionOption, govern
 from noiseledger.cli.options import ChainLedgerArgument, CustodianKeyOption, JsonOption, RpcOption, YesOption
 from noiseledger.core.privacy import DELTA_HELP
 
-_PANEL = "Allowance (in one of two ways)"
+_PANEL = "Amount (in one of two ways)"
 
 
 def allow(
@@ -19,7 +19,7 @@ def allow(
     epsilon: Annotated[
         str | None,
         typer.Option(
-            help="With --delta: the total privacy loss of what the analyst buys from now on.",
+            help="With --delta: the total privacy loss of the purchases that are added.",
             metavar="NUMBER",
             rich_help_panel=_PANEL,
         ),
@@ -30,23 +30,25 @@ def allow(
     ] = None,
     precision: Annotated[
         str | None,
-        typer.Option(
-            help="The precision that the analyst may buy from now on; 0 removes the allowance.",
-            metavar="NUMBER",
-            rich_help_panel=_PANEL,
-        ),
+        typer.Option(help="The precision that is added.", metavar="NUMBER", rich_help_panel=_PANEL),
     ] = None,
+    withdraw: Annotated[
+        bool, typer.Option("--withdraw", help="Take the amount away instead; without an amount, all that is left.")
+    ] = False,
     rpc: RpcOption = None,
     key: CustodianKeyOption = None,
+    print_transaction: PrintTransactionOption = False,
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Set how much an analyst may buy from now on. This replaces what is left of an earlier allowance."""
+    """Let an analyst buy more than now. The amount is added to what is left of an earlier allowance."""
+    amount = {"epsilon": epsilon, "delta": delta, "precision": precision}
     govern(
-        lambda custodian: custodian.propose_allow(address, epsilon=epsilon, delta=delta, precision=precision),
+        lambda custodian: (custodian.propose_withdraw if withdraw else custodian.propose_allow)(address, **amount),
         ledger,
         rpc,
         key,
+        print_transaction=print_transaction,
         yes=yes,
         json=json,
     )

@@ -39,7 +39,9 @@ def analysts(ledger: ChainLedgerArgument = None, rpc: RpcOption = None, json: Js
     else:
         total = sum((analyst.allowance or Fraction(0) for analyst in found), Fraction(0))
         console.print(f"By invitation: together they may buy {budget.percent(total)} of it; {left}.")
-    if snapshot.facts.paused:
+    if snapshot.facts.closed:
+        console.print("The ledger is closed for good: nobody can buy.")
+    elif snapshot.facts.paused:
         console.print("The ledger is paused: nobody can buy until you run noiseledger resume.")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from noiseledger.cli.governing import govern
+from noiseledger.cli.governing import PrintTransactionOption, govern
 from noiseledger.cli.options import ChainLedgerArgument, CustodianKeyOption, JsonOption, RpcOption, YesOption
 
 NOBODY = "nobody"
@@ -20,9 +20,18 @@ def hand_over(
     ledger: ChainLedgerArgument = None,
     rpc: RpcOption = None,
     key: CustodianKeyOption = None,
+    print_transaction: PrintTransactionOption = False,
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
     """Offer custody to another key. Nothing changes until that key runs accept-custody."""
     heir = None if address == NOBODY else address
-    govern(lambda custodian: custodian.propose_hand_over(heir), ledger, rpc, key, yes=yes, json=json)
+    govern(
+        lambda custodian: custodian.propose_hand_over(heir),
+        ledger,
+        rpc,
+        key,
+        print_transaction=print_transaction,
+        yes=yes,
+        json=json,
+    )

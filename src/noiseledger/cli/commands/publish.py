@@ -22,6 +22,7 @@ from noiseledger.cli.options import (
 from noiseledger.cli.output import console, notes, plain, print_json
 from noiseledger.core.access import OPEN_RISK, Access
 from noiseledger.core.display import definition
+from noiseledger.core.numbers import percent
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.doubts import delta_doubt, is_empty_promise
 from noiseledger.errors import InvalidInput
@@ -75,6 +76,7 @@ def publish(
         "ledger_file": str(custody.ledger_file),
         "access": read.access.value,
         "registered": [entry.name for entry in difference.to_register],
+        "invited": [analyst.address for analyst in difference.to_invite],
         "changes": [] if found is None or difference.is_empty else difference.sentences,
         "also_published": [other.content for other in others_named(custody.read_ledger_file(), earlier)],
     }
@@ -91,7 +93,7 @@ def publish(
         soft_wrap=True,
     )
     console.print("The journal is needed as it is now: an old copy of it must never come back.")
-    if read.access is Access.INVITATION and found is None:
+    if read.access is Access.INVITATION and found is None and not read.analysts:
         console.print(
             f"Nobody can ask yet. Invite an analyst: noiseledger allow ADDRESS {custody.ledger_file} --epsilon E --delta D",
             soft_wrap=True,
@@ -135,6 +137,10 @@ def _show(catalogue: Catalogue, rows: int, chain_id: int, both: list[str], conso
         console.print('  Without access = "open" in the catalogue, only analysts whom you allow can ask.')
     else:
         console.print("  access: by invitation; only analysts whom you allow can ask, each up to an allowance")
+    if catalogue.smallest_purchase:
+        share = percent(catalogue.smallest_purchase / budget.total)
+        console.print(f"  smallest purchase: {share} of the budget; a request that needs less is rounded up to it")
+    _print_lines([f"  {analyst.name} is invited: {analyst}" for analyst in catalogue.analysts], console)
     for entry in catalogue.entries:
         console.print(plain(f"  {entry.name}: {definition(entry.query)}"), soft_wrap=True)
     _print_lines(both, console)

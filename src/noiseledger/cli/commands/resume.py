@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from noiseledger.cli.governing import govern
+from noiseledger.cli.governing import PrintTransactionOption, QueryOption, govern
 from noiseledger.cli.options import ChainLedgerArgument, CustodianKeyOption, JsonOption, RpcOption, YesOption
 
 
 def resume(
     ledger: ChainLedgerArgument = None,
+    query: QueryOption = None,
     rpc: RpcOption = None,
     key: CustodianKeyOption = None,
+    print_transaction: PrintTransactionOption = False,
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
     """Sell answers again after a pause."""
-    govern(lambda custodian: custodian.propose_resume(), ledger, rpc, key, yes=yes, json=json)
+    govern(
+        lambda custodian: custodian.propose_resume(query),
+        ledger,
+        rpc,
+        key,
+        print_transaction=print_transaction,
+        yes=yes,
+        json=json,
+    )

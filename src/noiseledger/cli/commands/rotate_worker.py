@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from noiseledger.cli.governing import govern
+from noiseledger.cli.governing import PrintTransactionOption, govern
 from noiseledger.cli.options import ChainLedgerArgument, CustodianKeyOption, JsonOption, RpcOption, YesOption
 
 
@@ -15,8 +15,17 @@ def rotate_worker(
     ledger: ChainLedgerArgument = None,
     rpc: RpcOption = None,
     key: CustodianKeyOption = None,
+    print_transaction: PrintTransactionOption = False,
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
     """Let another key reveal answers, instead of the current one. A worker that runs with the old key stops."""
-    govern(lambda custodian: custodian.propose_rotate_worker(address), ledger, rpc, key, yes=yes, json=json)
+    govern(
+        lambda custodian: custodian.propose_rotate_worker(address),
+        ledger,
+        rpc,
+        key,
+        print_transaction=print_transaction,
+        yes=yes,
+        json=json,
+    )
