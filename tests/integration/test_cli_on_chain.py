@@ -130,7 +130,7 @@ def test_an_answer_that_does_not_come_says_since_when_and_whom_to_ask(
     soon = run(*request)
     assert soon.code == 4
     assert f"it was bought in block {latest(run)}, at 20" in soon.err
-    assert "Nothing is lost: send the same request again later, it is free. If it is not answered by 20" in soon.err
+    assert "Nothing is lost: send the same request again later, for free. If it is not answered by 20" in soon.err
     assert whom in soon.err
     monkeypatch.setattr("noiseledger.ledger.unanswered.OVERDUE_SECONDS", 0)
     late = run(*request, "--json")

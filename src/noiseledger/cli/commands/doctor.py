@@ -184,7 +184,7 @@ def _check_ledger(client: Client | Check) -> Check:
     except NoiseledgerError as error:
         return Check("ledger", Status.PROBLEM, str(error))
     left = f"{budget.percent(budget.remaining)} of the privacy budget is left"
-    advice = "" if budget.remaining else "Only what is known can still be asked, for free."
+    advice = "" if budget.remaining else "Only answers that are public already are available, for free."
     return Check("ledger", Status.OK if budget.remaining else Status.WARNING, left, advice)
 
 
