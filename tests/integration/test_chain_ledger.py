@@ -48,7 +48,7 @@ def height(contract: PrivacyLedgerContract) -> int:
 
 def test_an_answer_that_is_not_there_yet_is_not_lost(contract: PrivacyLedgerContract) -> None:
     ledger = ChainLedger(as_seen_by(ANALYST, contract), answer_seconds=0.2)
-    with pytest.raises(AnswerPending, match="it is free"):
+    with pytest.raises(AnswerPending, match="for free"):
         ledger.ask(OVER_60, precision=QUARTER)
     assert ledger.budget().spent == QUARTER
     quote = ledger.quote(OVER_60, precision=QUARTER)

@@ -130,7 +130,7 @@ def test_an_answer_that_does_not_come_says_since_when_and_whom_to_ask(
     soon = run(*request)
     assert soon.code == 4
     assert f"it was bought in block {latest(run)}, at 20" in soon.err
-    assert "Nothing is lost: send the same request again later, it is free. If it is not answered by 20" in soon.err
+    assert "Nothing is lost: send the same request again later, for free. If it is not answered by 20" in soon.err
     assert whom in soon.err
     monkeypatch.setattr("noiseledger.ledger.unanswered.OVERDUE_SECONDS", 0)
     late = run(*request, "--json")
@@ -165,7 +165,7 @@ def test_doctor_checks_the_custody_folder_that_the_ledger_file_is_in(
     assert f"noiseledger publish {catalogue.file}" in said
     catalogue.file.write_text(text.replace("epsilon", "epsilom"))
     code, status, said = queries()
-    assert (code, status, "could not be started again" in said) == (1, "problem", True)
+    assert (code, status, "could not be restarted" in said) == (1, "problem", True)
     catalogue.file.write_text(text)
     address = json.loads(Custody.of(catalogue).ledger_file.read_text())["address"]
     stray = Query.share("age < 26")

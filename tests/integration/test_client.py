@@ -181,7 +181,7 @@ def test_whoever_stops_waiting_has_lost_nothing(url: str, catalogue: Catalogue, 
     with nl.connect(
         file, rpc=url, key=ANALYST, answer_seconds=0.2, listener=lambda event: events.append(type(event))
     ) as client:
-        with pytest.raises(AnswerPending, match="it is free"):
+        with pytest.raises(AnswerPending, match="for free"):
             client.ask("over_60", precision=1)
         assert {TransactionSent, Mined, Revealed} <= set(events)
         with working(url, catalogue):

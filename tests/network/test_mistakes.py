@@ -161,6 +161,6 @@ def test_what_is_stopped_cannot_be_measured_and_who_was_wished_money_has_it(
     friend = "0x" + "ab" * 20
     folder = tmp_path / "net"
     Layout.open(folder, NetworkOptions(validators=3, port=0, block_seconds=0, fund=(friend,)))
-    assert "Not all validators run" in run("network", "idle", "--dir", folder).err
+    assert "Not all validators are running" in run("network", "idle", "--dir", folder).err
     with running(folder, 0) as network:
         assert int(network.validators[2].ask("eth_getBalance", friend, "latest"), 16) == 10**24

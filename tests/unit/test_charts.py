@@ -444,7 +444,7 @@ def test_a_bell_is_cut_off_where_a_count_cannot_be() -> None:
     root = parsed(distribution_chart("a", Curve(10, 0.0, "yours"), Curve(20, 0.0, "free"), limits=(0.0, inf)))
     assert not [words for words in texts(root) if words.startswith("-")]
     assert min(points(root, "chart-spent"))[0] == min(points(root, "chart-naive"))[0] == 12
-    assert "cannot be are not drawn" in said(root)
+    assert "Impossible values are left out" in said(root)
     assert "cannot be" not in said(parsed(distribution_chart("a", Curve(10, 0.0, "yours"), Curve(20, 0.0, "free"))))
 
 

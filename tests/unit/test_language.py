@@ -84,6 +84,11 @@ RETIRED = [
     Phrase("ask and pay", "'Ask, using 0.3% of the privacy budget'", gone_from_source=True),
     Phrase("the truth lies", "'the value in the data lies'", gone_from_source=True),
     Phrase("too expensive", "'not enough budget'", gone_from_source=True),
+    Phrase("of which no mean", "'whose mean says nothing'", gone_from_source=True),
+    Phrase("read otherwise", "'read differently'", gone_from_source=True),
+    Phrase("tell facts about", "'reveal facts about'", gone_from_source=True),
+    Phrase("something else than a", "'something other than a'"),
+    Phrase("comes to mean", "'always means the same'"),
     Phrase("the budget pays for", "say how accurate answers can be, in per cent of the budget", gone_from_source=True),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -46,6 +47,12 @@ OWN = ROOT / "src" / "noiseledger" / "auditing"
 RETIRED_MODULES = {"elsewhere": "payer", "inside": "with_data", "plausible": "noise_tests", "tails": "p_values"}
 
 
+#: What readers of pages and users of the library would see; the contract's own field names are its own.
+_SEEN = re.compile(
+    r"\b(Wish|Desk|Notebook|PASSING|LASTING|_Head|Anchor|ContractRequest)\b|\bTerms\.invites\b|\bexact=True|\bnl\.(Ask|Path)\b|\bconnect\(watch="
+)
+
+
 def _definitions(*folders: str) -> dict[str, list[str]]:
     """Return where each class, function, argument and constant of some folders is defined."""
     found = defaultdict(list)
@@ -83,6 +90,20 @@ def test_no_retired_name_is_defined() -> None:
 def test_no_retired_module_comes_back() -> None:
     names = {file.stem.lstrip("_") for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")}
     assert names & RETIRED_MODULES.keys() == set()
+
+
+def test_no_page_and_no_document_uses_a_retired_name() -> None:
+    pages = [file for kind in ("html", "js", "css") for file in (ROOT / "src").rglob(f"*.{kind}")]
+    documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    assert len(pages) > 20
+    assert len(documents) > 20
+    found = {
+        str(file.relative_to(ROOT)): match[0]
+        for file in [*pages, *documents]
+        if (match := _SEEN.search(file.read_text()))
+    }
+    assert found == {}
+    assert _SEEN.search("ledger.ask(query, exact=True)")
 
 
 def test_a_class_has_a_name_of_its_own() -> None:

@@ -33,7 +33,9 @@ def check_queries(catalogue: Path, client: Client) -> Iterator[Check]:
             known, closed = journal.queries(), journal.closed()
         registered = client.ledger.queries()
     except NoiseledgerError as error:
-        advice = "The running worker answers what it knows, but it could not be started again: mend this first."
+        advice = (
+            "The running worker still answers the queries that it knows, but it could not be restarted: fix this first."
+        )
         yield Check("queries", Status.PROBLEM, str(error), advice)
         return
     unknown = [query for query in registered if query not in known]

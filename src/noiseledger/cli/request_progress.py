@@ -69,7 +69,7 @@ class RequestProgress:
                 f"Stopped waiting. Transaction {self._sent} was sent and may still be mined. Nothing is lost: run the same "
                 "command again to get the answer. No privacy is used twice."
             )
-        return "Stopped. As far as is known nothing was bought. Nothing is lost: run the same command to ask again."
+        return "Stopped. As far as is known, nothing was bought. Nothing is lost: run the same command to ask again."
 
     def _print(self, line: str, next_step: str) -> None:
         if not self._quiet:

@@ -53,11 +53,11 @@ def labels(name: str, kind: Kind, fields: Mapping[str, Any]) -> dict[str, str]:
             'characters each, such as { 1 = "men", 2 = "women" }.'
         )
     if len(set(given.values())) < len(given):
-        raise InvalidInput(f"labels of {name} call two values the same: give each its own label.")
+        raise InvalidInput(f"labels of {name} give two values the same label: give each value its own.")
     mixed = [label for value, label in given.items() if label in given and label != value]
     if mixed:
         raise InvalidInput(
-            f"labels of {name} call one value by the text of another, {mixed[0]!r}: choose other labels."
+            f"labels of {name} use the text of one value, {mixed[0]!r}, as the label of another: choose other labels."
         )
     # A flag is written as in TOML, and a group of it is named as in Python.
     return {value.capitalize() if kind == "flag" else value: label for value, label in given.items()}

@@ -60,7 +60,7 @@ class Location:
             if engine not in (None, *of_files):
                 raise InvalidInput(f"Files can be read by {' or '.join(of_files)}, not by {engine}: remove the engine.")
             if engine == "spark" and table is not None:
-                raise InvalidInput(f"A file read by spark is a single table: remove table = {table!r}.")
+                raise InvalidInput(f"A file that Spark reads is a single table: remove table = {table!r}.")
             return cls(engine or "duckdb", str(folder / file), table, *_written(given, folder / file, engine))
         for key in ("format", *_OF_TEXT_FILES):
             if key in given:

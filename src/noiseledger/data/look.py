@@ -27,7 +27,7 @@ class Guess:
 
     kind: Kind | None
     notes: tuple[str, ...] = ()
-    #: Whether a number is probably a code, of which no mean says anything.
+    #: Whether a number is probably a code, whose mean says nothing.
     is_code: bool = False
 
 

@@ -31,7 +31,7 @@ _CODE_NAME = re.compile(
 )
 #: A column of so many values with only so many different whole numbers is probably a code.
 _MANY, _FEW = 50, 12
-IS_CODE = "its numbers are probably codes, of which no mean says anything: count the rows of each, with labels"
+IS_CODE = "its numbers are probably codes, whose mean says nothing: count the rows of each code, with labels"
 # Groups of three digits with a separator.
 _GROUPED = r" *[+-]?[0-9]{1,3}(?P<apart>[,.'\u2019 \u00a0\u202f])[0-9]{3}((?P=apart)[0-9]{3})*(?P<rest>[.,][0-9]+)? *"
 _OTHER_DATE = r" *([0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4}|[0-9]{2})|[0-9]{4}[./][0-9]{1,2}[./][0-9]{1,2})([ T].*)?"

@@ -21,7 +21,7 @@ from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput
 
 _ROOT = "root "
 _OTHER = (
-    "The ledger was created with other data (or its columns are now read otherwise, such as with other missing_codes), and "
+    "The ledger was created with other data (or its columns are now read differently, such as with other missing_codes), and "
     "answers about two datasets must not be mixed: open it with the data that it was created with, or create another ledger."
 )
 

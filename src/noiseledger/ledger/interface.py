@@ -29,6 +29,7 @@ from noiseledger.errors import NotAllowed, UnknownQuery
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
     from noiseledger.ledger.admission import Admission
+    from noiseledger.ledger.siblings import Sibling
     from noiseledger.ledger.unanswered import Unanswered
 
 
@@ -199,6 +200,10 @@ class LedgerView(ABC):
     def admission(self) -> Admission | None:
         """Return who may buy, how much they may still buy, and whom to ask for more; None if everybody may buy."""
         return None
+
+    def also_promised(self) -> list[Sibling]:
+        """Return the other local ledgers about the same data; none on a chain, where the ledger file names the others."""
+        return []
 
     def close(self) -> None:  # noqa: B027 - not every ledger has something to close
         """Close the files and connections of the ledger."""

@@ -14,7 +14,7 @@ from noiseledger.errors import AnswerOverdue, AnswerPending, ChainError
 from noiseledger.ledger.admission import whom_to_ask
 from noiseledger.ledger.unanswered import OVERDUE_SECONDS, Unanswered, block_time, duration, find_unanswered, moment
 
-_FREE = "send the same request again later, it is free"
+_FREE = "send the same request again later, for free"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from fractions import Fraction
 from noiseledger.chain.values import to_units
 from noiseledger.core.coins import Coins, Known, bridge
 from noiseledger.core.path import Point
-from noiseledger.ledger.query_state import LoggedRequest
+from noiseledger.core.query import Query
+from noiseledger.ledger.query_state import LoggedRequest, QueryState
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class PublicPath:
     coins: Coins
     ends: Sequence[Fraction]
     points: Sequence[Point]
+
+    @classmethod
+    def of(cls, chain_id: int, address: str, query: Query, state: QueryState) -> PublicPath:
+        """Return the path of a query of one ledger, as far as it is revealed."""
+        return cls(Coins(chain_id, address, query.identifier), state.ends, state.points)
 
     @property
     def furthest(self) -> Fraction:

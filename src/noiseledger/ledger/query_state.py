@@ -2,7 +2,7 @@
 
 The contract stores how far each path is bought and revealed, but not every request: requests are events. In order, the events
 determine each request's number, the answers it was built from, and its noisy values. Events are folded, and requests on a chain
-are priced, only in this module; everything that reads a chain uses it.
+are priced and quoted, only in this module; everything that reads a chain uses it.
 
 Why no node can change the meaning of a request: each event must come after the one before, each request must cost what the
 requests before it leave to pay, and each reveal must start where the last one ended. An event that is left out, repeated or
@@ -18,13 +18,15 @@ from fractions import Fraction
 from heapq import heappop, heappush
 
 from noiseledger.chain.contract import checksummed
-from noiseledger.chain.values import CASES, PROMISE_UNITS, Event, from_units
+from noiseledger.chain.values import CASES, PROMISE_UNITS, Event, Terms, from_units
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.path import Case, Point, Price, find_price
 from noiseledger.core.query import Query
+from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
 from noiseledger.errors import ChainMismatch
+from noiseledger.ledger.interface import Quote
 
 _LOGS_PER_BLOCK = 2**20
 
@@ -139,6 +141,13 @@ class QueryState:
             return find_price(precision, (), smallest)
         needs_more = self.is_ahead and precision > self.revealed
         return find_price(precision, [*self.ends[-1:], self.bought] if needs_more else self.ends, smallest)
+
+    def quote(self, request: Request, budget: Budget, terms: Terms) -> Quote:
+        """Return the price of a request on its own, with the best public answer if it is accurate enough."""
+        is_public = request.precision <= self.revealed
+        known = self.best(request.query, request.sensitivity, budget, terms.population) if is_public else None
+        price = self.price(request.precision, terms.smallest)
+        return Quote(request, price, budget, known, is_bought=request.precision <= self.bought)
 
     def best(self, query: Query, sensitivity: Fraction, budget: Budget, population: Population) -> Answer | None:
         """Return the most accurate answer that is public; None if nothing is revealed."""

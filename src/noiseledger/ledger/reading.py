@@ -20,7 +20,6 @@ from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
-from noiseledger.core.coins import Coins
 from noiseledger.core.path import Point, Price
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
@@ -58,9 +57,7 @@ class ChainReading:
 
     def quote(self, request: Request) -> Quote:
         """Return the price of a request on its own, with the best public answer if it is accurate enough."""
-        state = self.states[request.query]
-        known = self.best(request) if request.precision <= state.revealed else None
-        return Quote(request, self.price(request), self.budget, known, is_bought=request.precision <= state.bought)
+        return self.states[request.query].quote(request, self.budget, self.terms)
 
     def best(self, request: Request) -> Answer | None:
         """Return the best public answer to a request."""
@@ -146,8 +143,7 @@ class ChainReader:
 
     def path(self, query: Query, state: QueryState) -> PublicPath:
         """Return the public part of a query's path."""
-        coins = Coins(self.contract.rpc.chain_id, self.contract.address, query.identifier)
-        return PublicPath(coins, state.ends, state.points)
+        return PublicPath.of(self.contract.rpc.chain_id, self.contract.address, query, state)
 
 
 def _of(events: Iterable[Event], name: str) -> Iterator[Event]:

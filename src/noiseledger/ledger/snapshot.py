@@ -13,7 +13,6 @@ from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
-from noiseledger.core.coins import Coins
 from noiseledger.core.path import Point, natural_values
 from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Query
@@ -158,24 +157,12 @@ class LedgerSnapshot(LedgerView):
 
     def path(self, query: Query) -> PublicPath:
         """Return the public part of a query's path."""
-        state = self.query_state(query)
-        coins = Coins(self.facts.chain_id, self.facts.address, query.identifier)
-        return PublicPath(coins, state.ends, state.points)
+        return PublicPath.of(self.facts.chain_id, self.facts.address, query, self.query_state(query))
 
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
         """Return the price of each request on its own."""
         budget = self.budget()
-        states = [self.query_state(item.query) for item in requests]
-        return [
-            Quote(
-                item,
-                state.price(item.precision, self.terms.smallest),
-                budget,
-                self.best(item.query) if item.precision <= state.revealed else None,
-                is_bought=item.precision <= state.bought,
-            )
-            for item, state in zip(requests, states, strict=True)
-        ]
+        return [self.query_state(item.query).quote(item, budget, self.terms) for item in requests]
 
     def best(self, query: Query) -> Answer | None:
         """Return the most accurate answer that is public."""

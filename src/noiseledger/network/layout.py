@@ -200,7 +200,7 @@ def _check_folder(folder: Path) -> None:
     if len(str(folder)) > _LONGEST_FOLDER:
         raise InvalidInput(f"The path {folder} is too long for a network: at most {_LONGEST_FOLDER} characters.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidInput(f"{folder} contains something else than a network: use a new or empty folder with --dir.")
+        raise InvalidInput(f"{folder} contains something other than a network: use a new or empty folder with --dir.")
 
 
 def _fill(folder: Path, options: NetworkOptions) -> None:

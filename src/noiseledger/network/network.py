@@ -108,7 +108,7 @@ class Network:
         """Return the processor time that all validators use in the next seconds without requests."""
         if not all(validator.running for validator in self.validators):
             raise ChainError(
-                f"Not all validators run: start them with `noiseledger network up --dir {self.layout.folder}`."
+                f"Not all validators are running: start them with `noiseledger network up --dir {self.layout.folder}`."
             )
         first = self._height()
         begun, before = time.monotonic(), [validator.cpu_seconds for validator in self.validators]

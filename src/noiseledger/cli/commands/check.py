@@ -52,7 +52,7 @@ def check(
     for doubt in found:
         console.print(f"Please check: {doubt}", markup=False)
     if found:
-        console.print("Keep these lines private, since they tell facts about the data.")
+        console.print("Keep these lines private: they reveal facts about the data.")
 
 
 def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:

@@ -26,7 +26,6 @@ from noiseledger.core.address import is_address
 from noiseledger.core.composition import Promised, together
 from noiseledger.errors import ChainError, InvalidInput, NoiseledgerError
 from noiseledger.extras import EXTRAS, missing
-from noiseledger.ledger import LocalLedger
 from noiseledger.ledger.file import LedgerFile
 from noiseledger.settings import KEY, KEY_FILE, cache_folder
 
@@ -185,13 +184,13 @@ def _check_ledger(client: Client | Check) -> Check:
     except NoiseledgerError as error:
         return Check("ledger", Status.PROBLEM, str(error))
     left = f"{budget.percent(budget.remaining)} of the privacy budget is left"
-    advice = "" if budget.remaining else "Only what is known can still be asked, for free."
+    advice = "" if budget.remaining else "Only answers that are public already are available, for free."
     return Check("ledger", Status.OK if budget.remaining else Status.WARNING, left, advice)
 
 
 def _check_local_promise(client: Client) -> Iterator[Check]:
     """Say what a local ledger promises together with others about the same data, if it knows of any."""
-    others = client.ledger.also_promised() if isinstance(client.ledger, LocalLedger) else []
+    others = client.ledger.also_promised()
     if others:
         budget = client.budget()
         own = Promised(budget.epsilon, budget.delta, client.ledger.population.neighbours)

@@ -53,7 +53,7 @@ measure = "mean"
 column = {text}
 """
 _HISTOGRAM = """
-# To count by ranges of it, write their edges from what you know, not from the data:
+# To count the rows in ranges of it, choose the edges from what you know, not from the data:
 # [queries.{query}]
 # measure = "count"
 # by = {text}
@@ -63,14 +63,14 @@ _CODE = """\
 # labels = {{ 1 = "...", 2 = "..." }}
 # missing_codes = [...]  # codes that mean "unknown" or "not applicable", such as 9
 
-# To count by it, write its codes from the questionnaire, not from the data:
+# To count the rows of each code, take the codes from the questionnaire, not from the data:
 # [queries.{query}]
 # measure = "count"
 # by = {text}
 # groups = [1, 2]
 """
 _TEXT = """
-# To count by this column, write its groups from what you know, not from the data:
+# To count the rows of each value, choose the groups from what you know, not from the data:
 # [queries.{query}]
 # measure = "count"
 # by = {text}
@@ -135,7 +135,7 @@ def _source(name: str, table: str | None, found: Look) -> dict[str, Any]:
 
 _COMMENTS = {
     "header": "whether the first line names the columns",
-    "missing": 'texts that mean "missing", in every column; an empty field always does',
+    "missing": 'texts that mean "missing", in every column; an empty field always means it',
 }
 
 

@@ -36,8 +36,8 @@ def publish(
     worker: Annotated[
         str | None,
         typer.Option(
-            help="Address of the key that may reveal answers. Default: the key that publishes. Of a published ledger, it is "
-            "changed with rotate-worker."
+            help="Address of the key that may reveal answers. Default: the key that publishes. To change it later, use "
+            "rotate-worker."
         ),
     ] = None,
     second_promise: SecondPromiseOption = False,
@@ -92,7 +92,7 @@ def publish(
         "and journal.identity.",
         soft_wrap=True,
     )
-    console.print("The journal is needed as it is now: an old copy of it must never come back.")
+    console.print("Never restore an old copy of the journal: it could give second answers to the same requests.")
     if read.access is Access.INVITATION and found is None and not read.analysts:
         console.print(
             f"Nobody can ask yet. Invite an analyst: noiseledger allow ADDRESS {custody.ledger_file} --epsilon E --delta D",

@@ -82,7 +82,7 @@ def _show(recovery: Recovery, names: dict[str, str]) -> None:
             "queries may be closed."
         )
     console.print(
-        "If the old worker ran with another --head than finalized, and the chain has been reorganised since, it may have "
+        "If the old worker ran with a --head other than finalized, and the chain has been reorganised since, it may have "
         "given answers that cannot be found any more: in that case, do not continue."
     )
     console.print(

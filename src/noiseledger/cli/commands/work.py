@@ -240,7 +240,7 @@ def _sentence(event: ProgressEvent) -> str | None:
         case CatalogueRead() if event.queries:
             return f"Also answering: {', '.join(query[:12] for query in event.queries)}"
         case CatalogueRefused():
-            return f"The catalogue was not taken up: {event.reason}"
+            return f"The changed catalogue is not used: {event.reason}"
         case Waiting():
             return f"Waiting: {event.reason}"
         case _:

@@ -22,7 +22,8 @@ from noiseledger.data.reading import WHOLE_DOUBLES
 from noiseledger.errors import DataUnavailable
 
 _LARGE = Guess(
-    "text", ("some values are above 2^53, where numbers are not distinguished: declare identifiers as text",)
+    "text",
+    ("some values are above 2^53, where neighbouring whole numbers cannot be told apart: declare identifiers as text",),
 )
 
 

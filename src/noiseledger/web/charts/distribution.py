@@ -207,7 +207,7 @@ def _finding(wanted: Curve, known: Curve | None, unit: str, across: Scale) -> st
     half = shown(CENTRAL * wanted.deviation)
     finding = f"The answer ({wanted.label}) will lie within {half}{unit} of the value in the data with 95% confidence."
     if across.high - across.low < 2 * _half(wanted, known) * 0.999:
-        finding += " Numbers that the value in the data cannot be are not drawn."
+        finding += " Impossible values are left out of the picture."
     if known is None:
         return finding
     finding += f" The known answer ({known.label}) lies within {shown(CENTRAL * known.deviation)}{unit}."
