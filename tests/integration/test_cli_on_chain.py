@@ -141,6 +141,14 @@ def test_an_answer_that_does_not_come_says_since_when_and_whom_to_ask(
     more = run("ask", "over_60", "--precision", "2", "--yes", "--wait", "0")
     assert (more.code, "Nothing was bought: this query was bought and not answered since" in more.err) == (4, True)
     assert spent(run) == "1"
+    # It is said before anybody confirms it or is asked for a key; a quote says it too, if it is of something to buy.
+    with monkeypatch.context() as patch:
+        patch.setattr("noiseledger.cli.commands.ask._agree", lambda plan, *, yes: pytest.fail("asked to confirm"))
+        more = run("ask", "towns", "--precision", "0.5", "--also", "over_60 precision=2", "--wait", "0")
+    identifier = Query.share("age > 60").identifier[:12]
+    assert (more.code, f"Nothing was bought: the query {identifier} was bought and not" in more.err) == (4, True)
+    assert "Nothing was bought: this query was bought and" in run("quote", "over_60", "--precision", "2").out
+    assert "Nothing was bought" not in run("quote", "over_60", "--precision", "1").out
     run("ask", "towns", "--precision", "0.5", "--yes", "--wait", "0")
     assert spent(run) == "3/2"
 

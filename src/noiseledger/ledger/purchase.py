@@ -7,7 +7,7 @@ loses nothing: a bought answer is public and free as soon as it is revealed.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ from noiseledger.core.request import Request
 from noiseledger.errors import AllowanceExceeded, AnswerPending, ChainError, RpcFailed
 from noiseledger.ledger.interface import at_its_best
 from noiseledger.ledger.pending import PendingAnswers
-from noiseledger.ledger.query_state import Behind, LoggedRequest
+from noiseledger.ledger.query_state import Behind, LoggedRequest, QueryState
 from noiseledger.ledger.reading import ChainReader, ChainReading
 from noiseledger.progress import Listener, Mined, Revealed
 
@@ -52,10 +52,9 @@ class Buyer:
 
         ``known`` is the state of their queries, as it was read before.
         """
-        wanted = {
-            item.query: known.states[item.query] for item, sends in zip(requests, must_send, strict=True) if sends
-        }
-        self._answers.check_sold([(q.identifier, state.revealed) for q, state in wanted.items() if state.is_ahead])
+        self.check_sold(
+            {item.query: known.states[item.query] for item, sends in zip(requests, must_send, strict=True) if sends}
+        )
         bought = iter(self._buy([item for item, sends in zip(requests, must_send, strict=True) if sends]))
         purchases = [next(bought) if sends else None for sends in must_send]
         asked = list(zip(requests, purchases, strict=True))
@@ -65,6 +64,11 @@ class Buyer:
         if exact_noise:
             return [self._answer(item, purchase, reading) for item, purchase in asked]
         return [self._best(item, purchase, reading) for item, purchase in asked]
+
+    def check_sold(self, states: Mapping[Query, QueryState]) -> None:
+        """Refuse queries of which an earlier purchase is overdue."""
+        ahead = [(query.identifier, state.revealed) for query, state in states.items() if state.is_ahead]
+        self._answers.check_sold(ahead, alone=len(states) == 1)
 
     def _buy(self, requests: Sequence[Request]) -> list[LoggedRequest]:
         """Send requests, and return the resulting purchases, in order."""
