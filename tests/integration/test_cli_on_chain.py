@@ -288,6 +288,23 @@ def test_a_ledger_file_that_is_older_than_a_query_says_so_once(run: Runner, cata
     assert "Bought and not answered since 20" in shown
     assert f": {query} (block {late['block']}). What to do about it: noiseledger doctor" in shown
     assert said not in run("quote", "over_60", "--precision", "1").out
+    # Somebody knows the name from a newer file, or from the web page.
+    for command in ("quote", "ask"):
+        missing = run(command, "towns", "--precision", "1")
+        assert (missing.code, "This ledger file does not contain a query 'towns'" in missing.err) == (2, True)
+        assert said in missing.err
+
+    def stop(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    run.monkeypatch.setattr("noiseledger.cli.commands.watch._look", stop)
+    assert run("watch").out.count(said) == 1
+    (row,) = run("quote", query, "--precision", "1", "--json").json["requests"]
+    assert row["name"] == query
+    file.write_text(json.dumps(content | {"queries": {}}))
+    assert (
+        "does not name" not in run("quote", "towns", "--precision", "1").err
+    )  # it has no names at all, like an address
 
 
 def test_hostile_names_are_shown_and_not_obeyed(run: Runner, catalogue: Catalogue) -> None:

@@ -139,6 +139,9 @@ class Reader:
             return matching.pop()
         names = [offer.name for offer in offers]
         hint = did_you_mean(query, names) or f": it has {_listed(names)}"
+        unnamed = unnamed_note(self.unnamed(offer.query for offer in offers))
+        if unnamed is not None:  # this may be the name of one of them
+            raise UnknownQuery(f"This ledger file does not contain a query {query!r}{hint}. {unnamed}")
         raise UnknownQuery(f"The ledger has no query {query!r}{hint}.")
 
 

@@ -72,7 +72,8 @@ def router(site: Site) -> APIRouter:
     @api.get("/ledger", responses=_errors())
     def ledger() -> LedgerShape:
         """The ledger's address and its fixed terms."""
-        snapshot = site.look().snapshot
+        look = site.look()
+        snapshot = look.snapshot
         facts, terms = snapshot.facts, snapshot.terms
         return {
             "address": site.contract.address,
@@ -83,13 +84,13 @@ def router(site: Site) -> APIRouter:
             "custodian": facts.custodian,
             "heir": facts.heir,
             "worker": facts.worker,
-            "contact": site.settings.ledger.contact,
+            "contact": look.ledger.contact,
             "commitment": "0x" + terms.commitment.hex(),
             "rows": terms.population.rows,
             "neighbours": terms.population.neighbours.value,
             "reuses": terms.reuses,
             "requires_allowance": terms.requires_allowance,
-            "catalogue_sha256": site.settings.ledger.catalogue_sha256 or None,
+            "catalogue_sha256": look.ledger.catalogue_sha256 or None,
             "unreadable": snapshot.unreadable,
         }
 
@@ -257,7 +258,7 @@ def _ask(site: Site, look: Look, wanted: AskBody) -> AskShape:
             f"Nothing was prepared: this query was bought and not answered since {moment(late.since)}"
             f"{'' if late.reason is None else ', because ' + late.reason}. Ask {look.admission().whom}."
         )
-    prepared = prepare_ask(site.contract, look.snapshot, quote, wanted.analyst, site.settings.ledger.contact)
+    prepared = prepare_ask(site.contract, look.snapshot, quote, wanted.analyst, look.ledger.contact)
     return {"quote": shape, "answer": None, "transaction": _transaction(prepared)}
 
 
