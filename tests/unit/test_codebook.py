@@ -98,7 +98,14 @@ def test_a_code_is_missing_and_a_label_is_a_word(written: Callable[[str], Catalo
         ('"number"\nlabels', '"number"\nmissing_codes = [9]\nlabels', "has a group '9' of sex, which would stay empty"),
         ('2 = "women"', '3 = "women"', "labels of sex: no query has a group '3'"),
         ('2 = "women"', '2 = "men"', "call two values the same"),
+        ('2 = "women"', '2 = "Men "', "call two values the same"),
         ('1 = "men"', '1 = "2"', "call one value by the text of another, '2'"),
+        (
+            '1 = "men"',
+            '1 = "9"',
+            "people.toml:17: labels of sex call one value by the text of another, '9'",
+        ),  # 9 has no label
+        ('true = "members"', 'true = "False"', "call one value by the text of another, 'False'"),
         ('2 = "women"', "2 = 5", "labels of sex must be a table of values"),
         ('2 = "women"', '2 = "wo\\u202emen"', "printable characters each"),
         ('2 = "women"', f'2 = "{81 * "w"}"', "labels of sex must be a table of values"),
