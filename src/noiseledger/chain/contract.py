@@ -335,8 +335,8 @@ class PrivacyLedgerContract:
         except RpcFailed as error:
             if self._sender is not None and lacks_funds(error):
                 raise NoFunds(
-                    f"The account {self._sender.address} cannot pay for the transaction: fund it with the chain's native "
-                    "currency."
+                    f"The account {self._sender.address} cannot pay the chain's fee for the transaction: fund it with the "
+                    "chain's native currency."
                 ) from None
             raise typed(error) from None
 

@@ -86,7 +86,7 @@ class Reader:
         """Return the price and the expected error of a request, or of each in a list; nothing is spent.
 
         Give the accuracy in one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
-        ``precision=``. In a list, made with ``resolve``, each request is priced as if those before it were already paid for.
+        ``precision=``. In a list, made with ``resolve``, each request is priced as if those before it were already bought.
         """
         if isinstance(query, Query | str):
             return self._labelled_quote(self._view.quote(self.find(query), **accuracy))

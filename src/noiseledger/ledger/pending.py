@@ -78,7 +78,7 @@ class PendingAnswers:
 
 
 def _not_within(seconds: float) -> str:
-    return f"The answer is paid for, but the custodian's worker has not revealed it within {seconds:g} seconds"
+    return f"The answer is bought, but the custodian's worker has not revealed it within {seconds:g} seconds"
 
 
 def _since(purchase: Unanswered, now: float) -> str:

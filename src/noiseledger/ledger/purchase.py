@@ -159,7 +159,7 @@ class Buyer:
         return None if any(reading.states[query].revealed < end for query, end in ends) else reading
 
     def _best(self, request: Request, purchase: LoggedRequest | None, reading: ChainReading) -> Answer:
-        """Return the best public answer: with the price of the purchase or, where others have paid, for free."""
+        """Return the best public answer: with the price of the purchase or, where others have bought it, for free."""
         best = reading.best(request)
         if purchase is None and best is not None:
             return best

@@ -125,7 +125,7 @@ def router(site: Site) -> APIRouter:
             int, Query(ge=1, le=MOST_RECORDS, description="The maximum number of requests to return.")
         ] = 100,
     ) -> HistoryShape:
-        """The requests above a number, in order: who asked what, the cost and the answer."""
+        """The requests above a number, in order: who asked what, the privacy that it used, and the answer."""
         look = site.look()
         wanted = None if query is None else look.client.find(query)
         found, more = _page(look.snapshot, look.snapshot.places(after, wanted), limit)
@@ -134,7 +134,7 @@ def router(site: Site) -> APIRouter:
 
     @api.post("/ask", responses=_errors(403, 404, 409, 422))
     def ask(wanted: AskBody) -> AskShape:
-        """Return the answer if it is free; otherwise prepare the transaction that pays for it. Nothing is sent."""
+        """Return the answer if it is free; otherwise prepare the transaction that buys it. Nothing is sent."""
         return _ask(site, site.look(), wanted)
 
     @api.get("/analysts", responses=_errors())
@@ -251,7 +251,7 @@ def _ask(site: Site, look: Look, wanted: AskBody) -> AskShape:
     if quote.known is not None:
         return {"quote": shape, "answer": shape["best"], "transaction": None}
     if not quote.price.cost:
-        # Somebody has already paid for it, and the worker is about to answer: there is nothing to buy.
+        # Somebody has already bought it, and the worker is about to answer: there is nothing to buy.
         return {"quote": shape, "answer": None, "transaction": None}
     if (late := look.late(quote.query)) is not None:
         raise AnswerOverdue(
