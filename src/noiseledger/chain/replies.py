@@ -86,7 +86,7 @@ _block = _fields(
         "hash": _hash,
         "timestamp": _time,
         "baseFeePerGas": _optional(_quantity),
-        "transactions": _optional(_listed(_hash)),
+        "transactions": _optional(_listed(lambda value: _hash(value) or isinstance(value, dict))),
     }
 )
 _receipt = _fields(
