@@ -31,7 +31,7 @@
     └── ChainError                      the chain, or the connection to it
         ├── ChainUnreachable            no reply
         ├── ChainMismatch               a different chain than expected
-        ├── NoFunds                     the account cannot pay for the transaction
+        ├── NoFunds                     the account cannot pay the chain's fee
         ├── FeeTooHigh                  the chain charges more than the maximum fee
         ├── TransactionPending          sent, but not yet in a block
         ├── TransactionDisplaced        sent, and replaced by another transaction
@@ -147,7 +147,7 @@ class JournalLost(CustodyDamaged):
 
 
 class QueryClosed(LedgerError):
-    """The lost journal may have answered this query already; a second answer would cost privacy that nobody pays for."""
+    """The lost journal may have answered this query already; a second answer would use privacy that is in no budget."""
 
 
 class LedgerPaused(LedgerError):
@@ -238,7 +238,7 @@ class ChainMismatch(ChainError):
 
 
 class NoFunds(ChainError):
-    """The account cannot pay for the transaction."""
+    """The account cannot pay the chain's fee for the transaction."""
 
 
 class FeeTooHigh(ChainError):

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from noiseledger.chain import PrivacyLedgerContract, Rpc, abi
-from noiseledger.chain.contract import LOG_BLOCKS, event
+from noiseledger.chain.contract import event
+from noiseledger.chain.logs import LOG_BLOCKS
 from noiseledger.chain.refusals import typed
 from noiseledger.cli.commands.doctor import _check_chain
 from noiseledger.errors import ChainUnreachable, NoiseledgerError, RpcFailed

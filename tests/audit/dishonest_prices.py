@@ -18,7 +18,7 @@ _PRICE = "if TERMS.reuses and precision <= bought:"
 
 @dishonest(
     Rule.PRICE,
-    "the rules give case 1 at cost 0.25",
+    "the rules give case 1 with privacy cost 0.25",
     Rule.STATE,
     changes=[(_LOGGED_COST, "            cost=cost // 2,\n")],
 )
@@ -35,7 +35,7 @@ def charges_less_than_it_records(ledger: LedgerUnderTest) -> str:
 
 @dishonest(
     Rule.PRICE,
-    "the rules give case 2B at cost 0.25",
+    "the rules give case 2B with privacy cost 0.25",
     Rule.REVEAL,
     Rule.STATE,
     changes=[
@@ -69,7 +69,7 @@ def records_a_case_that_does_not_exist(ledger: LedgerUnderTest) -> str:
 
 @dishonest(
     Rule.PRICE,
-    "the rules give case 1 at cost 0.123456789",
+    "the rules give case 1 with privacy cost 0.123456789",
     changes=[(_SOLD, f"{_SOLD} // {UNITS // 10**4} * {UNITS // 10**4}")],
 )
 def truncates_costs(ledger: LedgerUnderTest) -> str:
@@ -80,7 +80,7 @@ def truncates_costs(ledger: LedgerUnderTest) -> str:
 
 @dishonest(
     Rule.PRICE,
-    "recorded as case 2A at cost 0.25; the rules give case 2A at cost 0",
+    "recorded as case 2A with privacy cost 0.25; the rules give case 2A with privacy cost 0",
     changes=[(_FREE, f"{_FREE[:-1]}precision if precision == bought else 0")],
 )
 def charges_again_for_what_is_known(ledger: LedgerUnderTest) -> str:
@@ -95,7 +95,7 @@ _REUSES = [
 ]
 
 
-@dishonest(Rule.PRICE, "the rules give case 1 at cost 0.5", Rule.BYTECODE)
+@dishonest(Rule.PRICE, "the rules give case 1 with privacy cost 0.5", Rule.BYTECODE)
 def reuses_although_its_terms_say_it_does_not(ledger: LedgerUnderTest) -> str:
     ledger.with_terms(reuses=False)
     ledger.publish(_REUSES)
@@ -106,7 +106,7 @@ def reuses_although_its_terms_say_it_does_not(ledger: LedgerUnderTest) -> str:
 
 @dishonest(
     Rule.PRICE,
-    "recorded as case 1 at cost 0.5; the rules give case 2B at cost 0.25",
+    "recorded as case 1 with privacy cost 0.5; the rules give case 2B with privacy cost 0.25",
     changes=[
         (_PRICE, "if False and precision <= bought:"),
         ("reused: uint256 = bought if TERMS.reuses else 0", "reused: uint256 = 0"),
@@ -120,7 +120,7 @@ def charges_in_full_although_its_terms_say_it_reuses(ledger: LedgerUnderTest) ->
 
 @dishonest(
     Rule.PRICE,
-    "the rules give case 1 at cost 0.125",
+    "the rules give case 1 with privacy cost 0.125",
     changes=[("            precision=precision,", "            precision=precision // 2,")],
 )
 def records_half_the_precision(ledger: LedgerUnderTest) -> str:
@@ -152,7 +152,7 @@ _ASKED = """        log Asked(
 """
 
 
-@dishonest(Rule.PRICE, "the rules give case 2A at cost 0", Rule.STATE, changes=[(_ASKED, _ASKED + _ASKED)])
+@dishonest(Rule.PRICE, "the rules give case 2A with privacy cost 0", Rule.STATE, changes=[(_ASKED, _ASKED + _ASKED)])
 def records_requests_twice(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
     return ledger.ask((OVER_60, "1/4"))

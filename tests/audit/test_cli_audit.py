@@ -142,7 +142,10 @@ def test_with_the_custodians_data_the_noise_is_tested_too(run: Run, system: Demo
     assert "published numbers, with 14 tests that detect gross cheating" in report["verdict"]
     assert len(report["not_checked"]) == len(report["needed"]) == 4
     shown = run("audit", system.ledger_file, "--catalogue", catalogue, "--html", tmp_path / "with_data.html")
-    assert "p-value at most" in shown.out
+    for text in (shown.out, (tmp_path / "with_data.html").read_text()):
+        assert "would happen by chance" in text
+        assert "nothing unusual" in text
+        assert "p-value" not in text
     secret = (system.folder / "acs12.custody" / "secret").read_text().strip()
     over_60 = sum(int(age) > 60 for age in _ages(system))
     for text in (found.out, shown.out, (tmp_path / "with_data.html").read_text()):

@@ -141,6 +141,14 @@ def test_an_answer_that_does_not_come_says_since_when_and_whom_to_ask(
     more = run("ask", "over_60", "--precision", "2", "--yes", "--wait", "0")
     assert (more.code, "Nothing was bought: this query was bought and not answered since" in more.err) == (4, True)
     assert spent(run) == "1"
+    # It is said before anybody confirms it or is asked for a key; a quote says it too, if it is of something to buy.
+    with monkeypatch.context() as patch:
+        patch.setattr("noiseledger.cli.commands.ask._agree", lambda plan, *, yes: pytest.fail("asked to confirm"))
+        more = run("ask", "towns", "--precision", "0.5", "--also", "over_60 precision=2", "--wait", "0")
+    identifier = Query.share("age > 60").identifier[:12]
+    assert (more.code, f"Nothing was bought: the query {identifier} was bought and not" in more.err) == (4, True)
+    assert "Nothing was bought: this query was bought and" in run("quote", "over_60", "--precision", "2").out
+    assert "Nothing was bought" not in run("quote", "over_60", "--precision", "1").out
     run("ask", "towns", "--precision", "0.5", "--yes", "--wait", "0")
     assert spent(run) == "3/2"
 
@@ -280,6 +288,23 @@ def test_a_ledger_file_that_is_older_than_a_query_says_so_once(run: Runner, cata
     assert "Bought and not answered since 20" in shown
     assert f": {query} (block {late['block']}). What to do about it: noiseledger doctor" in shown
     assert said not in run("quote", "over_60", "--precision", "1").out
+    # Somebody knows the name from a newer file, or from the web page.
+    for command in ("quote", "ask"):
+        missing = run(command, "towns", "--precision", "1")
+        assert (missing.code, "This ledger file does not contain a query 'towns'" in missing.err) == (2, True)
+        assert said in missing.err
+
+    def stop(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    run.monkeypatch.setattr("noiseledger.cli.commands.watch._look", stop)
+    assert run("watch").out.count(said) == 1
+    (row,) = run("quote", query, "--precision", "1", "--json").json["requests"]
+    assert row["name"] == query
+    file.write_text(json.dumps(content | {"queries": {}}))
+    assert (
+        "does not name" not in run("quote", "towns", "--precision", "1").err
+    )  # it has no names at all, like an address
 
 
 def test_hostile_names_are_shown_and_not_obeyed(run: Runner, catalogue: Catalogue) -> None:

@@ -167,7 +167,7 @@ def test_the_first_confirmation_shows_bounds_and_groups(run: Runner) -> None:
 
 
 CANNOT_CHANGE = [
-    ("epsilon = 1", "epsilon = 2", "permanently guarantees epsilon 1"),
+    ("epsilon = 1", "epsilon = 2", "permanently promises epsilon 1"),
     ('"replace"', '"replace"\naccess = "open"', "permanently published with access"),
     ('where = "age > 60"', 'where = "age > 60"\nceiling = 1', "permanently registered with no ceiling"),
     ('file = "people.csv"', 'file = "people.csv"\nmissing = ["20"]', "the catalogue reads it differently"),

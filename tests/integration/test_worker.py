@@ -425,7 +425,7 @@ def test_a_promise_that_was_published_cannot_be_changed(
     text = catalogue.file.read_text().replace('measure = "share"', 'measure = "count"')
     catalogue.file.write_text(text.replace(before, after))
     changed = read_catalogue(catalogue.file)
-    with pytest.raises(DataMismatch, match="permanently guarantees"):
+    with pytest.raises(DataMismatch, match="permanently promises"):
         find(changed, Custody.of(changed).pin(changed), Sender(rpc, CUSTODIAN))
 
 

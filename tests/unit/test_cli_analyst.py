@@ -169,7 +169,7 @@ def test_requests_of_one_list_are_priced_in_a_row(run: Runner, ledger: Path, tmp
     naive = make_ledger(tmp_path / "naive.ledger", OVER_60, kind=NaiveLedger)
     quoted = run("quote", name, naive, "--precision", "0.5", *more[:4], "--json").json
     assert [r["cost"] for r in quoted["requests"]] == [0.5, 0, 1]
-    # This is what is paid; with exact noise, each request is paid for.
+    # This is what is spent; with exact noise, each request uses privacy.
     for flags, costs in ((("--exact-noise",), [0.5, 0.25, 1]), ((), [0.5, 0, 1])):
         # Each in a folder of its own: beside another ledger with the same data it would be refused.
         (tmp_path / str(len(flags))).mkdir()

@@ -9,6 +9,7 @@ import tomllib
 from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from command import Runner
@@ -210,11 +211,26 @@ def test_a_file_that_is_declared_wrongly_is_refused_with_what_mends_it(tmp_path:
     assert "one column, but" not in run("check", str(catalogue)).stderr
 
 
+def test_a_draft_has_no_query_of_a_number_of_persons(tmp_path: Path) -> None:
+    """Its name does not say what it is, but no two rows have the same."""
+    rows = [f"{7919 * (n + 3) % 100_003},{100 + n // 2},{n / 8}" for n in range(90)]
+    file = tmp_path / "people.csv"
+    file.write_text("\n".join(["PersonNr,wage,score", *rows, ""]))
+    done = run("init", str(file))
+    assert "Look at PersonNr: its values are all different whole numbers" in done.stdout
+    text = file.with_suffix(".toml").read_text()
+    assert [*tomllib.loads(text)["queries"]] == ["mean_wage", "mean_score"]
+    table = tmp_path / "people.parquet"
+    duckdb.sql(f"COPY (SELECT * FROM read_csv('{file}')) TO '{table}' (FORMAT parquet)")
+    run("init", str(table), "--out", str(tmp_path / "table.toml"))
+    assert [*tomllib.loads((tmp_path / "table.toml").read_text())["queries"]] == ["mean_wage", "mean_score"]
+
+
 def test_a_draft_is_short_and_has_no_mean_of_a_code(tmp_path: Path) -> None:
     """A survey of many columns, most of them codes: a dozen queries at most, with comments."""
     names = ["AGE", "SEX", "HOURS", *(f"Q{n}" for n in range(30)), *(f"INCOME{n}" for n in range(9)), "TOWN"]
     people: list[list[object]] = [
-        [20 + n % 50, 1 + n % 2, n % 70, *(1 + n % 5 for _ in range(30)), *(n * 7 for _ in range(9)), "Ulm"]
+        [20 + n % 50, 1 + n % 2, n % 70, *(1 + n % 5 for _ in range(30)), *(n // 2 * 7 for _ in range(9)), "Ulm"]
         for n in range(99)
     ]
     rows: list[list[object]] = [[*names], *people]

@@ -98,7 +98,14 @@ def test_a_code_is_missing_and_a_label_is_a_word(written: Callable[[str], Catalo
         ('"number"\nlabels', '"number"\nmissing_codes = [9]\nlabels', "has a group '9' of sex, which would stay empty"),
         ('2 = "women"', '3 = "women"', "labels of sex: no query has a group '3'"),
         ('2 = "women"', '2 = "men"', "give two values the same label"),
+        ('2 = "women"', '2 = "Men "', "give two values the same label"),
         ('1 = "men"', '1 = "2"', "use the text of one value, '2', as the label of another"),
+        (
+            '1 = "men"',
+            '1 = "9"',
+            "people.toml:17: labels of sex use the text of one value, '9', as the label of another",
+        ),  # 9 has no label
+        ('true = "members"', 'true = "False"', "use the text of one value, 'False', as the label of another"),
         ('2 = "women"', "2 = 5", "labels of sex must be a table of values"),
         ('2 = "women"', '2 = "wo\\u202emen"', "printable characters each"),
         ('2 = "women"', f'2 = "{81 * "w"}"', "labels of sex must be a table of values"),

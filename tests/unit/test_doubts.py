@@ -54,7 +54,40 @@ def test_a_code_outside_the_bounds_is_named(found: Doubts) -> None:
         "hours: 10% of its values are missing, and each counts as 0 in a mean, which is over all rows."
     )
     assert 'where = "hours IS NOT NULL"' in missing
-    assert found([*WORK, *[99] * 10], HOURS + codes + MEAN.replace("mean", "sum")) == []
+
+
+def test_a_sum_over_rows_with_many_missing_values_raises_a_doubt(found: Doubts) -> None:
+    total, half = MEAN.replace("mean", "sum"), [*WORK, *[""] * 10]
+    (said,) = found(half, HOURS + total)
+    assert said.startswith("Query sum: 10% of the values of hours that it adds up are missing, and each counts as 0")
+    age = '[columns.age]\nkind = "number"\n'
+    for where in ("hours IS NOT NULL", "hours > 20", "age < 89 AND hours IS NOT NULL"):
+        assert found(half, HOURS + age + f'{total}where = "{where}"\n') == []
+    # Only the rows that it adds up count: the last ten, of which the ages are 0 to 9, have no value.
+    (said,) = found(half, HOURS + age + f'{total}where = "age < 10"\n')
+    assert "50% of the values of hours" in said
+    assert found(half, HOURS + age + f'{total}where = "age >= 10"\n') == []
+    (mean,) = found(half, HOURS + MEAN + total)  # one of the two says it
+    assert "in a mean" in mean
+
+
+def test_groups_that_match_no_row_raise_a_doubt(found: Doubts) -> None:
+    column = '[columns.age]\nkind = "number"\n'
+    by = '[queries.ages]\nmeasure = "count"\nby = "age"\n'
+    (said,) = found(WORK, f"{column}{by}groups = [1, 90, 2, 91]\n")
+    assert said.startswith("Query ages: no row is in some of its groups of age: '90', '91'.")
+    assert found(WORK, f"{column}{by}groups = [1, 2]\n") == []
+    assert found(WORK, f"{column}{by}edges = [0, 60, 90, 200]\n") == []  # ranges may be empty
+    (said,) = found(WORK, f"{column}{by}edges = [{', '.join(map(str, range(100, 800, 100)))}]\n")
+    assert "no row is in any of its groups of age" in said
+    assert said.count("[") == 5
+    assert "and 1 more" in said
+    (said,) = found(WORK, '[columns.age]\nkind = "text"\n' + f'{by}groups = ["one", "2"]\n')
+    assert "no row is in some of its groups of age: 'one'" in said
+    both = f'{column}[columns.hours]\nkind = "number"\n[queries.both]\nmeasure = "count"\n'
+    both += 'by = ["age", "hours"]\ngroups = { age = [1, 95], hours = [15, 16] }\n'
+    (said,) = found(WORK, both)
+    assert "Query both: no row is in some of its groups of age: '95'" in said
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,16 @@ RETIRED = [
     Phrase("tell facts about", "'reveal facts about'", gone_from_source=True),
     Phrase("something else than a", "'something other than a'"),
     Phrase("comes to mean", "'always means the same'"),
+    Phrase("guarantee epsilon", "'promise epsilon', or 'use epsilon' of answers", gone_from_source=True),
+    Phrase("guarantees epsilon", "'promises epsilon'", gone_from_source=True),
+    Phrase("so far guarantee", "'the answers so far use epsilon'", gone_from_source=True),
+    Phrase("answer is paid for", "'the answer is bought'", gone_from_source=True),
+    Phrase("were already paid for", "'were already bought'", gone_from_source=True),
+    Phrase("paid for in", "'bought in'", gone_from_source=True),
+    Phrase("transaction that pays for", "'the transaction that buys it'", gone_from_source=True),
+    Phrase("privacy that nobody", "'privacy that no budget contains'", gone_from_source=True),
+    Phrase("p-value at most", "'by chance in at most 1 of 1,000 sound ledgers'", gone_from_source=True),
+    Phrase("at cost", "'with privacy cost', or 'using 1% of the privacy budget'", gone_from_source=True),
     Phrase("the budget pays for", "say how accurate answers can be, in per cent of the budget", gone_from_source=True),
 ]
 

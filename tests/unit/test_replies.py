@@ -38,6 +38,8 @@ PROPER: list[tuple[str, Any]] = [
     ("eth_getLogs", [LOG]),
     ("eth_getBlockByNumber", BLOCK),
     ("eth_getBlockByNumber", BLOCK | {"baseFeePerGas": "0x7"}),
+    ("eth_getBlockByNumber", BLOCK | {"transactions": [HASH]}),
+    ("eth_getBlockByNumber", BLOCK | {"transactions": [{"hash": HASH}]}),  # if whole transactions were asked for
     ("eth_getBlockByNumber", None),
     ("eth_getTransactionReceipt", RECEIPT),
     ("eth_getTransactionReceipt", RECEIPT | {"contractAddress": ADDRESS}),
@@ -63,6 +65,8 @@ IMPROPER: list[tuple[str, Any]] = [
     ("eth_getBlockByNumber", "0x1"),
     *(("eth_getBlockByNumber", BLOCK | {name: None}) for name in BLOCK),
     ("eth_getBlockByNumber", BLOCK | {"baseFeePerGas": 7}),
+    ("eth_getBlockByNumber", BLOCK | {"transactions": HASH}),
+    ("eth_getBlockByNumber", BLOCK | {"transactions": ["0x1"]}),
     ("eth_getBlockByNumber", BLOCK | {"timestamp": "0x" + "f" * 10}),
     *(("eth_getTransactionReceipt", RECEIPT | {name: None}) for name in RECEIPT if name != "contractAddress"),
     ("eth_getTransactionReceipt", RECEIPT | {"contractAddress": "0x"}),

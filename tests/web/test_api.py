@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -620,6 +621,42 @@ def test_a_ledger_file_that_is_older_than_a_query_says_so_once(system: DemoSyste
         assert [visitor.get(page).text.count(said) for page in ("/", "/budget")] == [1, 1]
     with visiting_site(settings_of(system)) as visitor:
         assert "does not name" not in visitor.get("/").text
+
+
+def test_a_newer_ledger_file_is_noticed_and_a_broken_or_foreign_one_is_not_used(
+    system: DemoSystem, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole, file = LedgerFile.read(system.ledger_file), tmp_path / "ledger.json"
+    names = dict(whole.queries)
+    absent = names.pop("over_60").identifier[:12]
+    old = replace(whole, queries=names, contact="old@office.example")
+    old.write(file)
+    with visiting_site(settings_of(system, ledger=old, ledger_file=file)) as visitor:
+
+        def page_has(text: str) -> Any:
+            return until(lambda: text in visitor.get("/").text)
+
+        version = visitor.get("/budget/live").text
+        assert page_has(f"does not name ({absent})")
+        whole.write(file)
+        until(lambda: "does not name" not in visitor.get("/").text)
+        assert visitor.get("/api/v1/ledger").json()["contact"] == whole.contact
+        assert visitor.get("/ledger.json").json()["queries"].keys() == whole.queries.keys()
+        assert visitor.get("/budget/live").text != version  # pages that are open are told
+        foreign = replace(whole, address="0x" + "12" * 20, queries={"wrong": whole.queries["over_60"]}).content
+        for content, reason in ((json.dumps(foreign), "is of another ledger"), ("{", "is not a ledger file")):
+            caplog.clear()
+            file.write_text(content)
+            until(lambda: caplog.messages)
+            assert ["The ledger file changed, and the old one is still used" in said for said in caplog.messages] == [
+                True
+            ]
+            assert reason in caplog.text
+            assert visitor.get("/ledger.json").json()["queries"].keys() == whole.queries.keys()
+        file.unlink()
+        until(lambda: "cannot be read" in caplog.text)
+        replace(whole, contact="new@office.example").write(file)
+        until(lambda: visitor.get("/api/v1/ledger").json()["contact"] == "new@office.example")
 
 
 def test_the_description_has_all_of_it(visitor: TestClient) -> None:

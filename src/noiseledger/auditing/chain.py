@@ -85,11 +85,11 @@ class Reader:
             end = min(start + span - 1, last)
             try:
                 found = self._portion(start, end, head)
-            except RpcFailed:
-                if span == 1:
-                    raise
-                span = max(span // 4, 1)  # many nodes refuse long ranges or many logs
-                continue
+            except RpcFailed as refused:
+                if end > start:
+                    span = max(span // 4, 1)  # many nodes refuse long ranges or many logs
+                    continue
+                found = self._by_transaction(start, head, refused)
             for log in found:
                 yield wire.read_log(log)
             if len(found) > _MANY:
@@ -106,6 +106,33 @@ class Reader:
         if isinstance(found, RpcFailed):
             raise found
         logs: list[dict[str, Any]] = found
+        return logs
+
+    def _by_transaction(self, number: int, head: BlockRef, refused: RpcFailed) -> list[dict[str, Any]]:
+        """Return the logs of one block, of which a node ``refused`` to give all at once, from the transactions' receipts.
+
+        Each transaction of the block must have one receipt of the same block, so no log is missing or read twice. The refusal
+        is raised again if it has another reason: if the block has no log of the contract, or has no receipts.
+        """
+        (block,) = self._call_at(head, [("eth_getBlockByNumber", [hex(number), False])])
+        if not isinstance(block, dict) or block.get("transactions") is None:
+            raise refused
+        calls: list[Call] = [("eth_getTransactionReceipt", [transaction]) for transaction in block["transactions"]]
+        logs: list[dict[str, Any]] = []
+        done, many = 0, MAX_CALLS
+        while done < len(calls):
+            receipts = self._rpc.batch(calls[done : done + many])
+            if any(receipt is None or isinstance(receipt, RpcFailed) for receipt in receipts):
+                if len(receipts) == 1:
+                    raise refused
+                many = max(len(receipts) // 4, 1)  # together they may be too long
+                continue
+            if any(receipt["blockHash"] != block["hash"] for receipt in receipts):
+                raise ChainReorganised
+            logs += [log for receipt in receipts for log in receipt["logs"] if log["address"].lower() == self._address]
+            done += len(receipts)
+        if not logs:
+            raise refused
         return logs
 
     def code(self, head: BlockRef) -> bytes:

@@ -30,6 +30,7 @@ from statistics import NormalDist
 from noiseledger.auditing import p_values
 from noiseledger.auditing.duplicates import DuplicateTest
 from noiseledger.auditing.last_digits import LastDigitTest
+from noiseledger.auditing.report import by_chance
 from noiseledger.auditing.residuals import Residuals
 
 #: The probability that all tests together accuse an honest worker.
@@ -261,7 +262,7 @@ class NoiseTestSuite:
     def _outcome(self, test: NoiseTest, p_value: float, fails: bool) -> Outcome:
         shown = 10.0 ** ceil(log10(p_value)) if fails or self.count >= ENOUGH_TO_TELL else 1.0
         basis = f"{self.count:,} published number{'s' * (self.count > 1)}"
-        sentence = f"{self._failure(test)} (p-value at most {shown:g}, from {basis})."
+        sentence = f"{self._failure(test)} (by chance {by_chance(shown)}, from {basis})."
         return Outcome(test, shown, not fails, sentence)
 
     def _failure(self, test: NoiseTest) -> str:

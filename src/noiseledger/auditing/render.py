@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from noiseledger.auditing.compose import Composition
-from noiseledger.auditing.report import Report, Rule
+from noiseledger.auditing.report import Report, Rule, by_chance
 
 
 def describe_report(report: Report) -> dict[str, Any]:
@@ -69,4 +69,5 @@ def html_report(reports: Sequence[Report], composition: Composition | None) -> s
 
     folder = Path(__file__).parent / "templates"
     pages = Environment(loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    return pages.get_template("report.html").render(reports=reports, composition=composition, rules=rules)
+    tools = {"rules": rules, "by_chance": by_chance}
+    return pages.get_template("report.html").render(reports=reports, composition=composition, **tools)

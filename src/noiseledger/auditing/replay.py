@@ -192,7 +192,8 @@ class Replay:
         self._check(
             Rule.PRICE,
             in_range and (log.case, log.cost) == (case, cost),
-            "A request for precision {} after {} was recorded as case {} at cost {}; the rules give case {} at cost {}.",
+            "A request for precision {} after {} was recorded as case {} with privacy cost {}; the rules give case {} with "
+            "privacy cost {}.",
             log,
             *(log.precision, path.bought, recorded, log.cost, correct, cost),
         )
@@ -209,7 +210,7 @@ class Replay:
             self._check(Rule.CEILING, path.bought <= path.ceiling, sentence, log, path.bought, path.ceiling)
         if terms.requires_allowance:
             left = self.allowances.get(log.analyst, 0) - log.cost
-            sentence = "{} bought a request at cost {}, which exceeds their allowance by {}."
+            sentence = "{} bought a request with privacy cost {}, which exceeds their allowance by {}."
             self._check(Rule.ALLOWANCE, left >= 0, sentence, log, log.analyst, log.cost, -left)
             if log.cost:  # free requests need no allowance; remembering everyone who makes one could exhaust memory
                 self.allowances[log.analyst] = left

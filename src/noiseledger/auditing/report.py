@@ -50,7 +50,7 @@ _SENTENCES = {
     Rule.CONVERSION: "the budget is the precision that corresponds to the promised (epsilon, delta), rounded towards privacy",
     Rule.CATALOGUE: "each query's identifier is the hash of its canonical definition, and the ledger file names the query",
     Rule.SENSITIVITY: "each query's dimension and sensitivity follow from its definition and the number of rows",
-    Rule.PRICE: "each request has the case and the cost that follow from earlier requests, and no purchase is too small",
+    Rule.PRICE: "each request has the case and the privacy cost that follow from earlier requests, and none is too small",
     Rule.BUDGET: "the amount spent never exceeded the budget",
     Rule.CEILING: "no query was bought above its ceiling",
     Rule.ALLOWANCE: "no analyst exceeded their allowance, on ledgers that require one, and each change of one adds up",
@@ -62,6 +62,21 @@ _SENTENCES = {
     Rule.COMMITMENT: "the data and the secret open the published commitment",
     Rule.NOISE: "no test distinguishes the published numbers from true answers with fresh Gaussian noise of the right size",
 }
+
+
+#: Rarer events are not told apart.
+_RAREST = 1e-9
+
+
+def by_chance(p_value: float) -> str:
+    """Return in how many sound ledgers a test shows as much as in this one, by its p-value rounded up to a power of ten.
+
+    >>> by_chance(1.0), by_chance(0.001)
+    ('nothing unusual', 'in at most 1 of 1,000 sound ledgers')
+    """
+    if p_value >= 1:
+        return "nothing unusual"
+    return f"in at most 1 of {1 / max(p_value, _RAREST):,.0f} sound ledgers"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any
 from noiseledger.chain import abi
 from noiseledger.chain.address import checksummed
 from noiseledger.chain.block import BlockId, BlockRef
+from noiseledger.chain.logs import LOG_BLOCKS, Span, logs_by_transaction
 from noiseledger.chain.node_errors import lacks_funds
 from noiseledger.chain.refusals import typed
 from noiseledger.chain.rpc import Call, Rpc
@@ -49,7 +50,6 @@ from noiseledger.errors import (
 )
 
 __all__ = [
-    "LOG_BLOCKS",
     "MAX_BATCH",
     "MAX_COORDINATES",
     "MAX_DEFINITION",
@@ -59,11 +59,8 @@ __all__ = [
     "encode_ask",
     "encode_reveals",
     "event",
-    "fewer_blocks",
 ]
 
-#: The number of blocks whose logs are requested at once; public endpoints refuse much more.
-LOG_BLOCKS = 2000
 #: The contract's own limits: requests, or queries revealed, and numbers revealed in one transaction; bytes of a definition.
 MAX_BATCH = constant("MAX_BATCH")
 MAX_COORDINATES = constant("MAX_COORDINATES")
@@ -302,25 +299,30 @@ class PrivacyLedgerContract:
         there: Call = ("eth_getBlockByNumber", [hex(anchor.number), False])
         events, replies = list[Event](), list[Any]()
         # There are few registrations, so most endpoints give them for all blocks at once.
-        start, blocks = first, LOG_BLOCKS if set(names) != {"Registered"} else anchor.number + 1
+        start, span = first, Span(LOG_BLOCKS if set(names) != {"Registered"} else max(anchor.number + 1, LOG_BLOCKS))
         while start <= anchor.number:
-            span = {"fromBlock": hex(start), "toBlock": hex(min(start + blocks - 1, anchor.number))}
-            logs: Call = ("eth_getLogs", [{"address": self.address, "topics": topics, **span}])
+            end = min(start + span.blocks - 1, anchor.number)
+            wanted = {"address": self.address, "topics": topics, "fromBlock": hex(start), "toBlock": hex(end)}
             # The calls go along with the first; they name the block's hash, so it does not matter which node answers them.
             pending = [] if replies else list(more)
-            before, found, after, *rest = self.rpc.batch([there, logs, there, *pending])
+            before, found, after, *rest = self.rpc.batch([there, ("eth_getLogs", [wanted]), there, *pending])
             # Endpoints also limit a whole batch: then whatever comes after the logs is refused.
             refused = next((reply for reply in (found, after, before) if isinstance(reply, RpcFailed)), None)
             if refused is not None:
                 # Endpoints bound what they give at once, and whoever pays the fees can fill blocks with free requests.
-                blocks = fewer_blocks(min(blocks, 2 * LOG_BLOCKS, anchor.number - start + 1), refused)
-                continue
-            if not any(isinstance(reply, RpcFailed) and reply.data is None for reply in rest):
-                replies = replies or rest
-            if not anchor.is_in(before) or not anchor.is_in(after):
+                if end > start:
+                    span.refuse(end - start + 1)
+                    continue
+                found = logs_by_transaction(self.rpc, self.address, topics, start, [anchor], refused)
+            elif not anchor.is_in(before) or not anchor.is_in(after):
+                found = None
+            if found is None:
                 return None
+            if refused is None and not any(isinstance(reply, RpcFailed) and reply.data is None for reply in rest):
+                replies = replies or rest
             events += map(event, found)
-            start += blocks
+            start = end + 1
+            span.accept()
         return events, replies or (self.rpc.batch(more) if more else [])
 
     @property
@@ -355,8 +357,8 @@ class PrivacyLedgerContract:
         except RpcFailed as error:
             if self._sender is not None and lacks_funds(error):
                 raise NoFunds(
-                    f"The account {self._sender.address} cannot pay for the transaction: fund it with the chain's native "
-                    "currency."
+                    f"The account {self._sender.address} cannot pay the chain's fee for the transaction: fund it with the "
+                    "chain's native currency."
                 ) from None
             raise typed(error) from None
 
@@ -443,13 +445,6 @@ def event(log: dict[str, Any]) -> Event:
     name, fields = abi.decode_event(log)
     where = int(log["blockNumber"], 16), log["blockHash"], log["transactionHash"], int(log["logIndex"], 16)
     return Event(name, fields, *where)
-
-
-def fewer_blocks(blocks: int, refused: RpcFailed) -> int:
-    """Return a smaller number of blocks whose logs to request after a node refused; raise its error if there is none."""
-    if blocks <= 1:
-        raise refused
-    return blocks // 2
 
 
 def block_parameter(block: BlockId) -> Any:

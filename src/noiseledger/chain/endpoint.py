@@ -32,6 +32,8 @@ CONNECT_SECONDS = 5.0
 TRUSTED_SECONDS = 1.0
 #: The largest reply, unpacked: more than go-ethereum, which stops at 25 MB, gives to one batch.
 MOST_REPLY_BYTES = 32_000_000
+#: The largest single receipt: a transaction cannot be read in portions. Free requests for 400 million gas have this length.
+MOST_RECEIPT_BYTES = 4 * MOST_REPLY_BYTES
 #: A timeout limits how long nothing arrives; a whole exchange may take this many timeouts.
 MOST_TIMEOUTS = 3
 
@@ -85,11 +87,11 @@ class Endpoint:
         try:
             with self._closed_at(give_up), request as reply:
                 reply.raise_for_status()
-                received = content_of(reply, MOST_REPLY_BYTES)
+                received = content_of(reply, most_bytes(body))
             replies = json.loads(received)
         except ReplyTooLarge:
             raise TooLarge(
-                f"{self.name} gave a reply of more than {MOST_REPLY_BYTES / 1e6:.0f} MB: use another endpoint."
+                f"{self.name} gave a reply of more than {most_bytes(body) / 1e6:.0f} MB: use another endpoint."
             ) from None
         except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError, RecursionError, zlib.error) as error:
             is_late = time.monotonic() >= give_up
@@ -134,6 +136,12 @@ class Endpoint:
             with suppress(OSError):  # closed already
                 # Not the method of a TLS socket, which changes what the thread that reads is using.
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+
+def most_bytes(body: Any) -> int:
+    """Return how long the reply to a request may be."""
+    is_receipt = isinstance(body, dict) and body["method"] == "eth_getTransactionReceipt"
+    return MOST_RECEIPT_BYTES if is_receipt else MOST_REPLY_BYTES
 
 
 def addresses(text: str) -> list[str]:

@@ -80,7 +80,15 @@ _log = _fields(
         "transactionHash": _hash,
     }
 )
-_block = _fields({"number": _quantity, "hash": _hash, "timestamp": _time, "baseFeePerGas": _optional(_quantity)})
+_block = _fields(
+    {
+        "number": _quantity,
+        "hash": _hash,
+        "timestamp": _time,
+        "baseFeePerGas": _optional(_quantity),
+        "transactions": _optional(_listed(lambda value: _hash(value) or isinstance(value, dict))),
+    }
+)
 _receipt = _fields(
     {
         "transactionHash": _hash,

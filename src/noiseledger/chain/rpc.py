@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, TypeAlias
 
-from noiseledger.chain.endpoint import MOST_REPLY_BYTES
+from noiseledger.chain.endpoint import most_bytes
 from noiseledger.chain.endpoints import Endpoints, EveryReplyTooLarge
 from noiseledger.errors import RpcFailed
 from noiseledger.progress import Listener, warn
@@ -95,14 +95,15 @@ class Rpc:
         return {"jsonrpc": "2.0", "id": next(self._numbers), "method": method, "params": list(params)}
 
     def _exchange(self, bodies: list[dict[str, Any]]) -> list[Any]:
+        body = bodies[0] if len(bodies) == 1 else bodies
         try:
-            replies = self._post(bodies[0] if len(bodies) == 1 else bodies)
+            replies = self._post(body)
         except EveryReplyTooLarge:
             # Like the refusal of a node that limits its replies: the caller may ask for less at once.
-            reason = f"the reply has more than {MOST_REPLY_BYTES / 1e6:.0f} MB"
-            return [RpcFailed(body["method"], reason, None) for body in bodies]
+            reason = f"the reply has more than {most_bytes(body) / 1e6:.0f} MB"
+            return [RpcFailed(each["method"], reason, None) for each in bodies]
         by_number = {reply["id"]: reply for reply in (replies if isinstance(replies, list) else [replies])}
-        return [_result(by_number[body["id"]], body["method"]) for body in bodies]
+        return [_result(by_number[each["id"]], each["method"]) for each in bodies]
 
     def _post(self, body: Any) -> Any:
         return self._endpoints.post(body)

@@ -50,7 +50,7 @@ _EVERYONE = "For auditors and everyone else"
 _DEVELOPMENT = "For development, and to try it out"
 
 app = typer.Typer(
-    help="A differential-privacy budget that anyone can check, and that reuses noisy answers instead of paying twice.",
+    help="A differential-privacy budget that anyone can check, and that reuses noisy answers instead of using privacy twice.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

@@ -13,6 +13,7 @@ from noiseledger.core.budget import Budget
 from noiseledger.core.display import show_error
 from noiseledger.core.path import Case
 from noiseledger.core.request import Accuracy, Request
+from noiseledger.errors import AnswerOverdue
 from noiseledger.ledger import Quote
 from noiseledger.ledger.shapes import amount, describe_budget, describe_price
 
@@ -31,6 +32,8 @@ class Plan:
     quotes: Sequence[Quote]
     #: The sentence about requested queries that the ledger file does not name, if there are any.
     unnamed: str | None = None
+    #: Why more of these queries is not bought now: an earlier purchase is not answered.
+    late: AnswerOverdue | None = None
 
     @property
     def budget(self) -> Budget:
@@ -70,6 +73,8 @@ class Plan:
             )
         if self.unnamed is not None:
             console.print(plain(self.unnamed), soft_wrap=True)
+        if self.late is not None:
+            console.print(plain(self.late), soft_wrap=True)
         now = self.budget
         if not self.affordable:
             console.print(
@@ -98,7 +103,15 @@ def make_plan(client: Client, wanted: Sequence[tuple[str, Accuracy]], *, exact_n
 
     quotes = client.quote([client.resolve(query, **accuracy) for query, accuracy in wanted], exact_noise=exact_noise)
     unnamed = unnamed_note(client.unnamed(dict.fromkeys(quote.query for quote in quotes)))
-    return Plan([client.name(quote.query) for quote in quotes], quotes, unnamed)
+    return Plan([client.name(quote.query) for quote in quotes], quotes, unnamed, _late(client, quotes))
+
+
+def _late(client: Client, quotes: Sequence[Quote]) -> AnswerOverdue | None:
+    try:
+        client.ledger.check_sold([quote.query for quote in quotes if quote.price.cost])
+    except AnswerOverdue as late:
+        return late
+    return None
 
 
 def _cells(quote: Quote) -> tuple[str, str, str]:

@@ -74,7 +74,7 @@ class AsyncClient:
     async def ask(
         self, query: Named | Sequence[Request], *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]
     ) -> Answer | list[Answer]:
-        """Get an answer, or a list of answers that are paid for in one transaction."""
+        """Get an answer, or a list of answers that are bought in one transaction."""
         call: Any = self.client.ask
         answer: Answer | list[Answer] = await asyncio.to_thread(call, query, exact_noise=exact_noise, **accuracy)
         return answer

@@ -62,7 +62,7 @@ class Client(Reader):
     def ask(
         self, query: Named | Sequence[Request], *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]
     ) -> Answer | list[Answer]:
-        """Get an answer, or those to a list of requests, paid for in one transaction; accuracy and list are as for ``quote``.
+        """Get an answer, or those to a list of requests, bought in one transaction; accuracy and list are as for ``quote``.
 
         A free request returns the most accurate public answer at once; with ``exact_noise=True``, an answer with noise of
         exactly the requested size, the same for everyone. If you stop waiting, nothing is lost: the same request is free
@@ -71,7 +71,7 @@ class Client(Reader):
         Raises:
             BudgetExceeded: the cost exceeds the remaining budget; nothing was spent.
             AllowanceExceeded: the ledger is by invitation, and the cost exceeds your allowance; nothing was spent.
-            AnswerPending: the answer is paid for, but the custodian's worker has not revealed it yet.
+            AnswerPending: the answer is bought, but the custodian's worker has not revealed it yet.
             AnswerOverdue: so was an earlier purchase, for so long that you should ask the custodian; nothing more is bought.
         """
         if isinstance(query, Query | str):

@@ -86,7 +86,7 @@ class Reader:
         """Return the price and the expected error of a request, or of each in a list; nothing is spent.
 
         Give the accuracy in one way: ``epsilon=`` and ``delta=``; ``within=`` and ``confidence=``; ``sigma=``; or
-        ``precision=``. In a list, made with ``resolve``, each request is priced as if those before it were already paid for.
+        ``precision=``. In a list, made with ``resolve``, each request is priced as if those before it were already bought.
         """
         if isinstance(query, Query | str):
             return self._labelled_quote(self._view.quote(self.find(query), **accuracy))
@@ -141,6 +141,9 @@ class Reader:
             return matching.pop()
         names = [offer.name for offer in offers]
         hint = did_you_mean(query, names) or f": it has {_listed(names)}"
+        unnamed = unnamed_note(self.unnamed(offer.query for offer in offers))
+        if unnamed is not None:  # this may be the name of one of them
+            raise UnknownQuery(f"This ledger file does not contain a query {query!r}{hint}. {unnamed}")
         raise UnknownQuery(f"The ledger has no query {query!r}{hint}.")
 
 

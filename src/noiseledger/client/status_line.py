@@ -28,7 +28,7 @@ class StatusLine:
             case TransactionSent() | TransactionReplaced():
                 self._status.update(f"Sent {event.transaction}; waiting for a block")
             case Mined():
-                self._status.update(f"Paid for in block {event.block}; waiting for the custodian's worker")
+                self._status.update(f"Bought in block {event.block}; waiting for the custodian's worker")
             case Revealed():
                 self._status.update(f"{event.answered} of {event.asked} answered by the custodian's worker")
 

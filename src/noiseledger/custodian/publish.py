@@ -165,7 +165,7 @@ def check_terms(catalogue: Catalogue, terms: Terms) -> None:
         )
     if fixed != (budget.epsilon, budget.delta, catalogue.neighbours):
         raise DataMismatch(
-            f"The ledger permanently guarantees epsilon {float(terms.epsilon):g}, delta {float(terms.delta):g} with neighbours "
+            f"The ledger permanently promises epsilon {float(terms.epsilon):g}, delta {float(terms.delta):g} with neighbours "
             f"{terms.population.neighbours}: put that back into {catalogue.file}."
         )
 

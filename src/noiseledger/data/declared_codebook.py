@@ -52,13 +52,8 @@ def labels(name: str, kind: Kind, fields: Mapping[str, Any]) -> dict[str, str]:
             f"labels of {name} must be a table of values and what they are called, in up to {LONGEST_LABEL} printable "
             'characters each, such as { 1 = "men", 2 = "women" }.'
         )
-    if len(set(given.values())) < len(given):
+    if len({_as_read(label) for label in given.values()}) < len(given):
         raise InvalidInput(f"labels of {name} give two values the same label: give each value its own.")
-    mixed = [label for value, label in given.items() if label in given and label != value]
-    if mixed:
-        raise InvalidInput(
-            f"labels of {name} use the text of one value, {mixed[0]!r}, as the label of another: choose other labels."
-        )
     # A flag is written as in TOML, and a group of it is named as in Python.
     return {value.capitalize() if kind == "flag" else value: label for value, label in given.items()}
 
@@ -74,6 +69,11 @@ def meaning(name: str, fields: Mapping[str, Any]) -> str:
     return str(given)
 
 
+def _as_read(label: str) -> str:
+    """Return what readers do not tell apart from other texts: case and spaces do not count."""
+    return " ".join(label.casefold().split())
+
+
 def _is_words(given: object, longest: int) -> bool:
     return isinstance(given, str) and bool(given.strip()) and len(given) <= longest and given.isprintable()
 
@@ -86,6 +86,13 @@ def group_problems(queries: Mapping[str, Query], codebook: Codebook) -> Iterator
             groups.setdefault(column, {}).update(dict.fromkeys(values, name))
     for column, called in codebook.labels.items():
         known = groups.get(column, {})
+        texts = {_as_read(value): value for value in (*known, *called)}
+        for value, label in sorted(called.items()):
+            if texts.get(_as_read(label), value) != value:
+                yield (
+                    (f"columns.{column}", "labels"),
+                    f"labels of {column} use the text of one value, {label!r}, as the label of another: choose other labels.",
+                )
         for value in sorted(called.keys() - known.keys()):
             yield (
                 (f"columns.{column}", "labels"),

@@ -13,11 +13,14 @@ from fractions import Fraction
 
 from noiseledger.core.codebook import code_text, grouped_values
 from noiseledger.core.filters.sql import identifier
+from noiseledger.core.group_product import by_column
+from noiseledger.core.groups import Keys
 from noiseledger.core.numbers import held_everywhere
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.data.catalogue import Catalogue, CatalogueEntry
 from noiseledger.data.look_kinds import has_code_name
 from noiseledger.data.source import Source
+from noiseledger.errors import InvalidInput
 
 #: What surveys write for "refused", "unknown", "not applicable".
 USUAL_CODES = (
@@ -32,6 +35,8 @@ _MANY, _FEW = 50, 12
 #: The shares from which there is a doubt: of values outside the bounds, of one value, of missing values.
 _OUTSIDE, _ONE_VALUE, _MISSING, _MOSTLY = Fraction(1, 100), Fraction(5, 100), Fraction(5, 100), Fraction(1, 2)
 _HINTS = {"date": " A date is written as 2024-12-31; a time of day may follow, but no time zone."}
+#: A doubt names so many groups.
+_SHOWN = 5
 #: Delta should be below one in this many times the number of people.
 FAR_BELOW = 10
 
@@ -42,6 +47,7 @@ def doubts(catalogue: Catalogue, source: Source) -> Iterator[str]:
     yield from (_share_doubt(entry) for entry in catalogue.entries if _is_filtered_share(entry.query))
     if not source.rows:
         return
+    yield from _group_doubts(catalogue, source)
     averaged = {entry.query.column.name for entry in catalogue.entries if entry.query.column and _is_mean(entry.query)}
     summed = {entry.query.column.name: entry.query.column for entry in catalogue.entries if entry.query.column}
     for name, kind in source.kinds.items():
@@ -58,6 +64,8 @@ def doubts(catalogue: Catalogue, source: Source) -> Iterator[str]:
                 f"{name}: {missing:,} of {source.rows:,} values are missing when read as {kind}. If the file does contain "
                 f"them, the declared kind, decimal mark or delimiter may be wrong.{_HINTS.get(kind, '')}"
             )
+        elif name not in averaged:
+            yield from filter(None, [_sum_doubt(catalogue, source, name)])
         if name in summed:
             yield from _value_doubts(summed[name], look)
 
@@ -117,6 +125,55 @@ def _missing_doubt(column: Column, share: str) -> str:
         f"{column.name}: {share} of its values are missing, and each counts as {value} in a mean, which is over all rows. For "
         f'the mean of those that have a value, ask for a sum and a count with where = "{name} IS NOT NULL", and divide.'
     )
+
+
+def _sum_doubt(catalogue: Catalogue, source: Source, name: str) -> str | None:
+    """Say that many of the rows that a query sums have no value, if that is so."""
+    for entry in catalogue.entries:
+        query = entry.query
+        if query.measure is not Measure.SUM or query.column is None or query.column.name != name:
+            continue
+        where = None if query.where is None else query.where.canonical
+        quoted, value = identifier(name), code_text(query.column.missing or Fraction(0))
+        try:
+            among_missing = Query.count(f"{quoted} IS NULL" if where is None else f"({where}) AND {quoted} IS NULL")
+        except InvalidInput:
+            continue  # its filter leaves missing values out
+        rows, missing = (source.totals(asked)[0] for asked in (Query.count(where), among_missing))
+        if missing > 1 and missing >= _MISSING * rows:
+            return (
+                f"Query {entry.name}: {_percent(missing, rows)} of the values of {name} that it adds up are missing, and each "
+                f"counts as {value}, so the sum is not that of all rows. If that is meant, say so in the column's meaning, and "
+                f'count the rows that have a value with where = "{quoted} IS NOT NULL".'
+            )
+    return None
+
+
+def _group_doubts(catalogue: Catalogue, source: Source) -> Iterator[str]:
+    """Yield a doubt for groups that no row is in; ranges may be empty, but not all of them."""
+    seen: set[object] = set()
+    for entry in catalogue.entries:
+        for groups in by_column(entry.query.groups):
+            if groups in seen:
+                continue
+            seen.add(groups)
+            numbers = source.totals(Query(Measure.COUNT, None, None, groups))
+            empty = [label for label, number in zip(groups.labels, numbers, strict=True) if not number]
+            if not empty or (len(empty) < len(numbers) and not isinstance(groups, Keys)):
+                continue
+            which = ", ".join(map(repr, empty[:_SHOWN])) + (
+                f" and {len(empty) - _SHOWN:,} more" * (len(empty) > _SHOWN)
+            )
+            whole = "any of its groups" if len(empty) == len(numbers) else "some of its groups"
+            yield (
+                f"Query {entry.name}: no row is in {whole} of {groups.name}: {which}. Are they spelled as in the data, and is "
+                "the column of the right kind? If they are right, nothing is wrong: an empty group is counted as 0, with noise."
+            )
+
+
+def _percent(number: int, rows: int) -> str:
+    percent = 100 * number / rows
+    return f"{percent:.0f}%" if percent >= 1 else f"{percent:.1f}%"
 
 
 def _value_doubts(column: Column, look: _Values) -> Iterator[str]:
@@ -193,5 +250,4 @@ class _Values:
 
     def share(self, number: int) -> str:
         """Return a number of rows as a percentage."""
-        percent = 100 * number / self._source.rows
-        return f"{percent:.0f}%" if percent >= 1 else f"{percent:.1f}%"
+        return _percent(number, self._source.rows)

@@ -29,6 +29,8 @@ class Guess:
     notes: tuple[str, ...] = ()
     #: Whether a number is probably a code, whose mean says nothing.
     is_code: bool = False
+    #: Whether a number is probably that of a person or a case, of which no query says anything.
+    is_identifier: bool = False
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,10 @@ _CODE_NAME = re.compile(
 )
 #: A column of so many values with only so many different whole numbers is probably a code.
 _MANY, _FEW = 50, 12
+IS_IDENTIFIER = (
+    "its values are all different whole numbers, so they are probably numbers of persons or cases; if they are amounts, add "
+    "bounds and a query"
+)
 IS_CODE = "its numbers are probably codes, whose mean says nothing: count the rows of each code, with labels"
 # Groups of three digits with a separator.
 _GROUPED = r" *[+-]?[0-9]{1,3}(?P<apart>[,.'\u2019 \u00a0\u202f])[0-9]{3}((?P=apart)[0-9]{3})*(?P<rest>[.,][0-9]+)? *"
@@ -49,8 +53,13 @@ def has_code_name(name: str) -> bool:
     return _CODE_NAME.search(name) is not None
 
 
-def marked_as_code(name: str, found: Guess, values: int, different: int) -> Guess:
-    """Mark a number as a code, by its name or because it has few different values, but more than two."""
+def marked(name: str, found: Guess, values: int, different: int, *, whole: bool) -> Guess:
+    """Mark a number as a code or an identifier, by its name or by how many values differ.
+
+    A code has few different values, but more than two. An identifier has whole numbers that are all different.
+    """
+    if found.kind == "number" and whole and values == different >= _MANY:
+        return replace(found, notes=(*found.notes, IS_IDENTIFIER), is_identifier=True)
     if found.kind == "number" and (has_code_name(name) or (values >= _MANY and 2 < different <= _FEW)):
         return replace(found, notes=(*found.notes, IS_CODE), is_code=True)
     return found

@@ -19,7 +19,7 @@ from noiseledger.data.look_kinds import (
     MISSING_TEXTS,
     decimal_mark,
     guess,
-    marked_as_code,
+    marked,
     missing_texts,
     with_missing,
 )
@@ -30,6 +30,7 @@ from noiseledger.errors import DataUnavailable
 _BYTES = 2**24
 #: The encoding depends on single characters, which may come late in the file.
 _BYTES_FOR_ENCODING = 2**28
+_WHOLE = " *[+-]?[0-9]+ *"
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
@@ -223,7 +224,8 @@ def _nameless(line: str, dialect: Dialect) -> list[bool]:
 def _named_column(name: str, fields: Sequence[str], decimal: str) -> Guess:
     found = with_missing(guess(fields, decimal), fields)
     values = [field for field in fields if field.strip(" ") and field not in MISSING_TEXTS]
-    return marked_as_code(name, found, len(values), len(set(values)))
+    whole = all(re.fullmatch(_WHOLE, value) for value in values)
+    return marked(name, found, len(values), len(set(values)), whole=whole)
 
 
 def _other_separator(lines: Sequence[str]) -> str | None:

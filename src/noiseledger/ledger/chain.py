@@ -120,6 +120,14 @@ class ChainLedger(Ledger):
             if self.contract.meter(query.identifier).dimension == 0:
                 self.contract.register(query, unit)
 
+    def check_sold(self, queries: Sequence[Query]) -> None:
+        if queries:
+            self._buyer.check_sold(self._reader.read(dict.fromkeys(queries)).states)
+
+    @property
+    def _buyer(self) -> Buyer:
+        return Buyer(self.contract, self._reader, self._listener, self.answer_seconds, self.contact)
+
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
         reading = self._reader.read(dict.fromkeys(item.query for item in requests), ["Revealed"])
         return [reading.quote(item) for item in requests]
@@ -138,9 +146,8 @@ class ChainLedger(Ledger):
         rest = [quote for quote, answer in zip(quotes, known, strict=True) if answer is None]
         if not rest:
             return [answer for answer in known if answer is not None]
-        buyer = Buyer(self.contract, self._reader, self._listener, self.answer_seconds, self.contact)
         must_send = [self._must_send(quote) for quote in rest]
-        bought = buyer.get(rest, must_send, reading, exact_noise=exact_noise)
+        bought = self._buyer.get(rest, must_send, reading, exact_noise=exact_noise)
         # All answers of a list show the budget after the whole list.
         after, others = bought[0].budget, iter(bought)
         return [next(others) if answer is None else replace(answer, budget=after) for answer in known]

@@ -230,6 +230,9 @@ class Ledger(LedgerView):
         """
         return self.ask_many([self.resolve(query, **accuracy)], analyst=analyst, exact_noise=exact_noise)[0]
 
+    def check_sold(self, queries: Sequence[Query]) -> None:
+        """Raise ``AnswerOverdue`` if an earlier purchase of one of these is overdue: then ``ask`` buys no more of it."""
+
     @abstractmethod
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
         """Answer many requests as ``ask`` does, in order; all paid requests are bought together, all or nothing.

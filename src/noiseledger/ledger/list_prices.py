@@ -1,4 +1,4 @@
-"""The prices of a list of requests, each as if those before it in the list were already paid for.
+"""The prices of a list of requests, each as if those before it in the list were already bought.
 
 A quote shows these prices, and a ledger on a chain sends the requests that cost something by them: so a request that was shown
 as free is not sent.

@@ -290,7 +290,7 @@ def _check_open(run: sqlite3.Connection, entry: book.StoredQuery, price: Price) 
     if until is not None:
         raise QueryClosed(
             f"'{entry.query}' is closed: a lost journal may have answered it up to precision {float(until):.6g}, "
-            "and a second answer would cost privacy that nobody paid for."
+            "and a second answer would use privacy that no budget contains."
         )
     if price.precision < book.read_closed(run, entry) and price.case is Case.BRIDGE:
         # It would cost no privacy, but the lost journal may have given a different value for this point.

@@ -14,9 +14,10 @@ from typing import Any
 
 from noiseledger.chain import abi
 from noiseledger.chain.block import BlockId, BlockRef
-from noiseledger.chain.contract import LOG_BLOCKS, PrivacyLedgerContract, checksummed, fewer_blocks
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
 from noiseledger.chain.contract import event as read_event
 from noiseledger.chain.heads import find_heads
+from noiseledger.chain.logs import Span, in_portions, logs_by_transaction
 from noiseledger.chain.rpc import Call
 from noiseledger.chain.values import Event, Meter, Terms, from_units
 from noiseledger.errors import ChainMismatch, ChainUnreachable, RpcFailed
@@ -122,21 +123,29 @@ class Mirror:
         """
         topics = [[abi.event_topic(name) for name in EVENTS]]
         there = [_block(hex(head.number)) for head in anchors]
-        start, blocks = first, LOG_BLOCKS
+        start, span = first, Span()
         while start <= max(last, first):
-            span = {"fromBlock": hex(start), "toBlock": hex(min(start + blocks - 1, last))}
-            logs = ("eth_getLogs", [{"address": self.contract.address, "topics": topics, **span}])
-            replies = self.contract.rpc.batch([*there, *([logs] if start <= last else []), *there])
+            end = min(start + span.blocks - 1, last)
+            wanted = {"address": self.contract.address, "topics": topics, "fromBlock": hex(start), "toBlock": hex(end)}
+            logs: list[Call] = [("eth_getLogs", [wanted])] if start <= last else []
+            replies = self.contract.rpc.batch([*there, *logs, *there])
             found, beside = replies[len(anchors) : -len(anchors)], [*replies[: len(anchors)], *replies[-len(anchors) :]]
             refused = next((reply for reply in [*found, *beside] if isinstance(reply, RpcFailed)), None)
             if refused is not None:
-                blocks = fewer_blocks(min(blocks, last - start + 1), refused)
-                continue
-            if not all(map(BlockRef.is_in, [*anchors, *anchors], beside)):
+                if end > start:
+                    span.refuse(end - start + 1)
+                    continue
+                if end < start:  # no logs were requested
+                    raise refused
+                found = [logs_by_transaction(self.contract.rpc, self.contract.address, topics, start, anchors, refused)]
+            elif not all(map(BlockRef.is_in, [*anchors, *anchors], beside)):
                 raise _Moved
             for reply in found:
+                if reply is None:
+                    raise _Moved
                 yield from map(read_event, reply)
-            start += blocks
+            start = max(end, start) + 1
+            span.accept()
 
     def _facts(self, newest: BlockRef, final: BlockRef | None, state: LedgerState) -> Facts:
         checked = self._open_queries(state)
@@ -176,7 +185,9 @@ class Mirror:
         # Above the final block, other blocks may have replaced those read before.
         self._times = {key: time for key, time in self._times.items() if key[0] < first or key in wanted}
         order = sorted(wanted - self._times.keys())
-        blocks = self.contract.rpc.batch([("eth_getBlockByHash", [block_hash, False]) for _, block_hash in order])
+        blocks = in_portions(
+            self.contract.rpc, [("eth_getBlockByHash", [block_hash, False]) for _, block_hash in order]
+        )
         for key, block in zip(order, blocks, strict=True):
             if isinstance(block, RpcFailed) or block is None:
                 raise _Moved

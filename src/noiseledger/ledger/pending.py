@@ -37,18 +37,20 @@ class PendingAnswers:
         except ChainError:
             return AnswerPending(f"{_not_within(seconds)}. Nothing is lost: {_FREE}.")
 
-    def check_sold(self, wanted: Sequence[tuple[str, Fraction]]) -> None:
+    def check_sold(self, wanted: Sequence[tuple[str, Fraction]], *, alone: bool) -> None:
         """Refuse to buy more of a query of which an earlier purchase is overdue; the contract cannot pause one query.
 
-        Ages are measured with the chain's own clock, because that of this machine may be wrong.
+        With ``alone``, no other query can be meant. Ages are measured with the chain's own clock, because that of this machine
+        may be wrong.
         """
         if not wanted:
             return
         found = find_unanswered(self.contract, wanted, self.first_block, reuses=self.reuses)
         now = block_time(self.contract, "latest").timestamp()
         if found and found[0].is_overdue(now):
+            which = "this query" if alone else f"the query {found[0].query[:12]}"
             raise AnswerOverdue(
-                f"Nothing was bought: this query was {_since(found[0], now)}. Until that is answered, no more of it is bought. "
+                f"Nothing was bought: {which} was {_since(found[0], now)}. Until that is answered, no more of it is bought. "
                 f"Ask {self._whom()}."
             )
 
@@ -76,7 +78,7 @@ class PendingAnswers:
 
 
 def _not_within(seconds: float) -> str:
-    return f"The answer is paid for, but the custodian's worker has not revealed it within {seconds:g} seconds"
+    return f"The answer is bought, but the custodian's worker has not revealed it within {seconds:g} seconds"
 
 
 def _since(purchase: Unanswered, now: float) -> str:

@@ -7,7 +7,7 @@ loses nothing: a bought answer is public and free as soon as it is revealed.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ from noiseledger.core.request import Request
 from noiseledger.errors import AllowanceExceeded, AnswerPending, ChainError, RpcFailed
 from noiseledger.ledger.interface import Quote, at_its_best
 from noiseledger.ledger.pending import PendingAnswers
-from noiseledger.ledger.query_state import Behind, LoggedRequest
+from noiseledger.ledger.query_state import Behind, LoggedRequest, QueryState
 from noiseledger.ledger.reading import ChainReader, ChainReading
 from noiseledger.progress import Listener, Mined, Revealed
 
@@ -53,8 +53,7 @@ class Buyer:
         ``known`` is the state of their queries, as it was read before. Nothing is bought for more than its quote.
         """
         sent = [quote for quote, sends in zip(quotes, must_send, strict=True) if sends]
-        wanted = {quote.query: known.states[quote.query] for quote in sent}
-        self._answers.check_sold([(q.identifier, state.revealed) for q, state in wanted.items() if state.is_ahead])
+        self.check_sold({quote.query: known.states[quote.query] for quote in sent})
         bought = iter(self._buy(sent))
         purchases = [next(bought) if sends else None for sends in must_send]
         asked = list(zip([quote.request for quote in quotes], purchases, strict=True))
@@ -64,6 +63,11 @@ class Buyer:
         if exact_noise:
             return [self._answer(item, purchase, reading) for item, purchase in asked]
         return [self._best(item, purchase, reading) for item, purchase in asked]
+
+    def check_sold(self, states: Mapping[Query, QueryState]) -> None:
+        """Refuse queries of which an earlier purchase is overdue."""
+        ahead = [(query.identifier, state.revealed) for query, state in states.items() if state.is_ahead]
+        self._answers.check_sold(ahead, alone=len(states) == 1)
 
     def _buy(self, quotes: Sequence[Quote]) -> list[LoggedRequest]:
         """Send requests, and return the resulting purchases, in order."""
@@ -157,7 +161,7 @@ class Buyer:
         return None if any(reading.states[query].revealed < end for query, end in ends) else reading
 
     def _best(self, request: Request, purchase: LoggedRequest | None, reading: ChainReading) -> Answer:
-        """Return the best public answer: with the price of the purchase or, where others have paid, for free."""
+        """Return the best public answer: with the price of the purchase or, where others have bought it, for free."""
         best = reading.best(request)
         if purchase is None and best is not None:
             return best

@@ -75,7 +75,8 @@ def router(site: Site) -> APIRouter:
     @api.get("/ledger", responses=_errors())
     def ledger() -> LedgerShape:
         """The ledger's address and its fixed terms."""
-        snapshot = site.look().snapshot
+        look = site.look()
+        snapshot = look.snapshot
         facts, terms = snapshot.facts, snapshot.terms
         return {
             "address": site.contract.address,
@@ -89,13 +90,13 @@ def router(site: Site) -> APIRouter:
             "custodian": facts.custodian,
             "heir": facts.heir,
             "worker": facts.worker,
-            "contact": site.settings.ledger.contact,
+            "contact": look.ledger.contact,
             "commitment": "0x" + terms.commitment.hex(),
             "rows": terms.population.rows,
             "neighbours": terms.population.neighbours.value,
             "reuses": terms.reuses,
             "requires_allowance": terms.requires_allowance,
-            "catalogue_sha256": site.settings.ledger.catalogue_sha256 or None,
+            "catalogue_sha256": look.ledger.catalogue_sha256 or None,
             "unreadable": snapshot.unreadable,
         }
 
@@ -130,7 +131,7 @@ def router(site: Site) -> APIRouter:
             int, Query(ge=1, le=MOST_RECORDS, description="The maximum number of requests to return.")
         ] = 100,
     ) -> HistoryShape:
-        """The requests above a number, in order: who asked what, the cost and the answer."""
+        """The requests above a number, in order: who asked what, the privacy that it used, and the answer."""
         look = site.look()
         wanted = None if query is None else look.client.find(query)
         found, more = _page(look.snapshot, look.snapshot.places(after, wanted), limit)
@@ -139,7 +140,7 @@ def router(site: Site) -> APIRouter:
 
     @api.post("/ask", responses=_errors(403, 404, 409, 422))
     def ask(wanted: AskBody) -> AskShape:
-        """Return the answer if it is free; otherwise prepare the transaction that pays for it. Nothing is sent."""
+        """Return the answer if it is free; otherwise prepare the transaction that buys it. Nothing is sent."""
         return _ask(site, site.look(), wanted)
 
     @api.get("/analysts", responses=_errors())
@@ -269,14 +270,14 @@ def _ask(site: Site, look: Look, wanted: AskBody) -> AskShape:
     if quote.known is not None:
         return {"quote": shape, "answer": shape["best"], "transaction": None}
     if not quote.price.cost:
-        # Somebody has already paid for it, and the worker is about to answer: there is nothing to buy.
+        # Somebody has already bought it, and the worker is about to answer: there is nothing to buy.
         return {"quote": shape, "answer": None, "transaction": None}
     if (late := look.late(quote.query)) is not None:
         raise AnswerOverdue(
             f"Nothing was prepared: this query was bought and not answered since {moment(late.since)}"
             f"{'' if late.reason is None else ', because ' + late.reason}. Ask {look.admission().whom}."
         )
-    prepared = prepare_ask(site.contract, look.snapshot, quote, wanted.analyst, site.settings.ledger.contact)
+    prepared = prepare_ask(site.contract, look.snapshot, quote, wanted.analyst, look.ledger.contact)
     return {"quote": shape, "answer": None, "transaction": _transaction(prepared)}
 
 

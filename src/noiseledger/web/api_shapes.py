@@ -128,7 +128,7 @@ class AnalystsShape(TypedDict):
 
 
 class AskShape(TypedDict):
-    """The answer if it is free, or the transaction that pays for it; neither if it is paid for but not yet answered."""
+    """The answer if it is free, or the transaction that buys it; neither if it is bought but not yet answered."""
 
     quote: QuoteShape
     answer: AnswerShape | None

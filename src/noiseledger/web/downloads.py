@@ -27,8 +27,9 @@ def router(site: Site) -> APIRouter:
     @files.get("/ledger.json")
     def ledger() -> JSONResponse:
         # Where it is and who may ask, as the chain has it; the file may lack both.
-        access = site.look().snapshot.access.value
-        place = replace(site.settings.ledger, address=site.contract.address, chain_id=site.rpc.chain_id, access=access)
+        look = site.look()
+        access = look.snapshot.access.value
+        place = replace(look.ledger, address=site.contract.address, chain_id=site.rpc.chain_id, access=access)
         return _json(place.content, "ledger.json")
 
     @files.get("/budget/spending.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from noiseledger.ledger.file import LedgerFile
 
@@ -31,5 +32,7 @@ class Settings:
     rate: float = 20.0
     #: Offer throw-away accounts with coins without value, on a local development chain.
     play: bool = False
-    #: Seconds between polls of the chain.
+    #: Seconds between polls of the chain and of the ledger file.
     seconds: float = 0.5
+    #: Where the ledger file is, to notice a newer one.
+    ledger_file: Path | None = None

@@ -14,8 +14,8 @@ from noiseledger.core.composition import JointPromise, Promised, together
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
 from noiseledger.ledger.admission import Admission
-from noiseledger.ledger.file import LedgerFile
 from noiseledger.ledger.mirror import Mirror
+from noiseledger.web.names import LedgerFileFollower
 from noiseledger.web.overdue import OverdueQuery
 from noiseledger.web.play import Play
 from noiseledger.web.settings import Settings
@@ -47,7 +47,8 @@ class Site:
             mirror = Mirror(self.contract, settings.ledger.block, settings.head)
             self.play = Play(self.rpc, self.contract.address) if settings.play else None
             self.follower = TransactionFollower(self.contract)
-            self.watcher = Watcher(mirror, settings.worker_health, settings.seconds)
+            names = LedgerFileFollower(settings.ledger, settings.ledger_file)
+            self.watcher = Watcher(mirror, names, settings.worker_health, settings.seconds)
             stack.pop_all()
 
     def start(self) -> None:
@@ -70,14 +71,16 @@ class Site:
 
     def look(self) -> Look:
         """Return the latest state; each HTTP request calls this once."""
-        return Look(self.settings.ledger, self.watcher.state, self.watcher.health)
+        return Look(self.watcher.state, self.watcher.health)
 
 
 class Look:
     """The ledger at one moment, for one request."""
 
-    def __init__(self, ledger: LedgerFile, state: SiteState, health: WorkerHealth) -> None:
+    def __init__(self, state: SiteState, health: WorkerHealth) -> None:
         """Wrap one state."""
+        #: The custodian's ledger file, with all names.
+        self.ledger = ledger = state.ledger
         self.snapshot = state.snapshot
         self.trouble = state.trouble
         self.version = state.version
@@ -86,7 +89,6 @@ class Look:
         self.client = Reader(state.snapshot, ledger.queries, ledger.codebook)
         #: The queries that are bought and not answered for too long.
         self.overdue = state.overdue
-        self._contact = ledger.contact
         #: The other ledgers about the same data, as the ledger file names them.
         self.also_published = ledger.also_published
         self._state = state
@@ -95,7 +97,7 @@ class Look:
         """Return who may ask, an analyst's remaining allowance, and the contact for more."""
         snapshot = self.snapshot
         allowance = None if analyst is None else snapshot.analyst(analyst).allowance
-        return Admission(snapshot.access, snapshot.facts.custodian, self._contact, analyst, allowance)
+        return Admission(snapshot.access, snapshot.facts.custodian, self.ledger.contact, analyst, allowance)
 
     @property
     def joint_promise(self) -> JointPromise:

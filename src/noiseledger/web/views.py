@@ -183,7 +183,7 @@ class QuoteView:
 
     @property
     def is_coming(self) -> bool:
-        """Whether somebody has paid for the answer, but the worker has not revealed it yet."""
+        """Whether somebody has bought the answer, but the worker has not revealed it yet."""
         return self.quote is not None and not self.is_known and self.quote.price.cost == 0
 
     @property

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import httpx2
 
 from noiseledger.chain.http import ACCEPTED, content_of
 from noiseledger.errors import ChainError, ChainUnreachable, NoiseledgerError
+from noiseledger.ledger.file import LedgerFile
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.snapshot import LedgerSnapshot
 from noiseledger.ledger.unanswered import REASONS
+from noiseledger.web.names import LedgerFileFollower
 from noiseledger.web.overdue import OverdueQuery, find_overdue, mark
 
 _HEALTH_SECONDS = 2.0
@@ -50,6 +54,8 @@ class SiteState:
     """The ledger at one moment. It is immutable, so all values computed from it are consistent."""
 
     snapshot: LedgerSnapshot
+    #: The newest ledger file.
+    ledger: LedgerFile
     #: Why the latest poll failed; None if it succeeded.
     trouble: str | None = None
     #: The queries that are bought and not answered for too long.
@@ -58,30 +64,42 @@ class SiteState:
     cache: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
-    @property
+    @cached_property
     def version(self) -> str:
         """A text that changes whenever the content changes."""
-        return f"{self.snapshot.version}-{'stale' if self.trouble else 'fresh'}{mark(self.overdue)}"
+        names = hashlib.sha256(repr(self.ledger).encode()).hexdigest()[:12]
+        return f"{self.snapshot.version}-{names}-{'stale' if self.trouble else 'fresh'}{mark(self.overdue)}"
 
-    def next(self, snapshot: LedgerSnapshot, trouble: str | None, overdue: tuple[OverdueQuery, ...] = ()) -> SiteState:
-        """Return the state after this one."""
-        if (snapshot.version, trouble, overdue) == (self.snapshot.version, self.trouble, self.overdue):
+    def next(
+        self,
+        snapshot: LedgerSnapshot,
+        trouble: str | None,
+        overdue: tuple[OverdueQuery, ...] = (),
+        ledger: LedgerFile | None = None,
+    ) -> SiteState:
+        """Return the state after this one; without ``ledger``, with the same ledger file."""
+        ledger = self.ledger if ledger is None else ledger
+        same = (self.snapshot.version, self.trouble, self.overdue, self.ledger)
+        if (snapshot.version, trouble, overdue, ledger) == same:
             return replace(self, snapshot=snapshot)
-        return SiteState(snapshot, trouble, overdue)
+        return SiteState(snapshot, ledger, trouble, overdue)
 
 
 class Watcher:
     """Holds the latest state of the ledger and the worker's health."""
 
-    def __init__(self, mirror: Mirror, worker_health: str | None, seconds: float) -> None:
+    def __init__(
+        self, mirror: Mirror, ledger_file: LedgerFileFollower, worker_health: str | None, seconds: float
+    ) -> None:
         """Poll once now, so that errors at the start are reported immediately."""
         self._mirror = mirror
+        self._ledger_file = ledger_file
         self._health_url = worker_health
         self._seconds = seconds
         self._stop = threading.Event()
         self._http = httpx2.Client(timeout=_HEALTH_SECONDS)
         self._health_due = 0.0
-        self.state = SiteState(mirror.look())
+        self.state = SiteState(mirror.look(), ledger_file.look())
         self.health = UNKNOWN
         self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
         self._ask_for_health()
@@ -115,7 +133,7 @@ class Watcher:
         except Exception:
             # If the watcher stopped here, visitors would see an old state without a warning.
             trouble = "The chain contains something else at this ledger's address."
-        self.state = self.state.next(snapshot, trouble, self._overdue(snapshot))
+        self.state = self.state.next(snapshot, trouble, self._overdue(snapshot), self._ledger_file.look())
         self._ask_for_health()
 
     def _overdue(self, snapshot: LedgerSnapshot) -> tuple[OverdueQuery, ...]:

@@ -118,6 +118,7 @@ def _show(reports: list[Report], composition: Composition | None) -> None:
 
 def _show_one(report: Report) -> None:
     from noiseledger.auditing.render import rules  # noqa: PLC0415 - takes a second
+    from noiseledger.auditing.report import by_chance  # noqa: PLC0415 - likewise
 
     console.print(plain(report.verdict), style="bold", soft_wrap=True)
     rows = [(rule.value, rule.sentence, f"{checked:,}", f"{broken:,}") for rule, checked, broken in rules(report)]
@@ -126,8 +127,8 @@ def _show_one(report: Report) -> None:
     if report.p_values:
         print_table(
             "Statistical tests of the noise",
-            ("test", ">p-value at most"),
-            [(n, f"{p:g}") for n, p in report.p_values.items()],
+            ("test", "would happen by chance"),
+            [(name, by_chance(p)) for name, p in report.p_values.items()],
         )
     console.print(
         f"Privacy budget: epsilon {float(report.epsilon):g} at delta {float(report.delta):g}, which is precision "

@@ -43,7 +43,8 @@ def check(
         (q["name"], q["query"], q["dimension"], readable(q["sensitivity"], 4), _errors(q)) for q in facts["queries"]
     ]
     columns = ("name", "query", ">dimension", ">sensitivity", ">± 95% with 1%, 10%, all of the budget")
-    print_table(f"{catalogue}: {rows_of_data} rows, no problems", columns, rows)
+    verdict = f"{len(found)} {'thing' if len(found) == 1 else 'things'} to check" if found else "no problems"
+    print_table(f"{catalogue}: {rows_of_data} rows, {verdict}", columns, rows)
     promise = f"epsilon {float(read.budget.epsilon):g} at delta {float(read.budget.delta):g}"
     console.print(f"Privacy budget: {promise} (precision {float(read.budget.total):.6g}). ±: {NOISE_ONLY}.")
     for sentence in also:

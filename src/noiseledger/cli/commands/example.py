@@ -31,7 +31,7 @@ def example(json: JsonOption = False) -> None:
         )
         for q, s in zip(queries, steps, strict=True)
     ]
-    columns = (">query", ">type", ">sigma", "case", ">cost", ">reuses", "touches data", ">answer")
+    columns = (">query", ">type", ">sigma", "case", ">privacy", ">reuses", "touches data", ">answer")
     print_table("The paper's worked example", columns, rows)
     console.print(
         f"Total precision: {total} = {float(total):.6g}; the naive scheme would have spent {float(naive):.6g}."

@@ -172,6 +172,8 @@ class _Draft:
 
     def query(self, column: str, guess: Guess) -> str:
         """Return the query for a column, or an empty text if the draft has enough of its kind."""
+        if guess.is_identifier:
+            return ""
         if guess.kind == "text" or guess.is_code:
             return self._by_groups(column, _CODE if guess.is_code else _TEXT)
         return self._mean(column) if guess.kind == "number" else ""

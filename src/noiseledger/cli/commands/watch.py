@@ -33,6 +33,8 @@ def watch(
     json: JsonOption = False,
 ) -> None:
     """Show requests, answers and the budget as they change, until Ctrl-C."""
+    from noiseledger.client.reader import unnamed_note  # noqa: PLC0415 - takes a second
+
     try:
         with open_client(ledger, rpc) as client:
             follower = _follower(client, ledger)
@@ -40,6 +42,9 @@ def watch(
             if json:
                 print_json_line({"event": "watching", "budget": describe_budget(budget)})
             else:
+                unnamed = unnamed_note(client.unnamed(offer.query for offer in client.queries()))
+                if unnamed is not None:
+                    console.print(plain(unnamed), soft_wrap=True)
                 console.print(f"{budget}\nWatching the ledger. Press Ctrl-C to stop.")
             while True:
                 _look(follower, budget, as_json=json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from noiseledger.cli.config import find_ledger, find_rpc
 from noiseledger.cli.connect import no_ledger_there
 from noiseledger.cli.options import BLOCKS, ChainLedgerArgument, RpcOption
 from noiseledger.cli.output import finite
+from noiseledger.core.address import is_address
 from noiseledger.errors import InvalidInput
 
 DEFAULT_PORT = 8000
@@ -82,6 +84,7 @@ def web(
         rate=rate,
         play=play,
         seconds=seconds,
+        ledger_file=None if is_address(place) else Path(place),
     )
     with no_ledger_there(place):
         site = Site(settings)

@@ -17,7 +17,7 @@ from noiseledger.core.filters.condition import Kind
 from noiseledger.data.engines.files import SETTINGS, choose, quoted
 from noiseledger.data.formats import Format
 from noiseledger.data.look import RECORDS, Guess, Look
-from noiseledger.data.look_kinds import guess, marked_as_code, missing_texts
+from noiseledger.data.look_kinds import guess, marked, missing_texts
 from noiseledger.data.reading import WHOLE_DOUBLES
 from noiseledger.errors import DataUnavailable
 
@@ -92,7 +92,7 @@ def _arrow_guess(column: pa.ChunkedArray) -> Guess:
 def _marked(name: str, found: Guess, column: pa.ChunkedArray) -> Guess:
     if not pa.types.is_integer(column.type):
         return found
-    return marked_as_code(name, found, len(column) - column.null_count, pc.count_distinct(column).as_py())
+    return marked(name, found, len(column) - column.null_count, pc.count_distinct(column).as_py(), whole=True)
 
 
 def _is_large(column: pa.ChunkedArray) -> bool:
@@ -135,4 +135,4 @@ def _sqlite_guess(declared: str, values: Sequence[Any]) -> Guess:
 def _sqlite_marked(name: str, found: Guess, values: Sequence[Any]) -> Guess:
     present = [value for value in values if value is not None]
     whole = all(isinstance(value, int) for value in present)
-    return marked_as_code(name, found, len(present), len(set(present))) if whole else found
+    return marked(name, found, len(present), len(set(present)), whole=True) if whole else found
