@@ -176,7 +176,7 @@ PARTS = (
         ),
     ),
     Part(("custodian/intake.py",), integration("sold_means_answered")),
-    Part(("custodian/recover.py",), (*unit("restore"), *integration("recover"))),
+    Part(("custodian/recover.py", "custodian/current.py"), (*unit("restore"), *integration("recover"))),
     Part(("chain/sender.py",), integration("sender", "contract")),
     Part(("chain/node_errors.py",), unit("node_errors")),
     Part(

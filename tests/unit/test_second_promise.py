@@ -6,6 +6,7 @@ import json
 import shutil
 import stat
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -41,9 +42,8 @@ def enter(catalogue: Catalogue, address: str = ADDRESS) -> None:
     custody = Custody.of(catalogue)
     data = custody.pin(catalogue)
     custody.prepare(catalogue, data)
-    identity = custody.kept_identity()
-    assert identity is not None
-    note(catalogue, data, identity, 31337, address)
+    with closing(custody.journal(None)) as journal:
+        note(catalogue, data, journal, 31337, address)
 
 
 def renamed(study: Path) -> Path:

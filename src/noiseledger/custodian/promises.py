@@ -7,6 +7,7 @@ from pathlib import Path
 
 from noiseledger.core.composition import JointPromise, Promised, together
 from noiseledger.custodian.custody import Custody
+from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.register import Promise, Registers
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.origin import Origin, records_digest
@@ -119,12 +120,12 @@ def check_one_copy(catalogue: Catalogue, identity: str, registers: Registers) ->
 def note(
     catalogue: Catalogue,
     data: Pinned,
-    identity: str,
+    journal: Journal,
     chain_id: int,
     address: str,
     registers: Registers | None = None,
 ) -> None:
-    """Enter a promise, or where it is now, into the registers."""
+    """Enter a promise, or where it is now, into the registers; ``journal`` is the one that is valid from now on."""
     registers = registers or Registers.of(catalogue.file.parent)
     custody = Custody.of(catalogue)
     own = promised(catalogue)
@@ -137,8 +138,9 @@ def note(
         delta=str(own.delta),
         neighbours=own.neighbours.value,
         address=address,
+        recovery=journal.recoveries[-1] if journal.recoveries else "",
     )
-    registers.write(identity, promise, data.origin, data.secret)
+    registers.write(journal.identity, promise, data.origin, data.secret)
 
 
 def others_named(known: LedgerFile | None, earlier: list[Promise]) -> tuple[OtherLedger, ...]:

@@ -14,6 +14,7 @@ from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
+from noiseledger.custodian.current import check_current, check_not_replaced
 from noiseledger.custodian.custody import Custody, commitment
 from noiseledger.custodian.difference import Difference, compare
 from noiseledger.custodian.intent import deploy_once
@@ -71,13 +72,12 @@ def publish(
         # A registered query is for sale, so the journal contains it and the data answers it before that.
         _check_answerable(catalogue, data)
         with closing(custody.journal(None)) as journal:
-            identity = journal.identity
-        if contract is None:
-            note(catalogue, data, identity, sender.rpc.chain_id, "", registers)
-            contract = _deploy(catalogue, data, sender, worker or sender.address, others)
-            difference = compare(catalogue, contract)
-            known = custody.read_ledger_file()
-        note(catalogue, data, identity, sender.rpc.chain_id, contract.address, registers)
+            if contract is None:
+                note(catalogue, data, journal, sender.rpc.chain_id, "", registers)
+                contract = _deploy(catalogue, data, sender, worker or sender.address, others)
+                difference = compare(catalogue, contract)
+                known = custody.read_ledger_file()
+            note(catalogue, data, journal, sender.rpc.chain_id, contract.address, registers)
         population = catalogue.population(data.rows)
         for entry in difference.to_register:
             contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
@@ -116,6 +116,9 @@ def propose(
             f"The ledger at {contract.address} is already published, and its worker is {current}: nothing was changed. To "
             f"change the worker, run noiseledger rotate-worker {worker} {custody.ledger_file}"
         )
+    with closing(custody.journal(None)) as journal:
+        # A query that is added to an old copy would be on sale, and never answered.
+        check_current(contract, journal, [entry.query for entry in catalogue.entries])
     others = others_named(custody.read_ledger_file(), earlier_promises(catalogue, data.origin, registers))
     return contract, compare(catalogue, contract, others)
 
@@ -139,7 +142,9 @@ def find(
     terms = contract.terms()
     with closing(custody.journal(None)) as journal:
         custody.check(terms.commitment, data, journal)
-        check_one_copy(catalogue, journal.identity, registers or Registers.of(catalogue.file.parent))
+        registers = registers or Registers.of(catalogue.file.parent)
+        check_one_copy(catalogue, journal.identity, registers)
+        check_not_replaced(journal, registers)
         custody.keep_identity(journal)
     check_terms(catalogue, terms)
     return contract

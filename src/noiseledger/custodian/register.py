@@ -46,6 +46,8 @@ class Promise:
     address: str = ""
     #: Where the data was earlier, while this ledger was in use.
     earlier_places: tuple[str, ...] = ()
+    #: The last recovery of its journal, by a random name: a journal that does not come from it was replaced.
+    recovery: str = ""
     #: Keyed hashes of what the ledger was published with: the records, the file, the secret.
     marks: dict[str, str] = field(default_factory=dict)
 
