@@ -77,6 +77,12 @@ class Journal(LocalLedger):
         with self._store.transaction() as run:
             book.write_recoveries(run, names)
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether this journal draws from any data yet: one that was rebuilt does not, until the worker opens it."""
+        with self._store.reading() as run:
+            return bool(book.read_settings(run).get("binding"))
+
     def is_bound_to(self, root: bytes) -> bool:
         """Return whether this journal draws from the data with this root."""
         with self._store.reading() as run:

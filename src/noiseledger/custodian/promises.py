@@ -20,7 +20,7 @@ def earlier_promises(catalogue: Catalogue, origin: Origin, registers: Registers 
     """Return the promises about a catalogue's data that other ledgers made."""
     custody = Custody.of(catalogue)
     registers = registers or Registers.of(catalogue.file.parent)
-    return registers.earlier(origin, custody.kept_identity())
+    return registers.earlier(origin, custody.own_identity())
 
 
 def promised(catalogue: Catalogue) -> Promised:
@@ -96,7 +96,7 @@ def no_ledger(catalogue: Catalogue) -> NoiseledgerError:
 def check_not_forgotten(catalogue: Catalogue, registers: Registers) -> None:
     """Refuse to publish with a journal that a published ledger depends on, though its ledger file is gone."""
     custody = Custody.of(catalogue)
-    identity = custody.kept_identity()
+    identity = custody.own_identity()
     for _, promise in registers.find(identity) if identity else ():
         if promise.address:
             raise CustodyDamaged(

@@ -116,9 +116,6 @@ def propose(
             f"The ledger at {contract.address} is already published, and its worker is {current}: nothing was changed. To "
             f"change the worker, run noiseledger rotate-worker {worker} {custody.ledger_file}"
         )
-    with closing(custody.journal(None)) as journal:
-        # A query that is added to an old copy would be on sale, and never answered.
-        check_current(contract, journal, [entry.query for entry in catalogue.entries])
     others = others_named(custody.read_ledger_file(), earlier_promises(catalogue, data.origin, registers))
     return contract, compare(catalogue, contract, others)
 
@@ -139,15 +136,26 @@ def find(
     if known.chain_id != sender.rpc.chain_id:
         raise ChainMismatch(f"The ledger is on chain {known.chain_id}, but this is chain {sender.rpc.chain_id}.")
     contract = PrivacyLedgerContract(sender.rpc, known.address, sender)
+    check_published(catalogue, data, contract, registers)
+    with closing(custody.journal(None)) as journal:
+        custody.keep_identity(journal)
+    return contract
+
+
+def check_published(
+    catalogue: Catalogue, data: Pinned, contract: PrivacyLedgerContract, registers: Registers | None = None
+) -> None:
+    """Refuse a catalogue, data, a secret or a journal that the ledger does not go on with, and say which. Changes nothing."""
+    custody = Custody.of(catalogue)
+    registers = registers or Registers.of(catalogue.file.parent)
     terms = contract.terms()
     with closing(custody.journal(None)) as journal:
         custody.check(terms.commitment, data, journal)
-        registers = registers or Registers.of(catalogue.file.parent)
         check_one_copy(catalogue, journal.identity, registers)
         check_not_replaced(journal, registers)
-        custody.keep_identity(journal)
-    check_terms(catalogue, terms)
-    return contract
+        check_terms(catalogue, terms)
+        # A query that is added to an old copy would be on sale, and never answered.
+        check_current(contract, journal, [entry.query for entry in catalogue.entries])
 
 
 def check_terms(catalogue: Catalogue, terms: Terms) -> None:
