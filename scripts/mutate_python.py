@@ -109,7 +109,7 @@ PARTS = (
         ),
         unit("commitment", "commitment_form", "merkle", "record_text"),
     ),
-    Part(("data/origin.py",), unit("second_promise")),
+    Part(("data/origin.py", "data/server_place.py"), unit("location", "second_promise")),
     Part(("data/fingerprint.py", "data/pinned.py"), unit("pinned", "bound_ledger", "table")),
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
     Part(("data/small.py",), unit("location", "extras")),

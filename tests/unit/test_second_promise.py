@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import stat
 from collections.abc import Callable
 from contextlib import closing
@@ -11,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from noiseledger.auditing.compose import compose
@@ -239,3 +241,39 @@ def test_a_ledger_file_names_other_ledgers_or_is_refused(tmp_path: Path, other: 
     file.write_text(json.dumps(content | {"also_published": [named | other]}))
     with pytest.raises(InvalidInput, match="not a ledger file"):
         LedgerFile.read(file)
+
+
+@pytest.mark.parametrize("suffix", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("is_named_first", [True, False])
+def test_the_only_table_of_a_database_is_the_same_with_its_name_and_without(
+    tmp_path: Path, suffix: str, is_named_first: bool
+) -> None:
+    file = tmp_path / f"people.{suffix}"
+    connect = sqlite3.connect if suffix == "sqlite" else duckdb.connect
+    with closing(connect(file)) as run:
+        run.execute("CREATE TABLE people (age INTEGER, height INTEGER)")
+        run.executemany("INSERT INTO people VALUES (?, ?)", [(20 + n, 150 + n) for n in range(60)])
+        run.commit()
+    text = CATALOGUE.replace("people.csv", file.name)
+    named = text.replace("[privacy]", 'table = "people"\n[privacy]', 1)
+    first, second = (named, text) if is_named_first else (text, named)
+    (tmp_path / "first.toml").write_text(first)
+    enter(read_catalogue(tmp_path / "first.toml"))
+    # One more column: the records, as the catalogue reads them, are others.
+    more = '\n[columns.height]\nkind = "number"\nlower = 0\nupper = 250\nmissing = 0\n'
+    (tmp_path / "second.toml").write_text(second + more)
+    (found,) = find_earlier(read_catalogue(tmp_path / "second.toml"))
+    assert found.address == ADDRESS
+    # A copy of the file elsewhere is recognised by its bytes.
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("second.toml", file.name):
+        shutil.copy(tmp_path / name, elsewhere)
+    assert find_earlier(read_catalogue(elsewhere / "second.toml"))
+    # Another table of the same file is other data.
+    with closing(connect(file)) as run:
+        run.execute("CREATE TABLE houses (age INTEGER, height INTEGER)")
+        run.execute("INSERT INTO houses VALUES (70, 90)")
+        run.commit()
+    (tmp_path / "third.toml").write_text(named.replace('"people"', '"houses"'))
+    assert find_earlier(read_catalogue(tmp_path / "third.toml")) == []
