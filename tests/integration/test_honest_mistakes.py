@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,11 +83,18 @@ def test_a_second_promise_is_made_only_in_words_and_is_named(run: Runner, publis
     (check,) = [c for c in run("doctor", "new.custody/ledger.json", "--json").json["checks"] if c["name"] == "promise"]
     assert published.address in check["found"]
     assert check["advice"] == "Together they promise epsilon 1.465 at delta 1e-05."
-    # From now on both are known, and each goes on by itself; the first learns of the second.
+    # From now on both are known, and each goes on by itself; the file of the first names the second, too.
+    assert "people.custody/ledger.json again, too: it names this ledger now." in done.out
+    first = LedgerFile.read(Path("people.custody/ledger.json"))
+    assert first == replace(published, also_published=first.also_published)
+    assert [(other.address, str(other.promised)) for other in first.also_published] == [
+        (second.address, "epsilon 1 at delta 1e-05")
+    ]
     Path("people.toml").write_text(CATALOGUE)
     again = run("publish", "people.toml", "--yes", "--json").json
     assert again["address"] == published.address
     assert [other["address"] for other in again["also_published"]] == [second.address]
+    assert again["changes"] == []
 
 
 def test_a_catalogue_may_be_renamed_together_with_its_custody(run: Runner, published: LedgerFile) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from noiseledger.core.composition import JointPromise, Promised, together
@@ -141,6 +142,29 @@ def note(
         recovery=journal.recoveries[-1] if journal.recoveries else "",
     )
     registers.write(journal.identity, promise, data.origin, data.secret)
+
+
+def name_in_earlier(catalogue: Catalogue, earlier: list[Promise], chain_id: int, address: str) -> None:
+    """Name a catalogue's ledger in the ledger files of earlier promises, where their custody folders still are.
+
+    A file that cannot be read or written is left as it is: it learns of the ledger when it is published again.
+    """
+    for promise in earlier:
+        with suppress(NoiseledgerError, OSError):
+            known = LedgerFile.read(promise.ledger_file)
+            if known.address == promise.address and address not in {other.address for other in known.also_published}:
+                other = OtherLedger(address, chain_id, promised(catalogue))
+                replace(known, also_published=(*known.also_published, other)).write(promise.ledger_file)
+
+
+def files_that_name(earlier: list[Promise], address: str) -> list[Path]:
+    """Return the ledger files of earlier promises that name a ledger."""
+    found = []
+    for promise in earlier:
+        with suppress(NoiseledgerError):
+            if address in {other.address for other in LedgerFile.read(promise.ledger_file).also_published}:
+                found.append(promise.ledger_file)
+    return found
 
 
 def others_named(known: LedgerFile | None, earlier: list[Promise]) -> tuple[OtherLedger, ...]:

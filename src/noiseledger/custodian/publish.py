@@ -22,6 +22,7 @@ from noiseledger.custodian.promises import (
     check_not_forgotten,
     check_one_copy,
     earlier_promises,
+    name_in_earlier,
     note,
     others_named,
     refuse,
@@ -67,7 +68,8 @@ def publish(
         # Nothing was changed up to here, and what follows can be repeated from any point.
         custody = Custody.of(catalogue)
         known = custody.read_ledger_file()
-        others = others_named(known, earlier_promises(catalogue, data.origin, registers))
+        earlier = earlier_promises(catalogue, data.origin, registers)
+        others = others_named(known, earlier)
         custody.prepare(catalogue, data)
         # A registered query is for sale, so the journal contains it and the data answers it before that.
         _check_answerable(catalogue, data)
@@ -82,6 +84,7 @@ def publish(
         for entry in difference.to_register:
             contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
         _write_ledger_file(catalogue, contract, known.block if known else 0, difference.names, others)
+        name_in_earlier(catalogue, earlier, contract.rpc.chain_id, contract.address)
         return contract
 
 

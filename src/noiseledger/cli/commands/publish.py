@@ -45,7 +45,12 @@ def publish(
 ) -> None:
     """Publish a ledger. Run it again to register queries that were added to the catalogue: it shows what would change."""
     from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
-    from noiseledger.custodian.promises import earlier_promises, others_named, say_together  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.promises import (  # noqa: PLC0415 - likewise
+        earlier_promises,
+        files_that_name,
+        others_named,
+        say_together,
+    )
     from noiseledger.custodian.publish import propose  # noqa: PLC0415 - likewise
     from noiseledger.custodian.publish import publish as publish_ledger  # noqa: PLC0415 - likewise
     from noiseledger.ledger.governance import read_address  # noqa: PLC0415 - likewise
@@ -91,6 +96,8 @@ def publish(
         soft_wrap=True,
     )
     console.print("The journal is needed as it is now: an old copy of it must never come back.")
+    for file in files_that_name(earlier, contract.address):
+        console.print(f"Give analysts {file} again, too: it names this ledger now.", soft_wrap=True)
     if read.access is Access.INVITATION and found is None:
         console.print(
             f"Nobody can ask yet. Invite an analyst: noiseledger allow ADDRESS {custody.ledger_file} --epsilon E --delta D",
