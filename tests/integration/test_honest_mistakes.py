@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from integration.conftest import ANALYST, WORKER
 from noiseledger.chain import PrivacyLedgerContract, Rpc, local_chain
 from noiseledger.core.query import Query
 from noiseledger.custodian import Custody
-from noiseledger.custodian.register import user_folder
 from noiseledger.data.catalogue import read_catalogue
+from noiseledger.ledger import LocalLedger
 from noiseledger.ledger.file import LedgerFile
+from noiseledger.ledger.register import user_folder
 
 CATALOGUE = """
 [source]
@@ -95,6 +97,20 @@ def test_a_second_promise_is_made_only_in_words_and_is_named(run: Runner, publis
     assert again["address"] == published.address
     assert [other["address"] for other in again["also_published"]] == [second.address]
     assert again["changes"] == []
+
+
+def test_data_of_a_local_ledger_is_published_only_in_words(run: Runner, study: Path) -> None:
+    catalogue = read_catalogue("people.toml")
+    with closing(catalogue.open()) as source:
+        population = catalogue.population(source.rows)
+        LocalLedger.create("notes.ledger", epsilon=1, delta="1e-5", population=population, source=source).close()
+    for command in (["check"], ["publish", "--yes"]):
+        refused(run(*command, "people.toml"), "notes.ledger (epsilon 1", "epsilon 1.465", "--second-promise")
+    assert not Path("people.custody").exists()
+    assert "epsilon 1.465" in run("check", "people.toml", "--second-promise").out
+    assert "notes.ledger (epsilon 1" in run("publish", "people.toml", "--second-promise", "--yes").out
+    # From now on it is a promise of its own.
+    assert run("publish", "people.toml", "--yes").code == 0
 
 
 def test_a_catalogue_may_be_renamed_together_with_its_custody(run: Runner, published: LedgerFile) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -20,10 +21,12 @@ from noiseledger.core.composition import Promised, together
 from noiseledger.core.sensitivity import Neighbours
 from noiseledger.custodian.custody import Custody
 from noiseledger.custodian.promises import find_earlier, no_ledger, note, others_named
-from noiseledger.custodian.register import Registers, user_folder
 from noiseledger.data.catalogue import Catalogue, read_catalogue
+from noiseledger.data.table import Table
 from noiseledger.errors import CustodyDamaged, InvalidInput, NoiseledgerError, PublishedBefore
+from noiseledger.ledger import LocalLedger
 from noiseledger.ledger.file import LedgerFile, OtherLedger
+from noiseledger.ledger.register import Registers, user_folder
 from unit.test_custody import CATALOGUE
 
 ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
@@ -46,6 +49,24 @@ def enter(catalogue: Catalogue, address: str = ADDRESS) -> None:
     custody.prepare(catalogue, data)
     with closing(custody.journal(None)) as journal:
         note(catalogue, data, journal, 31337, address)
+
+
+def test_a_local_ledger_about_published_data_has_to_be_asked_for(study: Path, tmp_path: Path) -> None:
+    catalogue = read_catalogue(study / "people.toml")
+    file = tmp_path / "notes.ledger"
+    create = partial(LocalLedger.create, epsilon=1, delta="1e-4")
+    with closing(catalogue.open()) as source:
+        population = catalogue.population(source.rows)
+        with pytest.raises(PublishedBefore, match=rf"{ADDRESS} is published, .* together they would be epsilon"):
+            create(file, population=population, source=source)
+        assert not file.exists()
+        create(file, population=population).close()
+        with pytest.raises(PublishedBefore, match="ask that ledger instead"):
+            LocalLedger.open(file, source)
+        with closing(LocalLedger.open(file, source, second_promise=True)) as ledger:
+            assert [(other.name, other.is_published) for other in ledger.also_promised()] == [(ADDRESS, True)]
+    with closing(Table([{"age": 1}], {"age": "number"})) as other:
+        create(tmp_path / "b", population=catalogue.population(1), source=other).close()
 
 
 def renamed(study: Path) -> Path:

@@ -14,8 +14,8 @@ from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.custodian.journal import Journal
-from noiseledger.custodian.register import Registers
 from noiseledger.errors import DataMismatch
+from noiseledger.ledger.register import Registers
 
 
 def check_current(contract: PrivacyLedgerContract, journal: Journal, queries: Iterable[Query] = ()) -> None:

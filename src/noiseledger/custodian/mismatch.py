@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from noiseledger.custodian.journal import Journal, journal_digest
-from noiseledger.custodian.register import Promise, Register, Registers
 from noiseledger.data.commitment import bind
 from noiseledger.data.pinned import Pinned
 from noiseledger.ledger.file import LedgerFile
+from noiseledger.ledger.register import Promise, Register, Registers
 
 _END = "Nothing was changed, and nothing is answered."
 

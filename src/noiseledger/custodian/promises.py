@@ -9,12 +9,14 @@ from pathlib import Path
 from noiseledger.core.composition import JointPromise, Promised, together
 from noiseledger.custodian.custody import Custody
 from noiseledger.custodian.journal import Journal
-from noiseledger.custodian.register import Promise, Registers
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.origin import Origin, records_digest
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import CustodyDamaged, InvalidInput, NoiseledgerError, PublishedBefore
+from noiseledger.ledger.bound import key_file
 from noiseledger.ledger.file import LedgerFile, OtherLedger
+from noiseledger.ledger.register import Promise, Registers
+from noiseledger.ledger.siblings import Sibling, find_local
 
 
 def earlier_promises(catalogue: Catalogue, origin: Origin, registers: Registers | None = None) -> list[Promise]:
@@ -55,6 +57,32 @@ def _way_back(file: Path, folder: Path, first: Promise) -> str:
     if old.exists():
         return f"To go on with that ledger, use {old}."
     return f"To go on with that ledger, rename {file} back to {old}, or rename the folder {kept} to {folder}."
+
+
+def local_ledgers(catalogue: Catalogue) -> list[Sibling]:
+    """Return the local ledgers beside a catalogue that are about its data; the data is read only if there are local ledgers."""
+    if not any(catalogue.file.parent.glob(key_file(Path("*")).name)):
+        return []
+    with closing(catalogue.open()) as source:
+        return find_local(catalogue.file, source)
+
+
+def refuse_local(catalogue: Catalogue, local: list[Sibling]) -> PublishedBefore:
+    """Return the error for publishing the data of a local ledger, if that was not asked for."""
+    return PublishedBefore(
+        f"{say_local(catalogue, local)} To publish a second promise about the same people all the same, run noiseledger "
+        f"publish {catalogue.file} --second-promise."
+    )
+
+
+def say_local(catalogue: Catalogue, local: list[Sibling]) -> str:
+    """Return what a catalogue and local ledgers about its data are together, as a sentence."""
+    named = ", ".join(f"{catalogue.file.parent / other.name} ({other.promised})" for other in local)
+    all_together = together([promised(catalogue), *(other.promised for other in local)])
+    return (
+        f"The same data is also in a local ledger, {named}. For a person in it, these promises together are {all_together}; a "
+        "published ledger file does not name local ledgers, so tell those who need to know."
+    )
 
 
 def find_earlier(catalogue: Catalogue) -> list[Promise]:

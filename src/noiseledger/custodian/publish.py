@@ -22,12 +22,13 @@ from noiseledger.custodian.promises import (
     check_not_forgotten,
     check_one_copy,
     earlier_promises,
+    local_ledgers,
     name_in_earlier,
     note,
     others_named,
     refuse,
+    refuse_local,
 )
-from noiseledger.custodian.register import Registers
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import PUBLISHED
 from noiseledger.data.pinned import Pinned
@@ -35,6 +36,7 @@ from noiseledger.data.public_parts import public_hash
 from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput
 from noiseledger.ledger.file import LedgerFile, OtherLedger
 from noiseledger.ledger.governance import read_address
+from noiseledger.ledger.register import Registers
 
 #: How far back a reorganisation may move the block that a ledger was published in.
 _REORGANISED_BLOCKS = 100
@@ -112,6 +114,8 @@ def propose(
         earlier = earlier_promises(catalogue, data.origin, registers)
         if earlier and not second_promise:
             raise refuse(catalogue, earlier)
+        if not second_promise and (local := local_ledgers(catalogue)):
+            raise refuse_local(catalogue, local)
         return None, Difference(catalogue.entries, (), {}, (), is_same_catalogue=False)
     current = checksummed(contract.worker())
     if worker is not None and current.lower() != worker.lower():

@@ -28,7 +28,6 @@ from noiseledger.custodian.custody import Custody
 from noiseledger.custodian.journal import Journal, journal_digest
 from noiseledger.custodian.mismatch import explain
 from noiseledger.custodian.promises import note
-from noiseledger.custodian.register import Registers
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import bind, read_secret
 from noiseledger.data.pinned import Pinned
@@ -43,6 +42,7 @@ from noiseledger.errors import (
 )
 from noiseledger.ledger.durable import sync_folder
 from noiseledger.ledger.query_state import fold
+from noiseledger.ledger.register import Registers
 
 
 @dataclass(frozen=True)

@@ -99,15 +99,23 @@ def _check_custody(catalogue: Catalogue) -> list[str]:
 def _check_promises(catalogue: Catalogue, *, second_promise: bool) -> list[str]:
     """Refuse data that was published with another catalogue; with ``--second-promise``, say what both promise together."""
     from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
-    from noiseledger.custodian.promises import find_earlier, refuse, say_together  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.promises import (  # noqa: PLC0415 - likewise
+        find_earlier,
+        local_ledgers,
+        refuse,
+        refuse_local,
+        say_local,
+        say_together,
+    )
 
     custody = Custody.of(catalogue)
-    earlier = find_earlier(catalogue)
-    if not earlier:
-        return []
+    earlier, local = find_earlier(catalogue), local_ledgers(catalogue)
     if not second_promise and not custody.ledger_file.exists():
-        raise refuse(catalogue, earlier)
-    return [say_together(catalogue, earlier)]
+        if earlier:
+            raise refuse(catalogue, earlier)
+        if local:
+            raise refuse_local(catalogue, local)
+    return [*([say_together(catalogue, earlier)] if earlier else []), *([say_local(catalogue, local)] if local else [])]
 
 
 def _describe(catalogue: Catalogue, rows: int) -> dict[str, Any]:

@@ -195,7 +195,7 @@ def _check_local_promise(client: Client) -> Iterator[Check]:
     if others:
         budget = client.budget()
         own = Promised(budget.epsilon, budget.delta, client.ledger.population.neighbours)
-        named = ", ".join(f"{other.file} ({other.promised})" for other in others)
+        named = ", ".join(f"{other.name} ({other.promised})" for other in others)
         advice = f"Together they promise {together([own, *(other.promised for other in others)])}."
         yield Check("promise", Status.WARNING, f"{own}; the same data is also in {named}.", advice)
 

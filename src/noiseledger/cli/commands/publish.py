@@ -48,7 +48,9 @@ def publish(
     from noiseledger.custodian.promises import (  # noqa: PLC0415 - likewise
         earlier_promises,
         files_that_name,
+        local_ledgers,
         others_named,
+        say_local,
         say_together,
     )
     from noiseledger.custodian.publish import propose  # noqa: PLC0415 - likewise
@@ -66,6 +68,7 @@ def publish(
         earlier = earlier_promises(read, data.origin)
         both = [say_together(read, earlier)] if earlier else []
         if found is None:
+            both += [say_local(read, local)] if (local := local_ledgers(read)) else []
             if not yes:
                 _check_delta(read, data.rows, json=json)
             show = partial(_print_lines, both) if yes else partial(_show, read, data.rows, sender.rpc.chain_id, both)
