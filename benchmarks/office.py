@@ -12,9 +12,9 @@ from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, encode_request
 from noiseledger.chain.contract import MAX_BATCH
 from noiseledger.custodian import Custody, Worker
 from noiseledger.custodian.publish import publish
-from noiseledger.custodian.register import Registers
 from noiseledger.data import ipums
 from noiseledger.data.catalogue import Catalogue, read_catalogue
+from noiseledger.ledger.register import Registers
 
 _TRANSFER_GAS = 21_000
 _HEAD = """

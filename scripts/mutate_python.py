@@ -109,7 +109,7 @@ PARTS = (
         ),
         unit("commitment", "commitment_form", "merkle", "record_text"),
     ),
-    Part(("data/origin.py",), unit("second_promise")),
+    Part(("data/origin.py", "data/server_place.py"), unit("location", "second_promise")),
     Part(("data/fingerprint.py", "data/pinned.py"), unit("pinned", "bound_ledger", "table")),
     Part(("data/source.py", "data/table.py"), (*unit("table", "local_ledger", "sensitivity"), _LOCAL)),
     Part(("data/small.py",), unit("location", "extras")),
@@ -162,7 +162,7 @@ PARTS = (
         (*unit("custody"), *integration("publish_once", "honest_mistakes", "end_to_end")),
     ),
     Part(
-        ("custodian/register.py", "custodian/promises.py", "core/composition.py"),
+        ("ledger/register.py", "custodian/promises.py", "core/composition.py"),
         (*unit("second_promise"), *integration("honest_mistakes")),
     ),
     Part(("custodian/difference.py",), integration("honest_mistakes", "recover")),
@@ -176,7 +176,7 @@ PARTS = (
         ),
     ),
     Part(("custodian/intake.py",), integration("sold_means_answered")),
-    Part(("custodian/recover.py",), (*unit("restore"), *integration("recover"))),
+    Part(("custodian/recover.py", "custodian/current.py"), (*unit("restore"), *integration("recover"))),
     Part(("chain/sender.py",), integration("sender", "contract")),
     Part(("chain/node_errors.py",), unit("node_errors")),
     Part(

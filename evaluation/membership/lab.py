@@ -30,13 +30,13 @@ from noiseledger.core.query import Query
 from noiseledger.custodian import Custody
 from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.publish import publish
-from noiseledger.custodian.register import Registers
 from noiseledger.custodian.worker import Worker
 from noiseledger.data import Table
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.query_state import fold
+from noiseledger.ledger.register import Registers
 
 CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,9 @@ from noiseledger.chain import PrivacyLedgerContract, Rpc, local_chain
 from noiseledger.core.query import Query
 from noiseledger.custodian import Custody
 from noiseledger.data.catalogue import read_catalogue
+from noiseledger.ledger import LocalLedger
 from noiseledger.ledger.file import LedgerFile
+from noiseledger.ledger.register import user_folder
 
 CATALOGUE = """
 [source]
@@ -80,11 +85,32 @@ def test_a_second_promise_is_made_only_in_words_and_is_named(run: Runner, publis
     (check,) = [c for c in run("doctor", "new.custody/ledger.json", "--json").json["checks"] if c["name"] == "promise"]
     assert published.address in check["found"]
     assert check["advice"] == "Together they promise epsilon 1.465 at delta 1e-05."
-    # From now on both are known, and each goes on by itself; the first learns of the second.
+    # From now on both are known, and each goes on by itself; the file of the first names the second, too.
+    assert "people.custody/ledger.json again, too: it names this ledger now." in done.out
+    first = LedgerFile.read(Path("people.custody/ledger.json"))
+    assert first == replace(published, also_published=first.also_published)
+    assert [(other.address, str(other.promised)) for other in first.also_published] == [
+        (second.address, "epsilon 1 at delta 1e-05")
+    ]
     Path("people.toml").write_text(CATALOGUE)
     again = run("publish", "people.toml", "--yes", "--json").json
     assert again["address"] == published.address
     assert [other["address"] for other in again["also_published"]] == [second.address]
+    assert again["changes"] == []
+
+
+def test_data_of_a_local_ledger_is_published_only_in_words(run: Runner, study: Path) -> None:
+    catalogue = read_catalogue("people.toml")
+    with closing(catalogue.open()) as source:
+        population = catalogue.population(source.rows)
+        LocalLedger.create("notes.ledger", epsilon=1, delta="1e-5", population=population, source=source).close()
+    for command in (["check"], ["publish", "--yes"]):
+        refused(run(*command, "people.toml"), "notes.ledger (epsilon 1", "epsilon 1.465", "--second-promise")
+    assert not Path("people.custody").exists()
+    assert "epsilon 1.465" in run("check", "people.toml", "--second-promise").out
+    assert "notes.ledger (epsilon 1" in run("publish", "people.toml", "--second-promise", "--yes").out
+    # From now on it is a promise of its own.
+    assert run("publish", "people.toml", "--yes").code == 0
 
 
 def test_a_catalogue_may_be_renamed_together_with_its_custody(run: Runner, published: LedgerFile) -> None:
@@ -236,3 +262,114 @@ def test_what_does_not_belong_to_the_ledger_is_named_and_logged_once(run: Runner
     Custody.of(catalogue).prepare(catalogue, Custody.of(catalogue).pin(catalogue))
     shutil.copy("kept/ledger.json", "people.custody")
     reason("another journal than people.custody/journal.ledger", "noiseledger recover")
+
+
+def another_secret() -> None:
+    Path("people.custody/secret").write_text("ab" * 32)
+
+
+def other_data() -> None:
+    people = Path("people.csv")
+    people.write_text(people.read_text().replace("20\n", "21\n", 1))
+
+
+def another_reading() -> None:
+    Path("people.toml").write_text(CATALOGUE.replace('"people.csv"', '"people.csv"\nmissing = ["20"]'))
+
+
+def another_journal() -> None:
+    for name in ("people.toml", "people.csv", "people.custody/secret"):
+        Path("other", name).parent.mkdir(exist_ok=True, parents=True)
+        shutil.copy(name, Path("other", name))
+    catalogue = read_catalogue("other/people.toml")
+    Custody.of(catalogue).prepare(catalogue, Custody.of(catalogue).pin(catalogue))
+    shutil.copy("other/people.custody/journal.ledger", "people.custody")
+
+
+def another_name() -> None:
+    Path("people.custody/journal.identity").write_text("ab" * 32)
+
+
+def no_name_nor_journal() -> None:
+    for name in ("journal.identity", "journal.ledger"):
+        Path("people.custody", name).unlink()
+
+
+def other_codes() -> None:
+    text = CATALOGUE.replace("missing = 40", "missing = 40\nmissing_codes = [99]")
+    Path("people.toml").write_text(text)
+
+
+WRONG = {
+    another_secret: ("another secret than the one in", "secret: restore that file from your backup"),
+    other_data: ("other data than what is now in", "restore the data as it was"),
+    another_reading: ("the file is the same, but the catalogue reads it differently",),
+    another_journal: ("another journal than", "Put the right journal back"),
+    another_name: ("journal.identity has the name of another journal", "or delete it and run noiseledger publish"),
+    no_name_nor_journal: ("and so is", "journal.identity", "restore its name from your backup"),
+    other_codes: ("with no missing_codes for the column age", "put that back into"),
+}
+
+
+@pytest.mark.parametrize("spoil", WRONG)
+def test_check_and_doctor_name_the_one_thing_that_is_wrong_as_work_does(
+    run: Runner, published: LedgerFile, spoil: Callable[[], None]
+) -> None:
+    spoil()
+    words = WRONG[spoil]
+    file = "people.custody/ledger.json"
+    refused(run("check", "people.toml"), *words)
+    refused(run("work", "people.toml", "--once", "--head", "latest"), *words)
+    for rpc in ([], ["--rpc", "http://127.0.0.1:1"]):  # without the chain, as far as this machine knows
+        done = run("doctor", file, *rpc, "--json")
+        assert done.code == 1
+        (found,) = [
+            c["found"] for c in done.json["checks"] if c["name"] in ("custody", "data") and c["status"] == "problem"
+        ]
+        for word in words:
+            assert word in found
+    # The register is a help, and not needed to notice it.
+    shutil.rmtree(".noiseledger")
+    shutil.rmtree(user_folder() or Path())
+    refused(run("check", "people.toml"))
+
+
+def test_a_missing_name_is_seen_at_once_and_is_no_second_promise(run: Runner, published: LedgerFile) -> None:
+    file = Path("people.custody/journal.identity")
+    name = file.read_text()
+    file.unlink()
+    done = run("check", "people.toml", "--json")
+    assert done.code == 0
+    (missing,) = done.json["custody"]
+    assert "journal.identity is missing" in missing
+    assert "or run noiseledger publish people.toml" in missing
+    assert done.json["also_published"] == []
+    checks = run("doctor", "people.custody/ledger.json", "--json").json["checks"]
+    assert [(c["status"], c["found"]) for c in checks if c["name"] == "custody"] == [("warning", missing)]
+    assert not file.exists()
+    assert run("publish", "people.toml", "--yes", "--json").json["address"] == published.address
+    assert file.read_text() == name
+    # Without its ledger file, too, the folder is known by its journal.
+    file.unlink()
+    Path("people.custody/ledger.json").unlink()
+    refused(
+        run("publish", "people.toml", "--yes"), "ledger.json is missing, but a ledger was published from this folder"
+    )
+
+
+def test_doctor_notices_an_old_copy_of_the_journal(run: Runner, published: LedgerFile) -> None:
+    def found() -> dict[str, str]:
+        checks = run("doctor", "people.custody/ledger.json", "--json").json["checks"]
+        return {check["name"]: check["status"] + " " + check["found"] for check in checks}
+
+    journal = Path("people.custody/journal.ledger")
+    old = journal.read_bytes()
+    assert found()["data"].startswith("ok catalogue, data, secret and journal are those")
+    run("allow", ANALYST.address, "people.custody/ledger.json", "--precision", "0.05", "--yes")
+    run.monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[2])
+    assert run("ask", "over_60", "people.custody/ledger.json", "--precision", "0.01", "--yes", "--wait", "0").code == 4
+    run.monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
+    assert run("work", "people.toml", "--once", "--head", "latest", "--json").json["transactions"]
+    journal.write_bytes(old)
+    assert found()["data"].startswith("problem The chain's answer to")
+    refused(run("publish", "people.toml", "--yes"), "it is an old copy")

@@ -34,7 +34,7 @@ from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender
 from noiseledger.chain.rpc import Call
 from noiseledger.core.query import Query
 from noiseledger.custodian import Custody, Worker
-from noiseledger.custodian.publish import publish
+from noiseledger.custodian.publish import find, propose, publish
 from noiseledger.custodian.recover import recover
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
@@ -302,3 +302,78 @@ def test_publishing_again_never_makes_a_second_journal(
     with pytest.raises(JournalLost, match="noiseledger recover"):
         custody.prepare(catalogue, data)
     assert not custody.journal_file.exists()
+
+
+def test_a_journal_that_was_replaced_never_answers_again(
+    published: PrivacyLedgerContract, start: Start, rpc: Rpc, catalogue: Catalogue, data: Pinned, custody: Custody
+) -> None:
+    buy(published, OVER_60, "0.5")
+    start().step()
+    lost = custody.folder.parent / "lost"
+    custody.journal_file.rename(lost)
+    recover(catalogue, data, rpc).carry_out()
+    rebuilt = custody.journal_file.read_bytes()
+    # The chain has nothing that the lost journal lacks, so only the registers can tell.
+    shutil.copy(lost, custody.journal_file)
+    sender = Sender(rpc, CUSTODIAN)
+    for act in (find, propose, publish):
+        with pytest.raises(DataMismatch, match=r"noiseledger recover replaced it: it must never answer again"):
+            act(catalogue, data, sender)
+    with pytest.raises(DataMismatch, match="move this one out of the folder"):
+        recover(catalogue, data, rpc)
+    # One register is enough, whichever is left.
+    shutil.rmtree(custody.folder.parent / ".noiseledger")
+    with pytest.raises(DataMismatch, match="must never answer again"):
+        find(catalogue, data, sender)
+    # The rebuilt one goes on, as does one that is rebuilt once more, without anything of the lost one.
+    custody.journal_file.write_bytes(rebuilt)
+    assert publish(catalogue, data, sender).address == published.address
+    custody.journal_file.unlink()
+    recover(catalogue, data, rpc).carry_out()
+    assert find(catalogue, data, sender) is not None
+    custody.journal_file.write_bytes(rebuilt)
+    with pytest.raises(DataMismatch, match="must never answer again"):
+        find(catalogue, data, sender)
+
+
+def test_a_recovery_that_was_not_carried_out_replaces_nothing(
+    published: PrivacyLedgerContract, rpc: Rpc, catalogue: Catalogue, data: Pinned, custody: Custody
+) -> None:
+    kept = custody.journal_file.read_bytes()
+    custody.journal_file.unlink()
+    recover(catalogue, data, rpc).drop()
+    custody.journal_file.write_bytes(kept)
+    assert find(catalogue, data, Sender(rpc, CUSTODIAN)) is not None
+
+
+def test_nothing_is_added_to_an_old_copy(
+    published: PrivacyLedgerContract, start: Start, rpc: Rpc, catalogue: Catalogue, data: Pinned, custody: Custody
+) -> None:
+    old = custody.journal_file.read_bytes()
+    buy(published, OVER_60, "0.5")
+    start().step()
+    custody.journal_file.write_bytes(old)
+    more = '[queries.over_40]\nmeasure = "share"\nwhere = "age > 40"\n'
+    catalogue.file.write_text(catalogue.file.read_text() + more)
+    later = read_catalogue(catalogue.file)
+    with pytest.raises(DataMismatch, match="it is an old copy"):
+        publish(later, custody.pin(later), Sender(rpc, CUSTODIAN))
+    assert custody.journal_file.read_bytes() == old
+
+
+def test_a_copy_from_before_a_query_was_added_is_an_old_one(
+    published: PrivacyLedgerContract, start: Start, rpc: Rpc, catalogue: Catalogue, data: Pinned, custody: Custody
+) -> None:
+    old = custody.journal_file.read_bytes()
+    more = '[queries.over_40]\nmeasure = "share"\nwhere = "age > 40"\n'
+    catalogue.file.write_text(catalogue.file.read_text() + more)
+    later = read_catalogue(catalogue.file)
+    data = custody.pin(later)
+    publish(later, data, Sender(rpc, CUSTODIAN))
+    over_40 = next(entry.query for entry in later.entries if entry.name == "over_40")
+    buy(published, over_40, "0.5")
+    with closing(custody.journal(data)) as journal:
+        Worker(published.signed_by(Sender(rpc, WORKER)), journal, "latest").step()
+    custody.journal_file.write_bytes(old)
+    with pytest.raises(DataMismatch, match="it is an old copy"):
+        propose(later, data, Sender(rpc, CUSTODIAN))

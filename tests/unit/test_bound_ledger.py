@@ -200,5 +200,5 @@ def test_a_second_ledger_about_the_same_data_has_to_be_asked_for(file: Path) -> 
     with pytest.raises(PublishedBefore):
         LocalLedger.open(second, PEOPLE)
     with closing(LocalLedger.open(second, PEOPLE, second_promise=True)) as ledger:
-        assert [(other.file.name, other.promised.epsilon) for other in ledger.also_promised()] == [(file.name, 8)]
+        assert [(other.name, other.promised.epsilon) for other in ledger.also_promised()] == [(file.name, 8)]
     create(file.with_name("other.ledger"), Table([*RECORDS[:49], {"age": 99}], KINDS)).close()

@@ -72,3 +72,55 @@ def test_a_place_is_shown_without_its_password() -> None:
     place = Location.of({"url": "postgresql://me:SECRET@host/db?password=SECRET", "table": "people"}, Path())
     assert str(place) == "postgresql://host/db people"
     assert "SECRET" not in repr(place)
+    # Whatever the password contains; and no engine accepts a slash in one.
+    for password in ("SE?RET", "SE@RET", "SE/RET"):
+        place = Location.of({"url": f"postgresql://me:{password}@host/db", "table": "people"}, Path())
+        for shown in (str(place), place.normal):
+            assert "SE" not in shown
+            assert "RET" not in shown
+
+
+def normal(url: str, table: str = "people") -> str:
+    return Location.of({"url": url, "table": table}, Path()).normal
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://localhost:5432/study",
+        "postgres://127.0.0.1/study",
+        "postgresql://[::1]/study",
+        "postgresql:///study",
+        "postgresql://ann:pw@LOCALHOST/study?sslmode=require&application_name=a",
+        "postgresql://$PLACE_USER:$PLACE_PASSWORD@localhost/$PLACE_BASE",
+        "postgresql://?host=localhost&port=5432&dbname=study",
+        "postgresql:///study?host=/var/run/postgresql",
+        "postgresql://%2Fvar%2Frun/study",
+        "postgresql://study@localhost",
+    ],
+)
+def test_one_table_of_a_server_has_one_name(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("USER", "bea"), ("PASSWORD", "p/@?w"), ("BASE", "study")):
+        monkeypatch.setenv(f"PLACE_{name}", value)
+    for table in ("people", "public.people"):
+        assert normal(url, table) == "postgres://localhost:5432/study people"
+
+
+def test_other_servers_databases_and_tables_have_other_names() -> None:
+    urls = [
+        "//db/study",
+        "//localhost:5433/study",
+        "//localhost/other",
+        "//localhost/study",
+        "//a,b/study",
+        "//a/study",
+    ]
+    assert len({normal(f"postgresql:{url}") for url in urls}) == len(urls)
+    assert normal("postgresql://db/study", "old.people") != normal("postgresql://db/study")
+    assert normal("postgresql://b,a:5432/study") == normal("postgresql://a,b/study")
+
+
+def test_a_collection_of_a_server_has_one_name() -> None:
+    assert normal("mongodb://ann:pw@localhost/study?authSource=admin") == normal("mongodb://127.0.0.1:27017/study")
+    assert normal("mongodb+srv://db.example/study") != normal("mongodb://db.example/study")
+    assert normal("mongodb://localhost/study", "public.people") != normal("mongodb://localhost/study")

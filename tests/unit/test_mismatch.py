@@ -45,7 +45,7 @@ def journal(catalogue: Catalogue, data: Pinned) -> Iterator[Journal]:
 
 
 def enter(catalogue: Catalogue, data: Pinned, journal: Journal) -> None:
-    note(catalogue, data, journal.identity, 31337, ADDRESS)
+    note(catalogue, data, journal, 31337, ADDRESS)
 
 
 def corrected(catalogue: Catalogue) -> Pinned:

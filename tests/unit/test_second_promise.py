@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import stat
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from noiseledger.auditing.compose import compose
@@ -17,10 +21,12 @@ from noiseledger.core.composition import Promised, together
 from noiseledger.core.sensitivity import Neighbours
 from noiseledger.custodian.custody import Custody
 from noiseledger.custodian.promises import find_earlier, no_ledger, note, others_named
-from noiseledger.custodian.register import Registers, user_folder
 from noiseledger.data.catalogue import Catalogue, read_catalogue
+from noiseledger.data.table import Table
 from noiseledger.errors import CustodyDamaged, InvalidInput, NoiseledgerError, PublishedBefore
+from noiseledger.ledger import LocalLedger
 from noiseledger.ledger.file import LedgerFile, OtherLedger
+from noiseledger.ledger.register import Registers, user_folder
 from unit.test_custody import CATALOGUE
 
 ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
@@ -41,9 +47,26 @@ def enter(catalogue: Catalogue, address: str = ADDRESS) -> None:
     custody = Custody.of(catalogue)
     data = custody.pin(catalogue)
     custody.prepare(catalogue, data)
-    identity = custody.kept_identity()
-    assert identity is not None
-    note(catalogue, data, identity, 31337, address)
+    with closing(custody.journal(None)) as journal:
+        note(catalogue, data, journal, 31337, address)
+
+
+def test_a_local_ledger_about_published_data_has_to_be_asked_for(study: Path, tmp_path: Path) -> None:
+    catalogue = read_catalogue(study / "people.toml")
+    file = tmp_path / "notes.ledger"
+    create = partial(LocalLedger.create, epsilon=1, delta="1e-4")
+    with closing(catalogue.open()) as source:
+        population = catalogue.population(source.rows)
+        with pytest.raises(PublishedBefore, match=rf"{ADDRESS} is published, .* together they would be epsilon"):
+            create(file, population=population, source=source)
+        assert not file.exists()
+        create(file, population=population).close()
+        with pytest.raises(PublishedBefore, match="ask that ledger instead"):
+            LocalLedger.open(file, source)
+        with closing(LocalLedger.open(file, source, second_promise=True)) as ledger:
+            assert [(other.name, other.is_published) for other in ledger.also_promised()] == [(ADDRESS, True)]
+    with closing(Table([{"age": 1}], {"age": "number"})) as other:
+        create(tmp_path / "b", population=catalogue.population(1), source=other).close()
 
 
 def renamed(study: Path) -> Path:
@@ -239,3 +262,39 @@ def test_a_ledger_file_names_other_ledgers_or_is_refused(tmp_path: Path, other: 
     file.write_text(json.dumps(content | {"also_published": [named | other]}))
     with pytest.raises(InvalidInput, match="not a ledger file"):
         LedgerFile.read(file)
+
+
+@pytest.mark.parametrize("suffix", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("is_named_first", [True, False])
+def test_the_only_table_of_a_database_is_the_same_with_its_name_and_without(
+    tmp_path: Path, suffix: str, is_named_first: bool
+) -> None:
+    file = tmp_path / f"people.{suffix}"
+    connect = sqlite3.connect if suffix == "sqlite" else duckdb.connect
+    with closing(connect(file)) as run:
+        run.execute("CREATE TABLE people (age INTEGER, height INTEGER)")
+        run.executemany("INSERT INTO people VALUES (?, ?)", [(20 + n, 150 + n) for n in range(60)])
+        run.commit()
+    text = CATALOGUE.replace("people.csv", file.name)
+    named = text.replace("[privacy]", 'table = "people"\n[privacy]', 1)
+    first, second = (named, text) if is_named_first else (text, named)
+    (tmp_path / "first.toml").write_text(first)
+    enter(read_catalogue(tmp_path / "first.toml"))
+    # One more column: the records, as the catalogue reads them, are others.
+    more = '\n[columns.height]\nkind = "number"\nlower = 0\nupper = 250\nmissing = 0\n'
+    (tmp_path / "second.toml").write_text(second + more)
+    (found,) = find_earlier(read_catalogue(tmp_path / "second.toml"))
+    assert found.address == ADDRESS
+    # A copy of the file elsewhere is recognised by its bytes.
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("second.toml", file.name):
+        shutil.copy(tmp_path / name, elsewhere)
+    assert find_earlier(read_catalogue(elsewhere / "second.toml"))
+    # Another table of the same file is other data.
+    with closing(connect(file)) as run:
+        run.execute("CREATE TABLE houses (age INTEGER, height INTEGER)")
+        run.execute("INSERT INTO houses VALUES (70, 90)")
+        run.commit()
+    (tmp_path / "third.toml").write_text(named.replace('"people"', '"houses"'))
+    assert find_earlier(read_catalogue(tmp_path / "third.toml")) == []

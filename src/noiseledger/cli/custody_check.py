@@ -18,8 +18,50 @@ if TYPE_CHECKING:
 
 def catalogue_of(ledger: str) -> Path | None:
     """Return the catalogue beside the custody folder that a ledger file is in; None for any other ledger file."""
-    folder = Path(ledger).absolute().parent
-    return Path(ledger).parent.with_suffix(".toml") if folder.suffix == ".custody" else None
+    given = Path(ledger).parent
+    folder = given if given.suffix else Path(ledger).resolve().parent  # in the folder itself, or through a link
+    return folder.with_suffix(".toml") if folder.suffix == ".custody" else None
+
+
+def check_files(catalogue: Path) -> Check:
+    """Check that every file of the custody folder of a catalogue is there."""
+    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
+
+    custody = Custody(catalogue.with_suffix(".custody"))
+    try:
+        custody.check_complete()
+    except NoiseledgerError as error:
+        return Check("custody", Status.PROBLEM, str(error))
+    if found := custody.missing():
+        return Check("custody", Status.WARNING, " ".join(found))
+    return Check("custody", Status.OK, f"{custody.folder} has all files")
+
+
+def check_match(catalogue: Path, client: Client | Check) -> Iterator[Check]:
+    """Check that catalogue, data, secret, journal and chain belong together, as the worker does; reads the data, needs no key.
+
+    Without the chain, check what this machine knows.
+    """
+    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.publish import check_published  # noqa: PLC0415 - likewise
+    from noiseledger.data.catalogue import read_catalogue  # noqa: PLC0415 - likewise
+
+    found = "catalogue, data, secret and journal are those that the ledger was published with"
+    try:
+        read = read_catalogue(catalogue)
+        custody = Custody.of(read)
+        custody.check_complete()
+        data = custody.pin(read)
+        if isinstance(client, Check):
+            custody.check_on_this_machine(data)
+            found += ", as far as this machine knows without the chain"
+        else:
+            check_published(read, data, cast("ChainLedger", client.ledger).contract)
+            found += ", and the journal has every answer that is on the chain"
+    except NoiseledgerError as error:
+        yield Check("data", Status.PROBLEM, str(error))
+        return
+    yield Check("data", Status.OK, found)
 
 
 def check_queries(catalogue: Path, client: Client) -> Iterator[Check]:

@@ -16,7 +16,7 @@ from noiseledger.core.filters.condition import Kind
 from noiseledger.core.query import Query
 from noiseledger.custodian.intact import check_complete, is_full, remove_unfinished
 from noiseledger.custodian.journal import Journal, journal_digest
-from noiseledger.custodian.mismatch import explain
+from noiseledger.custodian.mismatch import another_identity, explain, find_mismatch
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import PUBLISHED, SECRET_BYTES, bind, read_secret
 from noiseledger.data.pinned import Pinned
@@ -147,7 +147,13 @@ class Custody:
 
         Of a published ledger, only the name of a journal that was checked may be stored.
         """
-        if not self.identity_file.exists():
+        kept = self.kept_identity()
+        if kept not in (None, journal.identity):
+            raise CustodyDamaged(
+                f"{self.identity_file} has the name of another journal than {self.journal_file}: restore both from your "
+                "backup, as they were together. Nothing was changed."
+            )
+        if kept is None:
             write_durably(self.identity_file, journal.identity + "\n", mode=0o600)
 
     def kept_identity(self) -> str | None:
@@ -159,6 +165,35 @@ class Custody:
         if commitment(data, journal) != published:
             self.check_form()
             raise DataMismatch(explain(self.folder, published, data, journal, self.kept_identity()))
+        if self.kept_identity() not in (None, journal.identity):
+            raise CustodyDamaged(another_identity(self.folder))
+
+    def check_on_this_machine(self, data: Pinned) -> list[str]:
+        """Do the checks of ``check`` as far as they need no chain; return what is missing and can be written again."""
+        self.check_form()
+        with closing(self.journal(None)) as journal:
+            wrong = find_mismatch(self.folder, data, journal, self.kept_identity())
+        if wrong:
+            raise DataMismatch(wrong)
+        return self.missing()
+
+    def missing(self) -> list[str]:
+        """Return what is missing in a folder of which everything else is there, and that a command writes again."""
+        if self.identity_file.exists():
+            return []
+        return [
+            f"{self.identity_file} is missing: it is the name of the journal, without which a lost journal cannot be rebuilt. "
+            f"Restore it from your backup, or run noiseledger publish {self._catalogue_name}, which writes it again from the "
+            "journal."
+        ]
+
+    def own_identity(self) -> str | None:
+        """Return the journal's name, from its own file or else from the journal; None if there is neither."""
+        kept = self.kept_identity()
+        if kept is not None or not is_full(self.journal_file):
+            return kept
+        with closing(self.journal(None)) as journal:
+            return journal.identity
 
     def check_form(self) -> None:
         """Refuse a ledger that was published with a commitment of another format, which could never match."""

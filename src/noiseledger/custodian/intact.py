@@ -52,6 +52,12 @@ def check_complete(folder: Path, catalogue: str, *, without_journal: bool = Fals
         _require(folder / "secret")
     if may_be_published(folder) and not without_journal and not is_full(folder / "journal.ledger"):
         state = "empty" if (folder / "journal.ledger").exists() else "missing"
+        if not is_full(folder / "journal.identity"):
+            raise JournalLost(
+                f"{folder / 'journal.ledger'} is {state}, and so is {folder / 'journal.identity'}, the journal's name, without "
+                "which it cannot be rebuilt. Put the journal back if it was only moved. If it is lost, restore its name from "
+                f"your backup, then run: noiseledger recover {catalogue}"
+            )
         raise JournalLost(
             f"{folder / 'journal.ledger'} is {state}, and a ledger may have been published with it. Put it back if it was only "
             f"moved. If it is lost, or only an old copy is left, run: noiseledger recover {catalogue}"

@@ -3,17 +3,19 @@
 Why the promise holds: a journal is a local ledger, so it draws each point once, charges its own budget for it, and has both
 on the disk before anyone sees the point. It also stores what prevents a second journal from contradicting it: a name that the
 ledger on the chain commits to, the nonces that it may have used and, after a loss, how far the lost journal may have revealed
-each query.
+each query, and the names of the recoveries that it comes from.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Self
 
 from noiseledger.core.budget import Budget
@@ -57,6 +59,29 @@ class Journal(LocalLedger):
         """A random name that no other journal has; a copy shares it."""
         with self._store.reading() as run:
             return book.read_settings(run)["identity"]
+
+    @property
+    def file(self) -> Path:
+        """The journal's file."""
+        return self._store.file
+
+    @property
+    def recoveries(self) -> tuple[str, ...]:
+        """The recoveries that this journal comes from, oldest first, each by a random name."""
+        with self._store.reading() as run:
+            return tuple(book.read_settings(run).get("recoveries", "").split())
+
+    def note_recovery(self, earlier: Iterable[str] = ()) -> None:
+        """Give this journal the name of a new recovery; ``earlier`` ones that it replaces count as its own."""
+        names = dict.fromkeys([*self.recoveries, *earlier, secrets.token_hex(16)])
+        with self._store.transaction() as run:
+            book.write_recoveries(run, names)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether this journal draws from any data yet: one that was rebuilt does not, until the worker opens it."""
+        with self._store.reading() as run:
+            return bool(book.read_settings(run).get("binding"))
 
     def is_bound_to(self, root: bytes) -> bool:
         """Return whether this journal draws from the data with this root."""

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from noiseledger.custodian.journal import Journal, journal_digest
-from noiseledger.custodian.register import Promise, Register, Registers
 from noiseledger.data.commitment import bind
 from noiseledger.data.pinned import Pinned
 from noiseledger.ledger.file import LedgerFile
+from noiseledger.ledger.register import Promise, Register, Registers
 
 _END = "Nothing was changed, and nothing is answered."
 
@@ -41,6 +41,37 @@ def explain(folder: Path, published: bytes, data: Pinned, journal: Journal | Non
     return (
         f"The ledger was published with other data, or with another secret than {folder / 'secret'}; which of them cannot be "
         f"told, because this machine has no record of the publishing. Restore both as they were then. {_END}"
+    )
+
+
+def find_mismatch(folder: Path, data: Pinned, journal: Journal, kept: str | None) -> str:
+    """Return which part of a custody folder or its data does not belong to its ledger, as far as this machine knows.
+
+    Without the chain, so it may find nothing though something is wrong; the text is empty then.
+    """
+    known = list(_promises(folder))
+    for register, name, promise in known:
+        reasons = list(_reasons(folder, data, register, promise))
+        if reasons:
+            return " ".join([*reasons, _END])
+        if register.name_of(journal.identity) != name:
+            return _another_journal(folder, "the register of promises has another name for it")
+    if journal.is_bound and not journal.is_bound_to(data.root):
+        if known:
+            return _another_journal(folder, "data and secret are the right ones")
+        return (
+            f"The journal {folder / 'journal.ledger'} belongs to other data, or to another secret than {folder / 'secret'}; "
+            f"which of them is wrong cannot be told here. Restore data, secret and journal as they were together. {_END}"
+        )
+    return "" if kept in (None, journal.identity) else another_identity(folder)
+
+
+def another_identity(folder: Path) -> str:
+    """Return what to do if the journal is the right one, and its name in the file beside it is not."""
+    return (
+        f"{folder / 'journal.identity'} has the name of another journal than {folder / 'journal.ledger'}, which is the right "
+        "one: with that name, it could not be rebuilt if it were lost. Restore the file from your backup, or delete it and run "
+        f"noiseledger publish, which writes it again from the journal. {_END}"
     )
 
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from noiseledger.core.composition import JointPromise, Promised, together
 from noiseledger.custodian.custody import Custody
-from noiseledger.custodian.register import Promise, Registers
+from noiseledger.custodian.journal import Journal
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.origin import Origin, records_digest
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import CustodyDamaged, InvalidInput, NoiseledgerError, PublishedBefore
+from noiseledger.ledger.bound import key_file
 from noiseledger.ledger.file import LedgerFile, OtherLedger
+from noiseledger.ledger.register import Promise, Registers
+from noiseledger.ledger.siblings import Sibling, find_local
 
 
 def earlier_promises(catalogue: Catalogue, origin: Origin, registers: Registers | None = None) -> list[Promise]:
     """Return the promises about a catalogue's data that other ledgers made."""
     custody = Custody.of(catalogue)
     registers = registers or Registers.of(catalogue.file.parent)
-    return registers.earlier(origin, custody.kept_identity())
+    return registers.earlier(origin, custody.own_identity())
 
 
 def promised(catalogue: Catalogue) -> Promised:
@@ -53,6 +57,32 @@ def _way_back(file: Path, folder: Path, first: Promise) -> str:
     if old.exists():
         return f"To go on with that ledger, use {old}."
     return f"To go on with that ledger, rename {file} back to {old}, or rename the folder {kept} to {folder}."
+
+
+def local_ledgers(catalogue: Catalogue) -> list[Sibling]:
+    """Return the local ledgers beside a catalogue that are about its data; the data is read only if there are local ledgers."""
+    if not any(catalogue.file.parent.glob(key_file(Path("*")).name)):
+        return []
+    with closing(catalogue.open()) as source:
+        return find_local(catalogue.file, source)
+
+
+def refuse_local(catalogue: Catalogue, local: list[Sibling]) -> PublishedBefore:
+    """Return the error for publishing the data of a local ledger, if that was not asked for."""
+    return PublishedBefore(
+        f"{say_local(catalogue, local)} To publish a second promise about the same people all the same, run noiseledger "
+        f"publish {catalogue.file} --second-promise."
+    )
+
+
+def say_local(catalogue: Catalogue, local: list[Sibling]) -> str:
+    """Return what a catalogue and local ledgers about its data are together, as a sentence."""
+    named = ", ".join(f"{catalogue.file.parent / other.name} ({other.promised})" for other in local)
+    all_together = together([promised(catalogue), *(other.promised for other in local)])
+    return (
+        f"The same data is also in a local ledger, {named}. For a person in it, these promises together are {all_together}; a "
+        "published ledger file does not name local ledgers, so tell those who need to know."
+    )
 
 
 def find_earlier(catalogue: Catalogue) -> list[Promise]:
@@ -95,7 +125,7 @@ def no_ledger(catalogue: Catalogue) -> NoiseledgerError:
 def check_not_forgotten(catalogue: Catalogue, registers: Registers) -> None:
     """Refuse to publish with a journal that a published ledger depends on, though its ledger file is gone."""
     custody = Custody.of(catalogue)
-    identity = custody.kept_identity()
+    identity = custody.own_identity()
     for _, promise in registers.find(identity) if identity else ():
         if promise.address:
             raise CustodyDamaged(
@@ -119,12 +149,12 @@ def check_one_copy(catalogue: Catalogue, identity: str, registers: Registers) ->
 def note(
     catalogue: Catalogue,
     data: Pinned,
-    identity: str,
+    journal: Journal,
     chain_id: int,
     address: str,
     registers: Registers | None = None,
 ) -> None:
-    """Enter a promise, or where it is now, into the registers."""
+    """Enter a promise, or where it is now, into the registers; ``journal`` is the one that is valid from now on."""
     registers = registers or Registers.of(catalogue.file.parent)
     custody = Custody.of(catalogue)
     own = promised(catalogue)
@@ -137,8 +167,32 @@ def note(
         delta=str(own.delta),
         neighbours=own.neighbours.value,
         address=address,
+        recovery=journal.recoveries[-1] if journal.recoveries else "",
     )
-    registers.write(identity, promise, data.origin, data.secret)
+    registers.write(journal.identity, promise, data.origin, data.secret)
+
+
+def name_in_earlier(catalogue: Catalogue, earlier: list[Promise], chain_id: int, address: str) -> None:
+    """Name a catalogue's ledger in the ledger files of earlier promises, where their custody folders still are.
+
+    A file that cannot be read or written is left as it is: it learns of the ledger when it is published again.
+    """
+    for promise in earlier:
+        with suppress(NoiseledgerError, OSError):
+            known = LedgerFile.read(promise.ledger_file)
+            if known.address == promise.address and address not in {other.address for other in known.also_published}:
+                other = OtherLedger(address, chain_id, promised(catalogue))
+                replace(known, also_published=(*known.also_published, other)).write(promise.ledger_file)
+
+
+def files_that_name(earlier: list[Promise], address: str) -> list[Path]:
+    """Return the ledger files of earlier promises that name a ledger."""
+    found = []
+    for promise in earlier:
+        with suppress(NoiseledgerError):
+            if address in {other.address for other in LedgerFile.read(promise.ledger_file).also_published}:
+                found.append(promise.ledger_file)
+    return found
 
 
 def others_named(known: LedgerFile | None, earlier: list[Promise]) -> tuple[OtherLedger, ...]:

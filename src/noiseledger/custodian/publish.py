@@ -16,6 +16,7 @@ from noiseledger.core.access import Access
 from noiseledger.core.privacy import whole_units
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
+from noiseledger.custodian.current import check_current, check_not_replaced
 from noiseledger.custodian.custody import Custody, commitment
 from noiseledger.custodian.difference import Difference, compare
 from noiseledger.custodian.intent import deploy_once
@@ -23,11 +24,13 @@ from noiseledger.custodian.promises import (
     check_not_forgotten,
     check_one_copy,
     earlier_promises,
+    local_ledgers,
+    name_in_earlier,
     note,
     others_named,
     refuse,
+    refuse_local,
 )
-from noiseledger.custodian.register import Registers
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import PUBLISHED
 from noiseledger.data.pinned import Pinned
@@ -35,6 +38,7 @@ from noiseledger.data.public_parts import public_hash
 from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput
 from noiseledger.ledger.file import LedgerFile, OtherLedger
 from noiseledger.ledger.governance import read_address
+from noiseledger.ledger.register import Registers
 
 #: How far back a reorganisation may move the block that a ledger was published in.
 _REORGANISED_BLOCKS = 100
@@ -68,24 +72,25 @@ def publish(
         # Nothing was changed up to here, and what follows can be repeated from any point.
         custody = Custody.of(catalogue)
         known = custody.read_ledger_file()
-        others = others_named(known, earlier_promises(catalogue, data.origin, registers))
+        earlier = earlier_promises(catalogue, data.origin, registers)
+        others = others_named(known, earlier)
         custody.prepare(catalogue, data)
         # A registered query is for sale, so the journal contains it and the data answers it before that.
         _check_answerable(catalogue, data)
         with closing(custody.journal(None)) as journal:
-            identity = journal.identity
-        if contract is None:
-            note(catalogue, data, identity, sender.rpc.chain_id, "", registers)
-            contract = _deploy(catalogue, data, sender, worker or sender.address, others)
-            difference = compare(catalogue, contract)
-            known = custody.read_ledger_file()
-        note(catalogue, data, identity, sender.rpc.chain_id, contract.address, registers)
+            if contract is None:
+                note(catalogue, data, journal, sender.rpc.chain_id, "", registers)
+                contract = _deploy(catalogue, data, sender, worker or sender.address, others)
+                difference = compare(catalogue, contract)
+                known = custody.read_ledger_file()
+            note(catalogue, data, journal, sender.rpc.chain_id, contract.address, registers)
         population = catalogue.population(data.rows)
         for entry in difference.to_register:
             contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
         for analyst in difference.to_invite:
             contract.allow(analyst.address, analyst.allowance)
         _write_ledger_file(catalogue, contract, known.block if known else 0, difference.names, others)
+        name_in_earlier(catalogue, earlier, contract.rpc.chain_id, contract.address)
         return contract
 
 
@@ -113,6 +118,8 @@ def propose(
         earlier = earlier_promises(catalogue, data.origin, registers)
         if earlier and not second_promise:
             raise refuse(catalogue, earlier)
+        if not second_promise and (local := local_ledgers(catalogue)):
+            raise refuse_local(catalogue, local)
         return None, Difference(catalogue.entries, (), {}, (), is_same_catalogue=False, to_invite=catalogue.analysts)
     current = checksummed(contract.worker())
     if worker is not None and current.lower() != worker.lower():
@@ -140,13 +147,26 @@ def find(
     if known.chain_id != sender.rpc.chain_id:
         raise ChainMismatch(f"The ledger is on chain {known.chain_id}, but this is chain {sender.rpc.chain_id}.")
     contract = PrivacyLedgerContract(sender.rpc, known.address, sender)
+    check_published(catalogue, data, contract, registers)
+    with closing(custody.journal(None)) as journal:
+        custody.keep_identity(journal)
+    return contract
+
+
+def check_published(
+    catalogue: Catalogue, data: Pinned, contract: PrivacyLedgerContract, registers: Registers | None = None
+) -> None:
+    """Refuse a catalogue, data, a secret or a journal that the ledger does not go on with, and say which. Changes nothing."""
+    custody = Custody.of(catalogue)
+    registers = registers or Registers.of(catalogue.file.parent)
     terms = contract.terms()
     with closing(custody.journal(None)) as journal:
         custody.check(terms.commitment, data, journal)
-        check_one_copy(catalogue, journal.identity, registers or Registers.of(catalogue.file.parent))
-        custody.keep_identity(journal)
-    check_terms(catalogue, terms)
-    return contract
+        check_one_copy(catalogue, journal.identity, registers)
+        check_not_replaced(journal, registers)
+        check_terms(catalogue, terms)
+        # A query that is added to an old copy would be on sale, and never answered.
+        check_current(contract, journal, [entry.query for entry in catalogue.entries])
 
 
 def check_terms(catalogue: Catalogue, terms: Terms) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,9 +23,11 @@ from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
+from noiseledger.custodian.current import check_not_replaced
 from noiseledger.custodian.custody import Custody
 from noiseledger.custodian.journal import Journal, journal_digest
 from noiseledger.custodian.mismatch import explain
+from noiseledger.custodian.promises import note
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import bind, read_secret
 from noiseledger.data.pinned import Pinned
@@ -40,6 +42,7 @@ from noiseledger.errors import (
 )
 from noiseledger.ledger.durable import sync_folder
 from noiseledger.ledger.query_state import fold
+from noiseledger.ledger.register import Registers
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,13 @@ class Recovery:
     closed: dict[Query, Fraction]
     #: Transactions of the worker's key that are not mined yet; once they are, fewer queries may have to be closed.
     in_no_block: int
+    #: Enters the rebuilt journal into the registers of promises, as the only one that is valid.
+    register: Callable[[], None]
 
     def carry_out(self) -> None:
-        """Use the rebuilt journal as the journal; the previous file is kept under another name."""
+        """Use the rebuilt journal as the journal; the previous file is kept under another name, and never answers again."""
+        # First, so that no crash leaves two journals of which either would be accepted.
+        self.register()
         journal = self.custody.journal_file
         if journal.exists():
             # A second name instead of a rename, so that there is a journal at every moment.
@@ -69,12 +76,15 @@ class Recovery:
         self.new_file.unlink(missing_ok=True)
 
 
-def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "latest") -> Recovery:
+def recover(
+    catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "latest", registers: Registers | None = None
+) -> Recovery:
     """Rebuild the journal of a catalogue's ledger in a separate file; nothing changes until ``carry_out`` is called.
 
     With ``head="finalized"`` fewer queries may be closed; that is safe only if the lost worker followed that head too.
     """
     custody = Custody.of(catalogue)
+    registers = registers or Registers.of(catalogue.file.parent)
     contract, first_block = _published(custody, rpc)
     identity = _identity(custody)
     heads = find_heads(rpc, head)
@@ -96,7 +106,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "lates
             f"in {custody.ledger_file}, and that the endpoint has all events."
         )
     points = {query: _points(contract, query, meter, events, newest.hash) for query, meter in meters.items()}
-    _check_needed(custody, identity, points)
+    _check_needed(custody, identity, points, registers)
     bought = {query: meter.bought for query, meter in meters.items()}
     if head != "latest":
         final_hash = heads.final.hash
@@ -106,6 +116,7 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "lates
         }
         bought = {query: min(bought[query], final[query]) for query in queries}
     new_file, closed, known = _rebuild(custody, data, terms, identity, queries, points, bought)
+    replaced = {promise.recovery for _, promise in registers.find(identity) if promise.recovery}
     # This need not be at one block: a transaction unknown to the node is not mined, and what it would reveal is closed.
     mined, pending = (
         int(rpc.call("eth_getTransactionCount", contract.worker(), block), 16) for block in ("latest", "pending")
@@ -113,7 +124,13 @@ def recover(catalogue: Catalogue, data: Pinned, rpc: Rpc, head: BlockId = "lates
     with closing(Journal.open(new_file)) as journal:
         # The closed queries account for what the lost worker has sent, so there is no need to wait for it.
         journal.note_nonces(checksummed(contract.worker()), pending)
-    return Recovery(custody, new_file, known, closed, pending - mined)
+        journal.note_recovery(replaced)
+
+    def register() -> None:
+        with registers.locked(), closing(Journal.open(new_file)) as journal:
+            note(catalogue, data, journal, rpc.chain_id, contract.address, registers)
+
+    return Recovery(custody, new_file, known, closed, pending - mined, register)
 
 
 def _published(custody: Custody, rpc: Rpc) -> tuple[PrivacyLedgerContract, int]:
@@ -158,7 +175,9 @@ def _points(
     return dict(zip(state.ends, state.points, strict=True))
 
 
-def _check_needed(custody: Custody, identity: str, points: Mapping[Query, Mapping[Fraction, Point]]) -> None:
+def _check_needed(
+    custody: Custody, identity: str, points: Mapping[Query, Mapping[Fraction, Point]], registers: Registers
+) -> None:
     """Refuse if the journal exists and is complete: rebuilding it would only lose what is not on the chain."""
     if not custody.journal_file.exists():
         return
@@ -171,6 +190,8 @@ def _check_needed(custody: Custody, identity: str, points: Mapping[Query, Mappin
             raise DataMismatch(
                 f"{custody.journal_file} is not the journal that the ledger was published with: move it out of the folder."
             )
+        # What it drew after it was declared lost may differ from what was drawn since, so nothing is taken from it.
+        check_not_replaced(journal, registers)
         known, closed = set(journal.queries()), journal.closed()
         missing = [
             query

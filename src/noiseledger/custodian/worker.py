@@ -23,12 +23,12 @@ from noiseledger.chain.values import ContractReveal, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.custodian.backlog import Backlog
+from noiseledger.custodian.current import is_late
 from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.view import View, look
 from noiseledger.errors import (
     BudgetExceeded,
     ChainError,
-    DataMismatch,
     DataUnavailable,
     InvalidInput,
     LedgerRefused,
@@ -191,15 +191,8 @@ class Worker:
         """Refuse to continue a path that is not the journal's: such a journal may lack other points as well."""
         for query, point in view.points.items():
             revealed = view.now[query].revealed
-            known = self._journal.known_point(query, revealed)
-            if known is None and revealed <= self._journal.closed().get(query.identifier, 0):
-                # A late transaction of the lost journal was mined: only the worker's key can reveal.
+            if is_late(self._journal, query, revealed, point):
                 self._journal.restore({query: {revealed: point}}, {})
-            elif known != point:
-                raise DataMismatch(
-                    f"The chain's answer to '{query}' is not the one in the journal: this is not the ledger's journal, "
-                    "or it is an old copy. Nothing is answered. If the right one is lost, run: noiseledger recover."
-                )
 
     def _stretches(self, query: Query, view: View) -> Iterator[Stretch]:
         # After a reorganisation the newest block may contain fewer purchases than the head did; only its own are revealed.

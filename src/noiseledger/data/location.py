@@ -17,6 +17,7 @@ from urllib.parse import quote
 from noiseledger.data.delimited import Dialect
 from noiseledger.data.formats import FORMATS, Format, format_by_name
 from noiseledger.data.reading import Reading
+from noiseledger.data.server_place import server_place, split
 from noiseledger.data.small import open_small
 from noiseledger.data.source import Source
 from noiseledger.errors import DataUnavailable, InvalidInput, MissingExtra
@@ -27,6 +28,8 @@ _TEXTS = ("file", "url", "table", "engine", "format", "delimiter", "quote", "enc
 #: Keys for text files only.
 _OF_TEXT_FILES = tuple(key.name for key in fields(Dialect))
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+#: An environment variable in a url.
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,26 @@ class Location:
         """Return the location without a password."""
         if "://" not in self.place:
             return self.place
-        scheme, _, rest = self.place.partition("?")[0].partition("://")
-        return f"{scheme}://{rest.rpartition('@')[2]} {self.table}"
+        scheme, _, rest = self.place.partition("://")
+        _, server, _ = split(rest)
+        return f"{scheme}://{server} {self.table}"
+
+    @property
+    def normal(self) -> str:
+        """The same text for the same table, however it was written: relative, through a link, or with another user."""
+        if "://" in self.place:
+            return server_place(self.engine, _VARIABLE.sub(_value_or_name, self.place), str(self.table))
+        file, table = str(Path(self.place).resolve()), self.table_read
+        return file if table is None else f"{file} {table}"
+
+    @property
+    def table_read(self) -> str | None:
+        """The table that is read: the named one, or else the only one of a database file; None where there are no tables."""
+        if self.table is not None or "://" in self.place or self.format not in ("duckdb", "sqlite"):
+            return self.table
+        from noiseledger.data.engines.files import only_table  # noqa: PLC0415 - takes a second
+
+        return only_table(Path(self.place), self.format)
 
 
 def _written(given: Mapping[str, Any], file: Path, engine: str | None) -> tuple[Format, Dialect]:
@@ -124,9 +145,15 @@ def _filled_in(url: str) -> str:
             raise DataUnavailable(
                 f"The url of the source uses the environment variable {name}, which is not set: set it."
             )
-        return quote(os.environ[name], safe="")
+        return _value_or_name(found)
 
-    return re.sub(r"\$(?:(\w+)|\{(\w+)\})", value, url)
+    return _VARIABLE.sub(value, url)
+
+
+def _value_or_name(found: re.Match[str]) -> str:
+    """Return the value of an environment variable, escaped for a url, or as it is written if it is not set."""
+    value = os.environ.get(found[1] or found[2])
+    return found[0] if value is None else quote(value, safe="")
 
 
 # The engines' modules are imported late: each takes a second, and most people have only one of them.

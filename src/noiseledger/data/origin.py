@@ -34,7 +34,7 @@ class Origin:
     @classmethod
     def of(cls, location: Location, records: bytes) -> Origin:
         """Return the origin of data at a location."""
-        return cls(place_of(location), records, _file_digest(location))
+        return cls(location.normal, records, _file_digest(location))
 
     def marks(self, key: bytes) -> dict[str, str]:
         """Return what may be stored: keyed hashes, without the key worth nothing.
@@ -61,19 +61,11 @@ def records_digest(records: Iterable[Record]) -> bytes:
     return sorted_digest(b"".join(sorted(text_hash(record_text(record)) for record in records)))
 
 
-def place_of(location: Location) -> str:
-    """Return the same text for the same place, however it was written: relative, or through a link."""
-    if "://" in location.place:
-        return str(location)
-    file = str(Path(location.place).resolve())
-    return file if location.table is None else f"{file} {location.table}"
-
-
 def _file_digest(location: Location) -> bytes | None:
     """Return a digest of a file or a folder of files, and of the name of the table in it."""
     if "://" in location.place:
         return None
-    digest = blake2b((location.table or "").encode(), digest_size=_SIZE)
+    digest = blake2b((location.table_read or "").encode(), digest_size=_SIZE)
     try:
         for portion in _portions(Path(location.place)):
             digest.update(portion)

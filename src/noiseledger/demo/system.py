@@ -24,11 +24,11 @@ from noiseledger.core.access import Access
 from noiseledger.core.privacy import whole_units
 from noiseledger.custodian import Custodian, Custody
 from noiseledger.custodian.publish import publish
-from noiseledger.custodian.register import Registers
 from noiseledger.data.catalogue import read_catalogue
 from noiseledger.demo.accounts import ChainAccounts
 from noiseledger.errors import InvalidInput, NoiseledgerError
 from noiseledger.ledger.file import LedgerFile
+from noiseledger.ledger.register import Registers
 from noiseledger.settings import KEY, SECRET_VARIABLES
 
 #: Seconds between the worker's reads of the chain.

@@ -108,6 +108,11 @@ def write_nonce(run: sqlite3.Connection, address: str, until: int) -> None:
     run.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (f"nonce {address}", str(until)))
 
 
+def write_recoveries(run: sqlite3.Connection, names: Iterable[str]) -> None:
+    """Write the names of the recoveries that a journal comes from, oldest first."""
+    run.execute("INSERT OR REPLACE INTO setting VALUES ('recoveries', ?)", (" ".join(names),))
+
+
 def has_points(run: sqlite3.Connection) -> bool:
     """Return whether anything was ever drawn or restored."""
     return run.execute("SELECT 1 FROM point LIMIT 1").fetchone() is not None

@@ -70,7 +70,8 @@ class LocalLedger(Ledger):
     ) -> Self:
         """Create a new ledger; its budget can never be changed.
 
-        If another ledger in the same folder is bound to the same data, it is refused, unless ``second_promise`` is given.
+        If another ledger in the same folder is bound to the same data, or the data was published from this machine, it is
+        refused, unless ``second_promise`` is given.
         """
         if source is not None and not second_promise:
             budget = Budget.of(epsilon, delta)
@@ -117,7 +118,7 @@ class LocalLedger(Ledger):
         return cls(Store(Path(file)), source, second_promise=second_promise)
 
     def also_promised(self) -> list[Sibling]:
-        """Return the ledgers about the same data that were in the same folder when this one was bound to it."""
+        """Return the ledgers about the same data that were in the same folder, or published, when this one was bound to it."""
         with self._store.reading() as run:
             return from_setting(book.read_settings(run).get("also_promised", ""))
 

@@ -1,4 +1,4 @@
-"""Other local ledgers in the same folder that promise something about the same data.
+"""Other ledgers about the data of a local one: those in the same folder, and those that the registers know to be published.
 
 Why the promise holds: two ledgers about the same people are two promises, which add up. A second one beside the first is
 therefore refused, also after the first file was renamed, unless it is asked for.
@@ -16,23 +16,42 @@ from pathlib import Path
 from noiseledger.core.composition import Promised, together
 from noiseledger.core.sensitivity import Neighbours
 from noiseledger.data.commitment import read_secret
+from noiseledger.data.origin import Origin, records_digest
 from noiseledger.data.source import Source
 from noiseledger.errors import NoiseledgerError, PublishedBefore
 from noiseledger.ledger import book
 from noiseledger.ledger.bound import fingerprint_binding, key_file
 from noiseledger.ledger.file import is_local
+from noiseledger.ledger.register import Registers
 from noiseledger.ledger.store import Store
 
 
 @dataclass(frozen=True)
 class Sibling:
-    """A ledger about the same data, in the same folder."""
+    """Another ledger about the same data."""
 
-    file: Path
+    #: Its file in the same folder, or the address of a published one.
+    name: str
     promised: Promised
+    is_published: bool = False
 
 
 def find_siblings(file: Path, source: Source) -> list[Sibling]:
+    """Return the other ledgers about the data of a local one, or of one that is to be."""
+    return [*find_local(file, source), *_published(file, source)]
+
+
+def _published(file: Path, source: Source) -> list[Sibling]:
+    """Return the published ledgers about these records, as the registers know them; the records are read only if need be."""
+    registers = Registers.of(file.parent)
+    if not registers.have_any():
+        return []
+    # Where the records come from is not known here.
+    earlier = registers.earlier(Origin("", records_digest(source.records())), None)
+    return [Sibling(promise.address or promise.custody, promise.promised, is_published=True) for promise in earlier]
+
+
+def find_local(file: Path, source: Source) -> list[Sibling]:
     """Return the other ledgers in a file's folder that are bound to this data, whatever they were called before."""
     keys = [key for key in sorted(file.parent.glob(key_file(Path("*")).name)) if key.is_file()]
     bound = dict(_bound(file)) if keys else {}
@@ -47,9 +66,12 @@ def check_siblings(own: Promised, siblings: list[Sibling]) -> None:
     if siblings:
         first = siblings[0]
         joint = together([own, *(sibling.promised for sibling in siblings)])
+        what = "is published, with" if first.is_published else "is bound to"
+        how = "ask" if first.is_published else "open"
         raise PublishedBefore(
-            f"{first.file} is bound to the same data, and promises {first.promised}: open that ledger instead. If you want a "
-            f"second promise about the same people, pass second_promise=True in Python: together they would be {joint}."
+            f"The ledger {first.name} {what} the same data, and promises {first.promised}: {how} that ledger instead. If you "
+            "want a second promise about the same people, pass second_promise=True in Python: together they would be "
+            f"{joint}."
         )
 
 
@@ -58,7 +80,8 @@ def as_setting(siblings: list[Sibling]) -> str:
     return json.dumps(
         [
             {
-                "file": sibling.file.name,
+                "name": sibling.name,
+                "is_published": sibling.is_published,
                 "epsilon": str(sibling.promised.epsilon),
                 "delta": str(sibling.promised.delta),
                 "neighbours": sibling.promised.neighbours.value,
@@ -72,8 +95,9 @@ def from_setting(text: str) -> list[Sibling]:
     """Read which other ledgers a file names."""
     return [
         Sibling(
-            Path(other["file"]),
+            other["name"],
             Promised(Fraction(other["epsilon"]), Fraction(other["delta"]), Neighbours(other["neighbours"])),
+            other["is_published"],
         )
         for other in json.loads(text or "[]")
     ]
@@ -93,4 +117,4 @@ def _bound(file: Path) -> Iterator[tuple[Sibling, str]]:
             promised = Promised(
                 Fraction(settings["epsilon"]), Fraction(settings["delta"]), Neighbours(settings["neighbours"])
             )
-            yield Sibling(other, promised), settings["binding"]
+            yield Sibling(other.name, promised), settings["binding"]

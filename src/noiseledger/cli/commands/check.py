@@ -34,8 +34,9 @@ def check(
     """Report every problem in a catalogue, with its line and a hint. If there is none, show how accurate answers can be."""
     read = read_catalogue(catalogue)
     rows_of_data, found = _check_data(read)
+    custody = _check_custody(read)
     also = _check_promises(read, second_promise=second_promise)
-    facts = _describe(read, rows_of_data) | {"doubts": found, "also_published": also}
+    facts = _describe(read, rows_of_data) | {"doubts": found, "custody": custody, "also_published": also}
     if json:
         print_json(facts)
         return
@@ -47,7 +48,7 @@ def check(
     print_table(f"{catalogue}: {rows_of_data} rows, {verdict}", columns, rows)
     promise = f"epsilon {float(read.budget.epsilon):g} at delta {float(read.budget.delta):g}"
     console.print(f"Privacy budget: {promise} (precision {float(read.budget.total):.6g}). ±: {NOISE_ONLY}.")
-    for sentence in also:
+    for sentence in [*custody, *also]:
         console.print(sentence, markup=False)
     # For the custodian alone: no other command prints these, and nothing of them is published.
     for doubt in found:
@@ -85,19 +86,37 @@ def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
             raise CatalogueProblems(catalogue.file, [Problem(catalogue.source_line, str(error))]) from None
 
 
-def _check_promises(catalogue: Catalogue, *, second_promise: bool) -> list[str]:
-    """Refuse data that was published with another catalogue; with ``--second-promise``, say what both promise together."""
+def _check_custody(catalogue: Catalogue) -> list[str]:
+    """Refuse a custody folder, or data, that does not belong to its ledger; return what is missing and can be written again."""
     from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
-    from noiseledger.custodian.promises import find_earlier, refuse, say_together  # noqa: PLC0415 - likewise
 
     custody = Custody.of(catalogue)
     custody.check_complete()
-    earlier = find_earlier(catalogue)
-    if not earlier:
+    if not custody.ledger_file.exists() or missing("custodian"):
         return []
+    return custody.check_on_this_machine(custody.pin(catalogue))
+
+
+def _check_promises(catalogue: Catalogue, *, second_promise: bool) -> list[str]:
+    """Refuse data that was published with another catalogue; with ``--second-promise``, say what both promise together."""
+    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.promises import (  # noqa: PLC0415 - likewise
+        find_earlier,
+        local_ledgers,
+        refuse,
+        refuse_local,
+        say_local,
+        say_together,
+    )
+
+    custody = Custody.of(catalogue)
+    earlier, local = find_earlier(catalogue), local_ledgers(catalogue)
     if not second_promise and not custody.ledger_file.exists():
-        raise refuse(catalogue, earlier)
-    return [say_together(catalogue, earlier)]
+        if earlier:
+            raise refuse(catalogue, earlier)
+        if local:
+            raise refuse_local(catalogue, local)
+    return [*([say_together(catalogue, earlier)] if earlier else []), *([say_local(catalogue, local)] if local else [])]
 
 
 def _describe(catalogue: Catalogue, rows: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from rich.text import Text
 from noiseledger.cli.checks import Check, Status
 from noiseledger.cli.config import config_file, find_keystore, find_ledger, find_rpc, has_key, read_config
 from noiseledger.cli.connect import open_client, open_key
-from noiseledger.cli.custody_check import catalogue_of, check_queries
+from noiseledger.cli.custody_check import catalogue_of, check_files, check_match, check_queries
 from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, print_json, print_table
@@ -82,7 +82,7 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
             yield _check_ledger(client)
             yield from _check_local_promise(client)
             return
-        yield from _check_custody(ledger)
+        yield from _check_custody(ledger, client)
         chain = _open_chain(stack, rpc)
         yield _check_chain(chain)
         yield from _check_key(chain, key)
@@ -194,27 +194,23 @@ def _check_local_promise(client: Client) -> Iterator[Check]:
     if others:
         budget = client.budget()
         own = Promised(budget.epsilon, budget.delta, client.ledger.population.neighbours)
-        named = ", ".join(f"{other.file} ({other.promised})" for other in others)
+        named = ", ".join(f"{other.name} ({other.promised})" for other in others)
         advice = f"Together they promise {together([own, *(other.promised for other in others)])}."
         yield Check("promise", Status.WARNING, f"{own}; the same data is also in {named}.", advice)
 
 
-def _check_custody(ledger: str | None) -> Iterator[Check]:
-    """Check the files beside the ledger file, if it is in its custody folder: only the custodian has that."""
+def _check_custody(ledger: str | None, client: Client | Check) -> Iterator[Check]:
+    """Check the custody folder that the ledger file is in, and its data: only the custodian has them."""
     try:
-        folder = Path(find_ledger(ledger)).resolve().parent
+        catalogue = catalogue_of(find_ledger(ledger))
     except InvalidInput:
         return  # no ledger was given, which is reported as such
-    if folder.suffix != ".custody":
+    if catalogue is None:
         return
-    from noiseledger.custodian.intact import check_complete  # noqa: PLC0415 - takes a second
-
-    try:
-        check_complete(folder, folder.with_suffix(".toml").name)
-    except NoiseledgerError as error:
-        yield Check("custody", Status.PROBLEM, str(error))
-        return
-    yield Check("custody", Status.OK, f"{folder} has everything that its ledger was published with")
+    files = check_files(catalogue)
+    yield files
+    if files.status is not Status.PROBLEM:
+        yield from check_match(catalogue, client)
 
 
 def _check_promise(client: Client | Check, ledger: str | None) -> Iterator[Check]:

@@ -46,7 +46,14 @@ def publish(
 ) -> None:
     """Publish a ledger. Run it again to register queries that were added to the catalogue: it shows what would change."""
     from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
-    from noiseledger.custodian.promises import earlier_promises, others_named, say_together  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.promises import (  # noqa: PLC0415 - likewise
+        earlier_promises,
+        files_that_name,
+        local_ledgers,
+        others_named,
+        say_local,
+        say_together,
+    )
     from noiseledger.custodian.publish import propose  # noqa: PLC0415 - likewise
     from noiseledger.custodian.publish import publish as publish_ledger  # noqa: PLC0415 - likewise
     from noiseledger.ledger.governance import read_address  # noqa: PLC0415 - likewise
@@ -62,6 +69,7 @@ def publish(
         earlier = earlier_promises(read, data.origin)
         both = [say_together(read, earlier)] if earlier else []
         if found is None:
+            both += [say_local(read, local)] if (local := local_ledgers(read)) else []
             if not yes:
                 _check_delta(read, data.rows, json=json)
             show = partial(_print_lines, both) if yes else partial(_show, read, data.rows, sender.rpc.chain_id, both)
@@ -93,6 +101,8 @@ def publish(
         soft_wrap=True,
     )
     console.print("Never restore an old copy of the journal: it could give second answers to the same requests.")
+    for file in files_that_name(earlier, contract.address):
+        console.print(f"Give analysts {file} again, too: it names this ledger now.", soft_wrap=True)
     if read.access is Access.INVITATION and found is None and not read.analysts:
         console.print(
             f"Nobody can ask yet. Invite an analyst: noiseledger allow ADDRESS {custody.ledger_file} --epsilon E --delta D",

@@ -101,7 +101,7 @@ def work(
         terms = contract.terms()
         custody.check(terms.commitment, data, journal)
         # A folder that was moved here, or restored, becomes known here.
-        note(read, data, journal.identity, sender.rpc.chain_id, contract.address)
+        note(read, data, journal, sender.rpc.chain_id, contract.address)
         health = Health(catalogue=catalogue.name)
         shown = stack.enter_context(_shown(health, as_json=json))
         service = Service(journal, [log, shown.on_event], health)

@@ -31,7 +31,11 @@ from noiseledger.data.table import check_columns
 from noiseledger.errors import DataUnavailable, InvalidInput
 
 #: No network, no extensions, and no private data spilled to disk.
-SETTINGS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False, "temp_directory": ""}
+SETTINGS: dict[str, Any] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "temp_directory": "",
+}
 _BATCH_ROWS = 50_000
 _FAILURES = (duckdb.Error,)
 
@@ -169,10 +173,7 @@ def _open_duckdb(file: Path, table: str | None, reading: Reading) -> Relation:
     # Set afterwards: if set together with the others, their order would decide whether DuckDB still accepts them.
     engine.con.execute("SET enable_external_access = false")
     # Ibis' own list uses a feature that DuckDB is about to remove.
-    names = engine.con.execute(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
-    ).fetchall()
-    data = engine.table(choose(file, table, [name for (name,) in names]))
+    data = engine.table(choose(file, table, _duckdb_tables(engine.con)))
     return _relation(engine, _without_collation(engine, data, reading), reading)
 
 
@@ -199,8 +200,7 @@ def _open_sqlite(file: Path, table: str | None, reading: Reading) -> Relation:
         # Invalid bytes become the character U+FFFD, in that value alone.
         run.text_factory = lambda given: given.decode("utf-8", "replace")
         run.execute("BEGIN")  # read one consistent state of the file
-        names = run.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
-        source = quoted(choose(file, table, [name for (name,) in names if not name.startswith("sqlite_")]))
+        source = quoted(choose(file, table, _sqlite_tables(run)))
         check_columns(reading.kinds, [name for (_, name, *_) in run.execute(f"PRAGMA table_xinfo({source})")])
         schema = pa.schema([(name, _ARROW[kind]) for name, kind in reading.kinds.items()] or [("one", pa.int64())])
         content = pa.Table.from_batches(_sqlite_batches(run, source, reading, schema), schema)
@@ -237,6 +237,30 @@ _ARROW: dict[Kind, pa.DataType] = {
     "flag": pa.bool_(),
     "date": pa.date32(),
 }
+
+
+def only_table(file: Path, form: Format) -> str | None:
+    """Return the table of a database file that has a single one; None for any other."""
+    try:
+        if form == "duckdb":
+            with closing(duckdb.connect(file, read_only=True, config=SETTINGS)) as connection:
+                names = _duckdb_tables(connection)
+        else:
+            with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as run:
+                names = _sqlite_tables(run)
+    except (duckdb.Error, sqlite3.Error) as error:
+        raise DataUnavailable(f"{file} cannot be read as {form} ({type(error).__name__}).") from None
+    return names[0] if len(names) == 1 else None
+
+
+def _duckdb_tables(connection: Any) -> list[str]:
+    found = connection.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'")
+    return [name for (name,) in found.fetchall()]
+
+
+def _sqlite_tables(run: sqlite3.Connection) -> list[str]:
+    found = run.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+    return [name for (name,) in found if not name.startswith("sqlite_")]
 
 
 def choose(file: Path, table: str | None, names: list[str]) -> str:

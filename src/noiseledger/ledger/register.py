@@ -9,7 +9,6 @@ unnoticed, whatever the catalogue is called. Only keyed hashes of the content ar
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -46,6 +45,8 @@ class Promise:
     address: str = ""
     #: Where the data was earlier, while this ledger was in use.
     earlier_places: tuple[str, ...] = ()
+    #: The last recovery of its journal, by a random name: a journal that does not come from it was replaced.
+    recovery: str = ""
     #: Keyed hashes of what the ledger was published with: the records, the file, the secret.
     marks: dict[str, str] = field(default_factory=dict)
 
@@ -120,6 +121,8 @@ class Register:
                 f"{self.folder}, the register of what was published, cannot be written: {error.strerror}. Make it writable for "
                 f"yourself: chmod 700 {self.folder}"
             ) from None
+        import fcntl  # noqa: PLC0415 - not on every system that local ledgers run on
+
         with file:
             fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, also by a crash
             yield
