@@ -77,6 +77,8 @@ ATTACKS: dict[str, list[Attack]] = {
     "register": [lambda contract: contract.register(Query.share("age > 99"), Fraction(1, 2))],
     "allow": [lambda contract: contract.allow(STRANGER.address, _rest(contract))],
     "pause": [lambda contract: contract.pause(True), lambda contract: contract.pause(False)],
+    "pause_query": [lambda contract: contract.pause_query(OVER_20.identifier, True)],
+    "close": [lambda contract: contract.close()],
     "change_worker": [lambda contract: contract.change_worker(STRANGER.address)],
     "offer_custody": [lambda contract: contract.offer_custody(STRANGER.address)],
     "take_custody": [lambda contract: contract.take_custody()],
@@ -133,11 +135,12 @@ def test_a_ledger_without_a_word_about_access_refuses_a_stranger(rpc: Rpc, tmp_p
 def test_the_refusals_are_the_chains_and_not_only_the_simulations(rpc: Rpc, tmp_path: Path) -> None:
     """Send what the simulation would hold back: the block takes it, and nothing changes."""
     from noiseledger.chain import abi
+    from noiseledger.chain.values import to_units
 
     contract = published(rpc, tmp_path, CATALOGUE)
     before, sender = state(contract), Sender(rpc, STRANGER)
     request = encode_request(OVER_20.identifier, _rest(contract))
-    for data in (abi.encode_call("ask", [request]), abi.encode_call("pause", True)):
+    for data in (abi.encode_call("ask", [request], to_units(_rest(contract))), abi.encode_call("pause", True)):
         receipt = sender.wait(sender.send(contract.address, data, gas=500_000))
         assert not receipt.succeeded
         assert state(contract) == before

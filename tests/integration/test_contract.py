@@ -201,5 +201,5 @@ def test_a_ledger_of_an_earlier_version_gets_one_clear_sentence(rpc: Rpc) -> Non
     earlier = PrivacyLedgerContract(rpc, address)
     reads: list[Callable[[], object]] = [earlier.terms, lambda: earlier.first_terms, lambda: Mirror(earlier)]
     for read in reads:
-        with pytest.raises(ChainMismatch, match="an earlier version may have published it"):
+        with pytest.raises(abi.DecodingError, match="an earlier version may have published it"):
             read()

@@ -47,7 +47,7 @@ def full() -> Iterator[Full]:
         nonce = int(rpc.call("eth_getTransactionCount", ANALYST.address, "latest"), 16)
         for number, (ledger, many) in enumerate(sent):
             requests = [encode_request(OVER_60.identifier, STEP * (1 + place % 7)) for place in range(many)]
-            call = {"from": ANALYST.address, "to": ledger.address, "data": abi.encode_call("ask", requests)}
+            call = {"from": ANALYST.address, "to": ledger.address, "data": abi.encode_call("ask", requests, 0)}
             rpc.call("eth_sendTransaction", {**call, "gas": hex(2_000_000), "nonce": hex(nonce + number)})
         rpc.call("anvil_mine", hex(1))
         rpc.call("evm_setAutomine", True)

@@ -313,7 +313,10 @@ class TestAsking:
         found = ask(visitor, query="over_60", precision=str(best.precision + Fraction(1, 10**20)))
         assert found["answer"] is None
         assert found["transaction"]["gas"] is None  # nobody said who signs
-        assert Fraction(found["quote"]["cost_exact"]) == Fraction(1, 10**20)
+        assert Fraction(found["quote"]["cost_exact"]) == Fraction(
+            visitor.get("/api/v1/ledger").json()["smallest_purchase"]
+        )
+        assert found["quote"]["rounded_up"] is True
 
 
 class TestRefusals:
@@ -451,13 +454,18 @@ class TestGoverning:
         )
 
     def test_an_analyst_is_invited(self, visitor: TestClient, rpc: Rpc, system: DemoSystem) -> None:
-        body = {"analyst": THIRD_ANALYST.address, "epsilon": "2", "delta": "1e-4", "custodian": CUSTODIAN.address}
-        reply = self._sign(visitor, rpc, system, "allow", body)
-        assert f"{THIRD_ANALYST.address} may buy precision" in reply["says"][0]
+        who, more = THIRD_ANALYST.address, precision_for(2, "1e-4")
+        body = {"analyst": who, "epsilon": "2", "delta": "1e-4", "custodian": CUSTODIAN.address}
         with contract_of(system, CUSTODIAN) as contract:
-            assert contract.allowance(THIRD_ANALYST.address) == precision_for(2, "1e-4")
+            before = contract.allowance(who)
+            reply = self._sign(visitor, rpc, system, "allow", body)
+            assert f"{who} may buy precision" in reply["says"][0]
+            assert contract.allowance(who) == before + more
+            reply = self._sign(visitor, rpc, system, "withdraw", body)
+            assert "less than now" in reply["says"][0]
+            assert contract.allowance(who) == before
         found = {a["address"]: a for a in visitor.get("/api/v1/analysts").json()["analysts"]}
-        assert Fraction(found[THIRD_ANALYST.address]["allowance_exact"]) == precision_for(2, "1e-4")
+        assert Fraction(found[who]["allowance_exact"]) == before
         assert THIRD_ANALYST.address in visitor.get("/custodian").text
         assert refusal(visitor, 422, "/api/v1/allow", analyst=ANALYST.address)["type"] == "InvalidInput"
         # What a page shows before it is signed is the same.
@@ -468,6 +476,36 @@ class TestGoverning:
         wrong = visitor.get("/custodian/change", params=given | {"address": "0x12"}).text
         assert "is not an address" in wrong
         assert "Sign it" not in wrong
+        # All that is left is withdrawn by a form without an amount, although its delta is filled in.
+        given = {"action": "withdraw", "address": who, "precision": "", "delta": "1e-4"}
+        assert "may buy nothing any more" in visitor.get("/custodian/change", params=given).text
+
+    def test_one_query_is_paused_and_resumed(
+        self, visitor: TestClient, rpc: Rpc, system: DemoSystem, python: Client
+    ) -> None:
+        query = python.find("over_60").identifier
+        given = {"action": "pause-query", "query": query, "paused": "yes"}
+        assert "Nobody can buy over_60" in visitor.get("/custodian/change", params=given).text
+        body = {"query": query, "paused": True, "custodian": CUSTODIAN.address}
+        try:
+            self._sign(visitor, rpc, system, "pause", body)
+            assert visitor.get("/api/v1/ledger").json()["paused_queries"] == [query]
+            found = refusal(visitor, 409, query="over_60", within="0.01")
+            assert (found["type"], "this query" in found["message"]) == ("LedgerPaused", True)
+            assert ask(visitor, query="white", within="0.01")["transaction"] is not None
+            assert "Paused one by one: over_60." in visitor.get("/custodian").text
+            assert "paused sales of this query" in visitor.get("/quote?query=over_60&within=0.01").text
+        finally:
+            self._sign(visitor, rpc, system, "pause", body | {"paused": False})
+        assert visitor.get("/api/v1/ledger").json()["paused_queries"] == []
+        unknown = {"query": "ab" * 32, "paused": True}
+        assert refusal(visitor, 404, "/api/v1/pause", **unknown)["type"] == "UnknownQuery"
+
+    def test_closing_is_prepared(self, visitor: TestClient) -> None:
+        assert refusal(visitor, 403, "/api/v1/close", custodian=ANALYST.address)["type"] == "NotAllowed"
+        prepared = visitor.post("/api/v1/close", json={"custodian": CUSTODIAN.address}).json()
+        assert prepared["transaction"]["data"] == abi.encode_call("close")
+        assert "cannot be undone" in visitor.get("/custodian/change", params={"action": "close"}).text
 
     def test_custody_goes_there_and_back(self, visitor: TestClient, rpc: Rpc, system: DemoSystem) -> None:
         assert refusal(visitor, 403, "/api/v1/accept-custody")["type"] == "NotAllowed"
@@ -501,7 +539,7 @@ class TestWhatBecameOfIt:
     def test_refused_by_the_contract(self, visitor: TestClient, rpc: Rpc, system: DemoSystem, python: Client) -> None:
         query = python.find("over_60").identifier
         with contract_of(system, THIRD_ANALYST) as contract:
-            data = abi.encode_call("ask", [encode_request(query, Fraction(100))])
+            data = abi.encode_call("ask", [encode_request(query, Fraction(100))], 2**112)
             name = sign_and_send(rpc, THIRD_ANALYST, by_hand(contract, data))
         found = until_state(visitor, name, "refused")
         assert found["error"]["type"] == "BudgetExceeded"

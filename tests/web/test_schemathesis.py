@@ -32,9 +32,11 @@ OPERATIONS = {
     "POST /api/v1/accept-custody",
     "POST /api/v1/allow",
     "POST /api/v1/ask",
+    "POST /api/v1/close",
     "POST /api/v1/hand-over",
     "POST /api/v1/pause",
     "POST /api/v1/rotate-worker",
+    "POST /api/v1/withdraw",
 }
 # All checks are on. What the schema allows is taken (or not known, or refused by the ledger), except that
 # - JSON schema cannot say that of six numbers one or two may be given, nor which (epsilon, delta) there are: 422;
@@ -58,9 +60,12 @@ CONFIG = {
     "checks": {"enabled": True, **_checks()},
     "operations": [
         {"include-name": "POST /api/v1/ask", "checks": _checks("403", "422")},
-        {"include-name": ["POST /api/v1/pause", "POST /api/v1/accept-custody"], "checks": _checks("403")},
         {
-            "include-name": ["POST /api/v1/allow", "POST /api/v1/rotate-worker", "POST /api/v1/hand-over"],
+            "include-name": ["POST /api/v1/pause", "POST /api/v1/close", "POST /api/v1/accept-custody"],
+            "checks": _checks("403"),
+        },
+        {
+            "include-name": [f"POST /api/v1/{name}" for name in ("allow", "withdraw", "rotate-worker", "hand-over")],
             "checks": _checks("403", "422"),
         },
         {"include-name": "GET /api/v1/quote", "checks": _checks("414", "422")},

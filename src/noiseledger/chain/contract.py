@@ -410,7 +410,7 @@ def _result(name: str, reply: Any) -> tuple[Any, ...] | None:
     except abi.DecodingError:
         if name != "terms":
             raise
-        raise ChainMismatch(
+        raise abi.DecodingError(
             "This is no ledger that this version of noiseledger can read: an earlier version may have published it. Use that "
             "version, or ask the custodian for a new ledger."
         ) from None

@@ -72,7 +72,10 @@ def no_ledger_there(place: str) -> Iterator[None]:
     except (RpcFailed, DecodingError) as error:
         if isinstance(error, RpcFailed) and not is_revert(error):
             raise
-        raise ChainMismatch(f"The contract at {place} is not a ledger: check the address and the endpoint.") from None
+        raise ChainMismatch(
+            f"The contract at {place} is not a ledger that this version of noiseledger can read: check the address and the "
+            "endpoint. If an earlier version published it, use that version."
+        ) from None
 
 
 def first_block(ledger: str | None) -> int:

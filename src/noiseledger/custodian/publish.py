@@ -178,15 +178,15 @@ def check_terms(catalogue: Catalogue, terms: Terms) -> None:
         raise DataMismatch(
             f'The ledger was permanently published with access = "{access}": write that into [privacy] of {catalogue.file}.'
         )
-    if terms.smallest != catalogue.smallest_purchase:
-        raise DataMismatch(
-            f"The ledger was permanently published with smallest_purchase = {_share(terms.smallest, terms)}: write that into "
-            f"[privacy] of {catalogue.file}."
-        )
     if fixed != (budget.epsilon, budget.delta, catalogue.neighbours):
         raise DataMismatch(
             f"The ledger permanently promises epsilon {float(terms.epsilon):g}, delta {float(terms.delta):g} with neighbours "
             f"{terms.population.neighbours}: put that back into {catalogue.file}."
+        )
+    if terms.smallest != catalogue.smallest_purchase:
+        raise DataMismatch(
+            f"The ledger was permanently published with smallest_purchase = {_share(terms.smallest, terms)}: write that into "
+            f"[privacy] of {catalogue.file}."
         )
 
 
