@@ -162,7 +162,7 @@ PARTS = (
         (*unit("custody"), *integration("publish_once", "honest_mistakes", "end_to_end")),
     ),
     Part(
-        ("ledger/register.py", "custodian/promises.py", "core/composition.py"),
+        ("ledger/register.py", "custodian/promises.py", "custodian/unregistered.py", "core/composition.py"),
         (*unit("second_promise"), *integration("honest_mistakes")),
     ),
     Part(("custodian/difference.py",), integration("honest_mistakes", "recover")),

@@ -20,7 +20,7 @@ from noiseledger.auditing.compose import compose
 from noiseledger.core.composition import Promised, together
 from noiseledger.core.sensitivity import Neighbours
 from noiseledger.custodian.custody import Custody
-from noiseledger.custodian.promises import find_earlier, no_ledger, note, others_named
+from noiseledger.custodian.promises import check_one_copy, find_earlier, no_ledger, note, others_named
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.table import Table
 from noiseledger.errors import CustodyDamaged, InvalidInput, NoiseledgerError, PublishedBefore
@@ -298,3 +298,58 @@ def test_the_only_table_of_a_database_is_the_same_with_its_name_and_without(
         run.commit()
     (tmp_path / "third.toml").write_text(named.replace('"people"', '"houses"'))
     assert find_earlier(read_catalogue(tmp_path / "third.toml")) == []
+
+
+@pytest.fixture
+def forgotten(study: Path) -> Path:
+    """The folder of a published catalogue, without any register."""
+    LedgerFile(ADDRESS, 31337).write(study / "people.custody" / "ledger.json")
+    shutil.rmtree(study / ".noiseledger")
+    shutil.rmtree(user_folder() or Path())
+    return study
+
+
+@pytest.mark.parametrize("is_renamed", [True, False])
+def test_a_custody_folder_is_a_promise_without_any_register(forgotten: Path, is_renamed: bool) -> None:
+    file = renamed(forgotten) if is_renamed else changed(forgotten, "age > 60", "age > 50")
+    catalogue = read_catalogue(file)
+    (found,) = find_earlier(catalogue)
+    assert (found.address, str(found.promised)) == (ADDRESS, "epsilon 8 at delta 0.0001")
+    for told in ("A ledger was published from", "people.custody", "--second-promise", "epsilon 12.46"):
+        assert told in str(no_ledger(catalogue))
+
+
+def test_nothing_that_was_published_is_taken_for_other_data_without_proof(forgotten: Path) -> None:
+    (forgotten / "others.csv").write_text("age\n70\n71\n")
+    others = read_catalogue(changed(forgotten, "people.csv", "others.csv"))
+    assert find_earlier(others) == []
+    (forgotten / "copy.csv").write_bytes((forgotten / "people.csv").read_bytes())
+    assert find_earlier(
+        read_catalogue(changed(forgotten, 'file = "people.csv"', 'file = "copy.csv"\nmissing = ["20"]'))
+    )
+    assert find_earlier(read_catalogue(read_in_another_order(forgotten)))
+    (forgotten / "people.csv").rename(forgotten / "gone.csv")
+    assert [found.address for found in find_earlier(others)] == [ADDRESS]
+
+
+def test_the_own_folder_and_one_without_a_ledger_are_no_earlier_promise(forgotten: Path) -> None:
+    assert find_earlier(read_catalogue(forgotten / "people.toml")) == []
+    (forgotten / "people.custody" / "ledger.json").unlink()
+    assert find_earlier(read_catalogue(renamed(forgotten))) == []
+
+
+def test_a_folder_that_does_not_say_what_it_promises_stops_everything(forgotten: Path) -> None:
+    (forgotten / "people.custody" / "journal.ledger").unlink()
+    with pytest.raises(CustodyDamaged, match="does not say what it promises"):
+        find_earlier(read_catalogue(renamed(forgotten)))
+
+
+def test_two_copies_of_a_journal_in_one_folder_are_seen_without_a_register(forgotten: Path) -> None:
+    shutil.copytree(forgotten / "people.custody", forgotten / "new.custody")
+    catalogue = read_catalogue(changed(forgotten, "age > 60", "age > 50"))
+    identity = Custody.of(catalogue).own_identity()
+    assert identity is not None
+    with pytest.raises(CustodyDamaged, match="in two places"):
+        check_one_copy(catalogue, identity, Registers.of(forgotten))
+    shutil.rmtree(forgotten / "people.custody")
+    check_one_copy(catalogue, identity, Registers.of(forgotten))

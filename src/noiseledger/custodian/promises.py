@@ -9,6 +9,11 @@ from pathlib import Path
 from noiseledger.core.composition import JointPromise, Promised, together
 from noiseledger.custodian.custody import Custody
 from noiseledger.custodian.journal import Journal
+from noiseledger.custodian.unregistered import (
+    copies_of_journal,
+    unregistered_custodies,
+    unregistered_promises,
+)
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.origin import Origin, records_digest
 from noiseledger.data.pinned import Pinned
@@ -23,7 +28,8 @@ def earlier_promises(catalogue: Catalogue, origin: Origin, registers: Registers 
     """Return the promises about a catalogue's data that other ledgers made."""
     custody = Custody.of(catalogue)
     registers = registers or Registers.of(catalogue.file.parent)
-    return registers.earlier(origin, custody.own_identity())
+    known = registers.earlier(origin, custody.own_identity())
+    return [*known, *unregistered_promises(catalogue, origin, registers)]
 
 
 def promised(catalogue: Catalogue) -> Promised:
@@ -41,11 +47,14 @@ def refuse(catalogue: Catalogue, earlier: list[Promise]) -> PublishedBefore:
     first = earlier[0]
     custody = Custody.of(catalogue)
     others = f", and {len(earlier) - 1} more" if len(earlier) > 1 else ""
+    if first.place:
+        what = f"The data in {first.place} was published before, with the catalogue {first.catalogue}"
+    else:
+        what = f"A ledger was published from {first.custody}, and nothing shows that it is about other data"
     return PublishedBefore(
-        f"The data in {first.place} was published before, with the catalogue {first.catalogue}: see {first.ledger_file} "
-        f"({first}{others}). {_way_back(catalogue.file, custody.folder, first)} If you want a second promise about the same "
-        f"people, run noiseledger publish {catalogue.file} --second-promise: together they would be "
-        f"{joint(catalogue, earlier)}."
+        f"{what}: see {first.ledger_file} ({first}{others}). {_way_back(catalogue.file, custody.folder, first)} If you want a "
+        f"second promise about the same people, run noiseledger publish {catalogue.file} --second-promise: together they would "
+        f"be {joint(catalogue, earlier)}."
     )
 
 
@@ -88,7 +97,7 @@ def say_local(catalogue: Catalogue, local: list[Sibling]) -> str:
 def find_earlier(catalogue: Catalogue) -> list[Promise]:
     """Return the promises about a catalogue's data that other ledgers made; the data is read only if there are promises."""
     registers = Registers.of(catalogue.file.parent)
-    if not registers.have_any():
+    if not registers.have_any() and not unregistered_custodies(catalogue, registers):
         return []
     with closing(catalogue.open()) as source:
         origin = Origin.of(catalogue.source, records_digest(source.records()))
@@ -137,8 +146,8 @@ def check_not_forgotten(catalogue: Catalogue, registers: Registers) -> None:
 def check_one_copy(catalogue: Catalogue, identity: str, registers: Registers) -> None:
     """Refuse a journal of which another copy is where the journal was used before: only one of them may go on."""
     here = Custody.of(catalogue).journal_file
-    for _, promise in registers.find(identity):
-        there = Path(promise.custody) / here.name
+    registered = [Path(promise.custody) / here.name for _, promise in registers.find(identity)]
+    for there in [*registered, *copies_of_journal(catalogue, identity)]:
         if there.exists() and not there.samefile(here):
             raise CustodyDamaged(
                 f"The journal is in two places, {here} and {there}: two copies of one journal could give two answers to one "
