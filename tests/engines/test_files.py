@@ -81,6 +81,7 @@ def test_the_census_sample_is_the_same_dataset_in_every_format(tmp_path: Path) -
         b"n,t\n1e-400,1e400\n-1.5e3,nan\n7,-INFINITY\n8,5\n",
         b"n,t\n123456789012345678,1234567890123456789\n",
         b'n,t\n"1","say ""no"""\n 2 , "x, y" \n',
+        b'n,t\n1,  "Ulm"\n   "2",   ""  \n',
         b'n,t\n5" pipe,a"b\n',
         b"n,t\n",
         b"n,t\n,\n,\n",
@@ -130,6 +131,27 @@ def test_a_file_that_cannot_be_read_is_said_without_a_value(tmp_path: Path, cont
     with pytest.raises(DataUnavailable, match=hint) as caught:
         open_file(file, "csv", Reading({"n": "number"}))
     assert "secret" not in str(caught.value)
+
+
+def test_the_first_record_does_not_decide_what_the_empty_lines_are(tmp_path: Path) -> None:
+    """With one column they are records, so a first record with two fields may not make them nothing."""
+    file, form = tmp_path / "people", Dialect(header=False)
+    file.write_bytes(b"61\n" + b"\n" * 40)
+    with closing(open_file(file, "csv", Reading({"column_1": "number"}), dialect=form)) as source:
+        assert source.rows == 41
+    file.write_bytes(b"61,\n" + b"\n" * 40)
+    with pytest.raises(DataUnavailable, match="line 2 is empty"):
+        open_file(file, "csv", Reading({"column_1": "number"}), dialect=form)
+
+
+def test_an_invalid_byte_in_one_record_does_not_change_how_blanks_before_quotes_are_read(tmp_path: Path) -> None:
+    """It makes the rule split the file instead of DuckDB, which kept two blanks and the quotes."""
+    query, counts = Query.counts_by("t", ["Ulm", "Bonn"]), []
+    for one in (b"Bonn", b"\xff"):
+        (tmp_path / "people").write_bytes(b"n,t\n1," + one + b"\n" + b'1,  "Ulm"\n' * 40)
+        with closing(open_file(tmp_path / "people", "csv", Reading({"t": "text"}))) as source:
+            counts.append(list(source.totals(query)))
+    assert counts == [[1, 40], [0, 40]]
 
 
 @pytest.mark.parametrize("extra", [*"0123456789abcdefghijklmnopqrstuvwxyz\\ \t\x01\x7f", "NULL", '"x"', ",x"])

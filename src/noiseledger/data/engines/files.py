@@ -105,8 +105,8 @@ def _relation(engine: Any, table: ir.Table, reading: Reading) -> Relation:
 def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Reading, dialect: Dialect) -> ir.Table | None:
     """Let DuckDB split the lines; None if it fails, or might split them differently from the rule.
 
-    All its settings are fixed, so it guesses nothing. It would still let a quoted field continue on the next line: then it
-    finds fewer records than the file has lines.
+    All its settings are fixed, so it guesses nothing. It would still let a quoted field continue on the next line, and leave
+    out an empty line: then it finds fewer records than the file has lines.
     """
     lines = one_line_each(file, dialect)
     if lines is None:
@@ -132,9 +132,8 @@ def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Readin
         )
         chosen = [text[f"c{names.index(name)}"].name(name) for name in reading.kinds]
         data = _kept(engine, text.select(*chosen) if chosen else text, reading)
-        if (lines.quotes or len(names) == 1) and engine.con.execute("SELECT count(*) FROM data").fetchone() != (
-            lines.records,
-        ):
+        is_counted = lines.quotes or len(names) == 1 or not dialect.header
+        if is_counted and engine.con.execute("SELECT count(*) FROM data").fetchone() != (lines.records,):
             return None
     except duckdb.Error:
         return None
