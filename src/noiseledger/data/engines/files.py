@@ -99,7 +99,7 @@ def _open_parquet(file: Path, reading: Reading) -> Relation:
 
 
 def _relation(engine: Any, table: ir.Table, reading: Reading) -> Relation:
-    return _Files(engine, read_by_rule(table, reading), reading.kinds, _FAILURES)
+    return _Files(engine, read_by_rule(table, reading, whole_numbers_first=True), reading.kinds, _FAILURES)
 
 
 def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Reading, dialect: Dialect) -> ir.Table | None:
@@ -158,7 +158,9 @@ def _read_line_by_line(engine: Any, file: Path, names: Sequence[str], reading: R
 def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
     """Read the fields once, into memory: reading a text file again for every query would be slow."""
     engine.con.execute("DROP TABLE IF EXISTS data")  # left by a failed attempt
-    table: ir.Table = engine.create_table("data", read_by_rule(text, reading).whole(), temp=True)
+    table: ir.Table = engine.create_table(
+        "data", read_by_rule(text, reading, whole_numbers_first=True).whole(), temp=True
+    )
     return table
 
 
