@@ -262,6 +262,14 @@ def test_sqlite_values_are_read_one_by_one(tmp_path: Path) -> None:
         assert [record["x"] for record in source.records()] == [2.0**60, 0.5, None, 7, None, None]
 
 
+def test_sqlite_values_are_read_once(tmp_path: Path) -> None:
+    """A text that means "missing" is compared with texts, not with the text of a number, as in every other format."""
+    file = write_sqlite(Dataset({"t": "mixed"}, [[7], ["7"], [99], ["99"]]), tmp_path / "people")
+    reading = Reading({"t": "text"}, missing=frozenset({"7"}), missing_codes={"t": frozenset({"99"})})
+    with closing(open_file(file, "sqlite", reading)) as source:
+        assert [record["t"] for record in source.records()] == ["7", None, None, None]
+
+
 @pytest.mark.parametrize("write", [write_duckdb, write_sqlite])
 def test_a_database_needs_the_name_of_a_table_unless_it_has_one(
     tmp_path: Path, write: Callable[[Dataset, Path], Path]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from datetime import date
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -206,7 +207,8 @@ def _open_sqlite(file: Path, table: str | None, reading: Reading) -> Relation:
         schema = pa.schema([(name, _ARROW[kind]) for name, kind in reading.kinds.items()] or [("one", pa.int64())])
         content = pa.Table.from_batches(_sqlite_batches(run, source, reading, schema), schema)
     engine.con.register("data", content)
-    return _relation(engine, engine.table("data"), reading)
+    # Not read by the rule again: a text that stands for missing ones may also be the text of a native number.
+    return _Files(engine, ReadTable.already_read(engine.table("data"), reading.kinds), reading.kinds, _FAILURES)
 
 
 def _sqlite_batches(
@@ -229,6 +231,8 @@ def _sqlite_batches(
 
 def _sqlite_value(reading: Reading, name: str, value: object) -> Any:
     found = reading.read(name, value)
+    if isinstance(found, date):
+        return found.isoformat()
     return float(found) if isinstance(found, Fraction) else found
 
 
@@ -236,7 +240,7 @@ _ARROW: dict[Kind, pa.DataType] = {
     "number": pa.float64(),
     "text": pa.large_string(),
     "flag": pa.bool_(),
-    "date": pa.date32(),
+    "date": pa.large_string(),
 }
 
 
