@@ -81,6 +81,7 @@ def test_the_census_sample_is_the_same_dataset_in_every_format(tmp_path: Path) -
         b"n,t\n1e-400,1e400\n-1.5e3,nan\n7,-INFINITY\n8,5\n",
         b"n,t\n123456789012345678,1234567890123456789\n",
         b'n,t\n"1","say ""no"""\n 2 , "x, y" \n',
+        b'n,t\n1,  "Ulm"\n   "2",   ""  \n',
         b'n,t\n5" pipe,a"b\n',
         b"n,t\n",
         b"n,t\n,\n,\n",
@@ -132,6 +133,27 @@ def test_a_file_that_cannot_be_read_is_said_without_a_value(tmp_path: Path, cont
     assert "secret" not in str(caught.value)
 
 
+def test_the_first_record_does_not_decide_what_the_empty_lines_are(tmp_path: Path) -> None:
+    """With one column they are records, so a first record with two fields may not make them nothing."""
+    file, form = tmp_path / "people", Dialect(header=False)
+    file.write_bytes(b"61\n" + b"\n" * 40)
+    with closing(open_file(file, "csv", Reading({"column_1": "number"}), dialect=form)) as source:
+        assert source.rows == 41
+    file.write_bytes(b"61,\n" + b"\n" * 40)
+    with pytest.raises(DataUnavailable, match="line 2 is empty"):
+        open_file(file, "csv", Reading({"column_1": "number"}), dialect=form)
+
+
+def test_an_invalid_byte_in_one_record_does_not_change_how_blanks_before_quotes_are_read(tmp_path: Path) -> None:
+    """It makes the rule split the file instead of DuckDB, which kept two blanks and the quotes."""
+    query, counts = Query.counts_by("t", ["Ulm", "Bonn"]), []
+    for one in (b"Bonn", b"\xff"):
+        (tmp_path / "people").write_bytes(b"n,t\n1," + one + b"\n" + b'1,  "Ulm"\n' * 40)
+        with closing(open_file(tmp_path / "people", "csv", Reading({"t": "text"}))) as source:
+            counts.append(list(source.totals(query)))
+    assert counts == [[1, 40], [0, 40]]
+
+
 @pytest.mark.parametrize("extra", [*"0123456789abcdefghijklmnopqrstuvwxyz\\ \t\x01\x7f", "NULL", '"x"', ",x"])
 def test_a_field_too_many_is_refused_whatever_it_is(tmp_path: Path, extra: str) -> None:
     """DuckDB drops an extra last field that the text for null starts with; with random text that was one field in sixteen."""
@@ -181,6 +203,20 @@ def test_digits_of_decimals_are_exact(tmp_path: Path) -> None:
             assert same_records(source, reference)
 
 
+def test_texts_that_are_almost_whole_numbers_of_64_bits_are_read_by_the_rule(tmp_path: Path) -> None:
+    """DuckDB takes most of them for integers; only those that it would write alike are read without the pattern."""
+    large = [n + k for n in (2**53, -(2**53), 2**63, -(2**63), 10**18) for k in range(-3, 4)]
+    odd = ["-0", "+1", "01", " 1", "1 ", "1.0", "1.5", "2.5", "1e3", "1e-1", "1_000", "0x10", "", "-", "true", "\uff11"]
+    fields = [*map(str, large), *odd, "7", "-7"]
+    (tmp_path / "people").write_text("\n".join(["n,t", *(f"{field},x" for field in fields), ""]), encoding="utf-8")
+    reading = Reading({"n": "number"}, missing=frozenset({"7", "1e3", str(2**53)}))
+    with closing(open_file(tmp_path / "people", "csv", reading)) as source:
+        assert same_records(source, Table.read_csv(tmp_path / "people", reading))
+    pq.write_table(pa.table({"n": fields}), tmp_path / "people")
+    with closing(open_file(tmp_path / "people", "parquet", reading)) as source:
+        assert same_records(source, Table(({"n": field} for field in fields), reading))
+
+
 def test_words_for_missing_values_are_missing_in_every_kind(tmp_path: Path) -> None:
     (tmp_path / "people").write_text("n,t,b,d\n99,99,n,9999-12-31\n1,a,y,2024-02-29\n", encoding="utf-8")
     words = frozenset({"99", "n", "9999-12-31"})
@@ -224,6 +260,14 @@ def test_sqlite_values_are_read_one_by_one(tmp_path: Path) -> None:
     file = write_sqlite(Dataset({"x": "mixed"}, rows), tmp_path / "people")
     with closing(open_file(file, "sqlite", Reading({"x": "number"}))) as source:
         assert [record["x"] for record in source.records()] == [2.0**60, 0.5, None, 7, None, None]
+
+
+def test_sqlite_values_are_read_once(tmp_path: Path) -> None:
+    """A text that means "missing" is compared with texts, not with the text of a number, as in every other format."""
+    file = write_sqlite(Dataset({"t": "mixed"}, [[7], ["7"], [99], ["99"]]), tmp_path / "people")
+    reading = Reading({"t": "text"}, missing=frozenset({"7"}), missing_codes={"t": frozenset({"99"})})
+    with closing(open_file(file, "sqlite", reading)) as source:
+        assert [record["t"] for record in source.records()] == ["7", None, None, None]
 
 
 @pytest.mark.parametrize("write", [write_duckdb, write_sqlite])

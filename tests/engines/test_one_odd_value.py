@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from datetime import date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from noiseledger.core.filters.condition import Kind
+from noiseledger.core.groups import Bins
+from noiseledger.core.query import Column, Query
 from noiseledger.data import Table
 from noiseledger.data.delimited import Dialect
 from noiseledger.data.engines.files import open_file
@@ -84,6 +87,22 @@ def test_decimals_that_duckdb_misreads_are_refused(tmp_path: Path) -> None:
         open_file(tmp_path / "people", "parquet", Reading({"n": "number"}))
     with closing(open_file(tmp_path / "people", "parquet", Reading({"m": "number"}))) as source:
         assert list(source.records()) == [{"m": 5}]
+
+
+@pytest.mark.parametrize("codes", [[], [Fraction(98)], [Fraction(5)]])
+def test_not_a_number_is_missing_although_the_statistics_of_the_file_do_not_count_it(
+    tmp_path: Path, codes: list[Fraction]
+) -> None:
+    """Arrow leaves NaN out of minimum and maximum: DuckDB took all values to lie within the bounds, and failed in a sum."""
+    given = [98.0, 99.0, float("nan"), -0.0, None] * 9
+    pq.write_table(pa.table({"n": pa.array(given, pa.float64())}), tmp_path / "people", row_group_size=5)
+    reading = Reading({"n": "number"}, missing_codes={"n": frozenset(codes)} if codes else {})
+    expected, column = Table([{"n": value} for value in given], reading), Column.of("n", 0, 100, "0.5", missing=7)
+    queries = [Query.mean(column), Query.sum(column, "n < 99"), Query.sum(column, by=Bins.of("n", [0, 50, 1000]))]
+    queries += [Query.count(where) for where in ("n > 1", "NOT (n > 99)", "n <> 5", "n IS NULL", "n IN (0, 98)")]
+    with closing(open_file(tmp_path / "people", "parquet", reading)) as source:
+        for query in queries:
+            assert list(source.totals(query)) == list(expected.totals(query)), query
 
 
 @pytest.mark.parametrize("kind", ["TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"])

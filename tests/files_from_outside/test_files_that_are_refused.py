@@ -29,6 +29,10 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         STATISTICS_OFFICE.replace(";;;", "").encode(),
         ", line 1 does not belong to the table, which seems to start in line 4: remove the lines above it",
     ),
+    "title-in-a-sheet.csv": (
+        (STATISTICS_OFFICE.splitlines()[0].rstrip(";") + ";;;\n" + TABLE).encode(),
+        ", line 1 names only the first of 4 columns, so it seems to be a title: remove the lines above",
+    ),
     "footer.csv": (
         (TABLE + "(C)opyright 2024\n").encode(),
         ", line 5: expected 4 fields, as in the first line, but found 1. Remove the line",

@@ -70,6 +70,7 @@ def test_columns_and_records(
         (Dialect(), "", " is empty: expected a first line"),
         (Dialect(), "\n61\n", ", line 1 is empty: expected a first line"),
         (Dialect(header=False), "", " is empty"),
+        (Dialect(header=False), "61,\n\n\n", ", line 2 is empty, and in a file without a header"),
         (Dialect(), '"age,town\n61,Ulm\n', ", line 1: a quote is not closed"),
         (Dialect(), 'age,town\n61,Ulm\n34,"Bonn\n', ", line 3: a quote is not closed"),
         (

@@ -54,6 +54,24 @@ def test_quotes_are_those_of_the_file(file: Path) -> None:
     assert one_line_each(file, Dialect(quote="'")) == one_line_each(file, Dialect(quote="")) == Lines(1, quotes=False)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [b'  "Ulm",61', b'61,  "Ulm"', b'61, "Ulm"', b'61,"Ulm" ', b'"Ulm"  ,61', b'"say ""no""" ,61', b'61,"Ulm" \r'],
+)
+def test_blanks_around_quotes_are_in_doubt(file: Path, line: bytes) -> None:
+    """DuckDB keeps two before a quote, and at the end of one of its buffers those after it."""
+    for text in (b"town,age\n" + line + b"\n", b"town,age\n" + line):
+        file.write_bytes(text)
+        assert one_line_each(file, Dialect()) is None
+        assert one_line_each(file, Dialect(quote="'")) == one_line_each(file, Dialect(quote="")), "not quotes here"
+
+
+def test_blanks_inside_a_field_are_not(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_bytes(b'town,says\n Ulm ,"say ""no"" to it"\nNew Ulm,5" or 6" pipe\n')
+    assert one_line_each(file, Dialect()) == Lines(2, quotes=True)
+
+
 def test_other_encodings_are_not_counted(file: Path) -> None:
     file.write_bytes(b"age\n61\n")
     assert one_line_each(file, Dialect(encoding="latin-1")) is None

@@ -116,15 +116,20 @@ def columns_of(file: Path, dialect: Dialect) -> list[str]:
 def records_of(file: Path, dialect: Dialect) -> Iterator[list[str]]:
     """Yield the fields of each record; refuse a file with a line that is not a record, and name the line.
 
-    An empty line is a record if there is one column; otherwise it is skipped. One extra empty field at the end of a line,
-    which some programs write, is ignored.
+    An empty line is a record if there is one column; otherwise it is skipped. Without a header it is refused instead: the first
+    record says how many columns there are, and may not decide whether other lines are records. One extra empty field at the end
+    of a line, which some programs write, is ignored.
     """
     width = len(columns_of(file, dialect))
     for number, line in lines_of(file, dialect):
         if number == 1 and dialect.header:
             continue
         if not line and width > 1:
-            continue
+            if dialect.header:
+                continue
+            raise DataUnavailable(
+                f"{file}, line {number} is empty, and in a file without a header an empty line could be a record: remove it."
+            )
         found = dialect.split(line)
         if found is None:
             raise _bad_quote(file, number)

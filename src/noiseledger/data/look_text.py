@@ -168,6 +168,11 @@ def _check_shape(file: Path, lines: Sequence[str], dialect: Dialect) -> None:
     if first is None or width < 2 or agreeing * 2 < len(lines[1:]):
         return  # too few lines to judge
     given = len(first)
+    if given == width > 2 and first[0].strip(" ") and not any(name.strip(" ") for name in first[1:]):
+        raise DataUnavailable(
+            f"{file}, line 1 names only the first of {width} columns, so it seems to be a title: remove the lines above the "
+            "line with the names, and any notes below the table."
+        )
     if given > width and not any(name.strip(" ") for name in first[width:]):
         raise DataUnavailable(f"{file}, line 1 ends with a delimiter, but the records do not: remove it.")
     rows = [fields for line in lines[1:] if (fields := dialect.split(line)) and len(fields) == width]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from datetime import date
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -103,14 +104,14 @@ def _open_parquet(file: Path, reading: Reading) -> Relation:
 
 
 def _relation(engine: Any, table: ir.Table, reading: Reading) -> Relation:
-    return _Files(engine, read_by_rule(table, reading), reading.kinds, _FAILURES)
+    return _Files(engine, read_by_rule(table, reading, whole_numbers_first=True), reading.kinds, _FAILURES)
 
 
 def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Reading, dialect: Dialect) -> ir.Table | None:
     """Let DuckDB split the lines; None if it fails, or might split them differently from the rule.
 
-    All its settings are fixed, so it guesses nothing. It would still let a quoted field continue on the next line: then it
-    finds fewer records than the file has lines.
+    All its settings are fixed, so it guesses nothing. It would still let a quoted field continue on the next line, and leave
+    out an empty line: then it finds fewer records than the file has lines.
     """
     lines = one_line_each(file, dialect)
     if lines is None:
@@ -136,9 +137,8 @@ def _read_quickly(engine: Any, file: Path, names: Sequence[str], reading: Readin
         )
         chosen = [text[f"c{names.index(name)}"].name(name) for name in reading.kinds]
         data = _kept(engine, text.select(*chosen) if chosen else text, reading)
-        if (lines.quotes or len(names) == 1) and engine.con.execute("SELECT count(*) FROM data").fetchone() != (
-            lines.records,
-        ):
+        is_counted = lines.quotes or len(names) == 1 or not dialect.header
+        if is_counted and engine.con.execute("SELECT count(*) FROM data").fetchone() != (lines.records,):
             return None
     except duckdb.Error:
         return None
@@ -163,7 +163,9 @@ def _read_line_by_line(engine: Any, file: Path, names: Sequence[str], reading: R
 def _kept(engine: Any, text: ir.Table, reading: Reading) -> ir.Table:
     """Read the fields once, into memory: reading a text file again for every query would be slow."""
     engine.con.execute("DROP TABLE IF EXISTS data")  # left by a failed attempt
-    table: ir.Table = engine.create_table("data", read_by_rule(text, reading).whole(), temp=True)
+    table: ir.Table = engine.create_table(
+        "data", read_by_rule(text, reading, whole_numbers_first=True).whole(), temp=True
+    )
     return table
 
 
@@ -205,7 +207,8 @@ def _open_sqlite(file: Path, table: str | None, reading: Reading) -> Relation:
         schema = pa.schema([(name, _ARROW[kind]) for name, kind in reading.kinds.items()] or [("one", pa.int64())])
         content = pa.Table.from_batches(_sqlite_batches(run, source, reading, schema), schema)
     engine.con.register("data", content)
-    return _relation(engine, engine.table("data"), reading)
+    # Not read by the rule again: a text that stands for missing ones may also be the text of a native number.
+    return _Files(engine, ReadTable.already_read(engine.table("data"), reading.kinds), reading.kinds, _FAILURES)
 
 
 def _sqlite_batches(
@@ -228,6 +231,8 @@ def _sqlite_batches(
 
 def _sqlite_value(reading: Reading, name: str, value: object) -> Any:
     found = reading.read(name, value)
+    if isinstance(found, date):
+        return found.isoformat()
     return float(found) if isinstance(found, Fraction) else found
 
 
@@ -235,7 +240,7 @@ _ARROW: dict[Kind, pa.DataType] = {
     "number": pa.float64(),
     "text": pa.large_string(),
     "flag": pa.bool_(),
-    "date": pa.date32(),
+    "date": pa.large_string(),
 }
 
 

