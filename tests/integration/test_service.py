@@ -439,6 +439,12 @@ def test_recovering_by_the_command(
     assert "closed for good" in out
     assert not Custody.of(catalogue).journal_file.exists()
     assert not list(Custody.of(catalogue).folder.glob("*.new"))
+    agreed = works("--yes", command="recover")
+    out, err = agreed.communicate(timeout=60)
+    assert agreed.returncode == 0, err
+    assert "towns is closed and can still be bought. Stop selling it: noiseledger pause" in out
+    assert "--query towns" in out
+    Custody.of(catalogue).journal_file.unlink()  # and lost once more
     sure = works("--yes", "--json", command="recover")
     out, err = sure.communicate(timeout=60)
     assert sure.returncode == 0, err

@@ -49,8 +49,9 @@ def recover(
     with Rpc(RPC.find(rpc)) as connection:
         recovery = rebuild(read, data, connection, head)
     try:
+        names = {entry.query.identifier: entry.name for entry in read.entries}
         if not json:
-            _show(recovery, {entry.query.identifier: entry.name for entry in read.entries})
+            _show(recovery, names)
         if not yes:
             typer.confirm(
                 "Has the old worker been stopped for good, and should this become the journal?", abort=True, err=json
@@ -62,6 +63,14 @@ def recover(
         print_json(_describe(recovery))
     else:
         console.print(f"Rebuilt {recovery.custody.journal_file}. Continue with: noiseledger work {catalogue}")
+        for query in recovery.closed:
+            name = names.get(query.identifier, query.identifier[:12])
+            console.print(
+                f"{name} is closed and can still be bought. Stop selling it: noiseledger pause {custody.ledger_file} "
+                f"--query {name}",
+                soft_wrap=True,
+                markup=False,
+            )
 
 
 def _show(recovery: Recovery, names: dict[str, str]) -> None:
