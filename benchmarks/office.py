@@ -24,6 +24,7 @@ file = "people.csv"
 epsilon = 8
 delta = "1e-4"
 neighbours = "replace"
+smallest_purchase = 0
 access = "open"
 [columns.AGE]
 kind = "number"

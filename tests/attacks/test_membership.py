@@ -47,8 +47,9 @@ def attack(system: System) -> Trials:
 def test_the_system_keeps_its_promise(system: System) -> None:
     trials = attack(system)
     assert trials.finding(SURE).bound < EPSILON
-    # The attack does see something, as it should: noise as promised is not noise without end.
-    assert trials.finding().bound > 0.2
+    # The attack does see something, as it should: noise as promised is not noise without end. A gap of 0.56 is expected, with
+    # a deviation of 0.024.
+    assert mean_gap(trials, "likelihood") > 0.3
 
 
 @pytest.mark.parametrize("system", WEAKENED, ids=lambda system: system.name)

@@ -52,6 +52,16 @@ def ignores_allowances(ledger: LedgerUnderTest) -> str:
     return ledger.ask((OVER_60, "1/2"), key=CUSTODIAN)
 
 
+@dishonest(Rule.ALLOWANCE, "recorded a free request without an allowance", Rule.BYTECODE)
+def lets_a_stranger_write(ledger: LedgerUnderTest) -> str:
+    ledger.with_terms(requires_allowance=True)
+    ledger.publish([('        assert remaining > 0, "ledger: not invited"\n', "")])
+    ledger.register(OVER_60, TOWNS)
+    ledger.as_(CUSTODIAN).allow(ANALYST.address, Fraction(1, 4))
+    ledger.ask((OVER_60, "1/8"), (OVER_60, "1/4"), (OVER_60, "1/8"))  # the last is free, and rightly recorded
+    return ledger.ask((OVER_60, "1/8"), key=OTHER)
+
+
 @dishonest(Rule.ALLOWANCE, "exceeds their allowance by 0.5", Rule.STATE)
 def has_an_allowance_from_the_start(ledger: LedgerUnderTest) -> str:
     """Only the constructor is altered, so the code is the published contract's code."""

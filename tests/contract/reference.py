@@ -126,6 +126,7 @@ class Reference:
         if after.terms.requires_allowance:
             left = after.allowances[sender]
             require(total <= left, f"AllowanceExceeded({total}, {left})")
+            require(left > 0, "ledger: not invited")
             after.allowances[sender] -= total
         self.state = after
         return events

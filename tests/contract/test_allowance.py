@@ -35,11 +35,17 @@ def test_who_was_not_invited_cannot_buy(ledger: Ledger) -> None:
             ledger.ask((AGE, 1), by=who)
 
 
-def test_what_is_free_needs_no_allowance(ledger: Ledger) -> None:
+def test_what_is_free_uses_no_allowance_but_only_the_invited_may_record_it(ledger: Ledger) -> None:
     ledger.allow(ANN, 5)
+    ledger.allow(BOB, 1)
     ledger.ask((AGE, 5))
-    ((_, fields),) = ledger.ask((AGE, 5), by=BOB)
-    assert (fields["analyst"], fields["cost"]) == (BOB, 0)
+    for requests in ([(AGE, 5)], [(AGE, 2), (AGE, 5)], []):
+        events = ledger.ask(*requests, by=BOB)
+        assert [(fields["analyst"], fields["cost"]) for _, fields in events] == [(BOB, 0)] * len(requests)
+        for who in (ANN, EVE):  # used up, and never invited
+            with refused(ledger, "ledger: not invited"):
+                ledger.ask(*requests, by=who)
+    assert ledger.read("allowance", BOB) == 1
 
 
 def test_analysts_pay_for_what_they_buy_and_not_for_each_other(ledger: Ledger) -> None:

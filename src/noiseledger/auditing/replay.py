@@ -59,6 +59,8 @@ class Replay:
         self.spent = 0
         #: The remaining allowance of each analyst who was given one, or who bought something that requires one.
         self.allowances: dict[str, int] = {}
+        #: The transaction of each analyst's last purchase that required an allowance.
+        self._bought_in: dict[str, str] = {}
         self._names = names
         self._last = (-1, -1)
         self._promises: dict[tuple[int, int], int | None] = {}
@@ -209,11 +211,17 @@ class Replay:
             sentence = "A query was bought up to precision {}, above its ceiling of {}."
             self._check(Rule.CEILING, path.bought <= path.ceiling, sentence, log, path.bought, path.ceiling)
         if terms.requires_allowance:
-            left = self.allowances.get(log.analyst, 0) - log.cost
+            allowance = self.allowances.get(log.analyst, 0)
+            left = allowance - log.cost
+            # The last purchase in a transaction may use up the allowance before the free requests beside it.
+            is_invited = allowance > 0 or self._bought_in.get(log.analyst) == log.transaction
+            sentence = "{} recorded a free request without an allowance."
+            self._check(Rule.ALLOWANCE, log.cost > 0 or is_invited, sentence, log, log.analyst)
             sentence = "{} bought a request with privacy cost {}, which exceeds their allowance by {}."
             self._check(Rule.ALLOWANCE, left >= 0, sentence, log, log.analyst, log.cost, -left)
-            if log.cost:  # free requests need no allowance; remembering everyone who makes one could exhaust memory
+            if log.cost:  # remembering everyone who makes a free request could exhaust memory
                 self.allowances[log.analyst] = left
+                self._bought_in[log.analyst] = log.transaction
 
     def _check_promise(self, log: wire.Asked) -> None:
         """Count requests whose (epsilon, delta) does not match their precision. It is no violation: analysts choose it."""

@@ -33,6 +33,10 @@ REFUSALS: dict[str, tuple[type[NoiseledgerError], str]] = {
         LedgerRefused,
         "The request exceeds the largest precision that may be bought on this query: ask for less accuracy.",
     ),
+    "not invited": (
+        NotAllowed,
+        "This ledger is by invitation, and this account has no allowance: ask its custodian. Public answers are free to read.",
+    ),
     # Governing
     "not for you": (
         NotAllowed,

@@ -409,6 +409,8 @@ def _charge(cost: uint256, limit: uint256):
         remaining = self.allowance[msg.sender]
         if cost > remaining:
             raw_revert(abi_encode(cost, remaining, method_id=method_id("AllowanceExceeded(uint256,uint256)")))
+        # Free requests too: each is recorded for ever, and strangers could write as many as they like.
+        assert remaining > 0, "ledger: not invited"
         self.allowance[msg.sender] = remaining - cost
 
 

@@ -149,7 +149,7 @@ def router(site: Site) -> APIRouter:
         look = site.look()
         return look.cached(("api", "analysts"), lambda: _analysts(look.snapshot))
 
-    @api.post("/pause", responses=_errors(403, 409, 422))
+    @api.post("/pause", responses=_errors(403, 404, 409, 422))
     def pause(body: PauseBody) -> ChangeShape:
         """Prepare the transaction that pauses or resumes sales, of everything or of one query. Nothing is sent."""
         look = site.look()

@@ -23,7 +23,9 @@ from faults.worker.custody import Folder
 from faults.worker.nursery import Job, Nursery, Process
 from faults.worker.promise import Broken
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, abi, encode_request, local_chain
+from noiseledger.chain.values import to_units
 from noiseledger.core.path import Point
+from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Query
 from noiseledger.errors import FeeTooHigh, RpcFailed
 
@@ -184,7 +186,8 @@ class Scene:
 
     def order(self, key: str, function: str, *arguments: Any, gas: int | None = None) -> bool:
         """Send a transaction and wait for nothing; with ``gas``, also one that will fail. Say whether the node took it."""
-        data = abi.encode_call(function, *arguments)
+        limit = (to_units(MAX_PRECISION),) if function == "ask" else ()
+        data = abi.encode_call(function, *arguments, *limit)
         try:
             # A new sender knows nothing of transactions that a reorganised chain has dropped.
             Sender(self.rpc, Key.from_hex(key)).send(self._address, data, gas)
