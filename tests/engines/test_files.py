@@ -326,3 +326,13 @@ def test_the_fingerprint_keeps_columns_and_records_apart(tmp_path: Path) -> None
         [(1, 1.0, "a", None, None), (None, None, "b", None, None)],
     ]
     assert len({_fingerprint(tmp_path / str(n), rows) for n, rows in enumerate(pairs)}) == len(pairs)
+
+
+@pytest.mark.parametrize("kind", ["UHUGEINT", "BIGNUM"])
+def test_a_number_that_cannot_be_read_exactly_is_refused_and_not_missing(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "people.duckdb"
+    with duckdb.connect(str(file)) as run:
+        run.execute(f"CREATE TABLE people AS SELECT range::{kind} AS income, 'x' AS town FROM range(3)")
+    with pytest.raises(DataUnavailable, match="income has a type that cannot be read exactly"):
+        open_file(file, "duckdb", Reading({"income": "number"}))
+    open_file(file, "duckdb", Reading({"town": "text"})).close()

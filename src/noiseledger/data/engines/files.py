@@ -104,6 +104,13 @@ def _open_parquet(file: Path, reading: Reading) -> Relation:
 
 
 def _relation(engine: Any, table: ir.Table, reading: Reading) -> Relation:
+    # Decided by a column's type, never by a record: Of a type that Ibis cannot name, every value would be missing.
+    unknown = [name for name in reading.kinds if name in table.columns and table[name].type().is_unknown()]
+    if unknown:
+        raise DataUnavailable(
+            f"The column {unknown[0]} has a type that cannot be read exactly, such as UHUGEINT or BIGNUM in DuckDB: convert it "
+            "in the file, to HUGEINT, DOUBLE or VARCHAR."
+        )
     return _Files(engine, read_by_rule(table, reading, whole_numbers_first=True), reading.kinds, _FAILURES)
 
 
