@@ -224,7 +224,10 @@ BESIDES = (
     "data/engines/look.py",
     *(f"core/{name}.py" for name in ("address", "answer", "display", "sampling")),
     *(f"ledger/{name}.py" for name in ("pending", "shapes", "unanswered")),
-    *(f"custodian/{name}.py" for name in ("advice", "backlog", "governance", "health", "log", "metrics", "service")),
+    *(
+        f"custodian/{name}.py"
+        for name in ("advice", "backlog", "governance", "health", "log", "metrics", "service", "spending")
+    ),
     *(f"auditing/{name}.py" for name in ("report", "render")),
 )
 

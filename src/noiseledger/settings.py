@@ -77,6 +77,8 @@ def cache_folder() -> Path:
 #: Defaults of the library that options of commands repeat: how long to wait for the worker, and the maximum fee per gas.
 ANSWER_SECONDS = 120.0
 MAX_FEE_GWEI = 200.0
+#: How much gas the worker uses on one day: three full blocks of Ethereum, or more than a thousand reveals of one number.
+GAS_PER_DAY = 100_000_000
 
 SETTINGS = (LEDGER, RPC, KEY_FILE, KEY, PASSWORD, DEBUG)
 #: The settings that no other process may learn.

@@ -56,6 +56,8 @@ class Health:
         self.balance: int | None = None
         self.errors: Counter[str] = Counter()
         self.last_error: str | None = None
+        #: The kind of what the worker waits for, such as GasLimit or Gathering.
+        self.waits_for: str | None = None
         #: Wall-clock time, which may jump: only for people and Prometheus.
         self.last_step_time: float | None = None
         self._catalogue = catalogue
@@ -83,9 +85,9 @@ class Health:
             case CatalogueRead():
                 self.catalogue_error = None
 
-    def finished(self, refused: set[str], budget_left: Fraction) -> None:
-        """Record that a step finished without an error."""
-        self.refused, self.budget_left, self.last_error = refused, budget_left, None
+    def finished(self, refused: set[str], budget_left: Fraction, waits_for: str | None = None) -> None:
+        """Record that a step finished without an error; ``waits_for`` is the kind of what it waits for, if it waits."""
+        self.refused, self.budget_left, self.last_error, self.waits_for = refused, budget_left, None, waits_for
         self.reasons = {query: kind for query, kind in self.reasons.items() if query in refused}
         self._last_step, self.last_step_time = time.monotonic(), time.time()
 
@@ -114,6 +116,8 @@ class Health:
         """The kind of the current problem: why the last step failed, or why it could not answer something."""
         if self.last_error or self.lacks_head:
             return self.last_error or "NoHead"
+        if self.waits_for == "GasLimit":
+            return self.waits_for
         owed = self.owed
         return owed[0].kind or "AnswerOverdue" if owed else None
 
@@ -134,6 +138,7 @@ class Health:
         return {
             "ok": self.is_ok,
             "last_error": self.trouble,
+            "waits_for": self.waits_for,
             "last_step_age_seconds": round(self.age, 3),
             "unanswered": [self._describe(owed) for owed in self.owed[:MOST_OWED]],
             "catalogue_error": self.catalogue_error,

@@ -125,6 +125,16 @@ class Journal(LocalLedger):
             with self._store.transaction() as run:
                 book.write_nonce(run, address, max(until, book.read_nonce(run, address)))
 
+    def gas_used(self, day: str) -> int:
+        """Return the gas that workers with this journal have used on a day."""
+        with self._store.reading() as run:
+            return book.read_gas(run, day)
+
+    def add_gas(self, day: str, gas: int) -> None:
+        """Store that more gas was used on a day."""
+        with self._store.transaction() as run:
+            book.write_gas(run, day, book.read_gas(run, day) + gas)
+
     def closed(self) -> dict[str, Fraction]:
         """Return the closed queries by identifier, each with how far it may already have been revealed."""
         with self._store.reading() as run:

@@ -46,6 +46,11 @@ class HealthCollector(Collector):
                 "1 if a changed catalogue cannot be used, otherwise 0.",
                 bool(health.catalogue_error),
             ),
+            (
+                "waits_for_gas_limit",
+                "1 if the day's limit of gas is reached, otherwise 0.",
+                health.waits_for == "GasLimit",
+            ),
             ("journal_budget_remaining", "Precision left in the journal's own budget.", health.budget_left),
             ("chain_head_block", "The chain's newest block.", health.newest),
             ("chain_final_block", "The block up to which purchases are answered.", health.head),

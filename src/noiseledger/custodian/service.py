@@ -37,12 +37,14 @@ class Service:
         self._refused: set[tuple[str, str]] = set()
         self._last_reason: tuple[str, float] = ("", 0.0)
         self._waited = False
+        self._waits_for: str | None = None
 
     def notify(self, event: ProgressEvent) -> None:
         """Pass an event on to all listeners, unless it repeats an earlier one: refusals and waits last for many steps."""
         match event:
-            case Waiting(reason=reason):
+            case Waiting(reason=reason, kind=kind):
                 self._waited = True
+                self._waits_for = kind
                 if not self._is_news(reason):
                     return
             case Refused(query=query, kind=kind):
@@ -54,6 +56,7 @@ class Service:
 
     def step(self, worker: Worker) -> Step:
         """Run one step and update the health; an error is counted and raised."""
+        self._waits_for = None
         try:
             self.before_step()
             step = worker.step()
@@ -62,7 +65,7 @@ class Service:
             self.health.failed(type(error).__name__)
             raise
         self._refused &= {(query, type(error).__name__) for query, error in step.refused.items()}
-        self.health.finished(set(step.refused), left)
+        self.health.finished(set(step.refused), left, self._waits_for)
         return step
 
     def run(self, worker: Worker, stop: threading.Event, seconds: float, after: Callable[[Step], None]) -> None:

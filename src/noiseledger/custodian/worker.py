@@ -25,6 +25,7 @@ from noiseledger.core.query import Query
 from noiseledger.custodian.backlog import Backlog
 from noiseledger.custodian.current import is_late
 from noiseledger.custodian.journal import Journal
+from noiseledger.custodian.spending import Spending
 from noiseledger.custodian.view import View, look
 from noiseledger.errors import (
     BudgetExceeded,
@@ -109,14 +110,16 @@ class Worker:
         listener: Listener = ignore,
         patience: float = PATIENCE_SECONDS,
         first_block: int = 0,
+        spending: Spending | None = None,
     ) -> None:
         """Follow the chain up to ``head``: purchases in later blocks may still be undone, so they wait.
 
         It is "finalized", "safe", "latest", or a number of blocks behind the newest, such as "latest-3".
 
         ``terms`` are the terms against which data and journal were checked; ``listener`` is notified of every step.
-        The ledger's events begin at ``first_block``.
+        The ledger's events begin at ``first_block``. ``spending`` limits what is spent on fees; by default, nothing does.
         """
+        self._spending = spending or Spending(journal)
         self._contract = contract
         self._journal = journal
         self._head = head
@@ -148,9 +151,18 @@ class Worker:
         if nonce is None and view.pending > view.mined:
             self._notify(Waiting("LeftBehind", _LEFT_BEHIND, view.mined))
             return step
-        for batch in batches(self._draw_all(self._pending(view), step)):
+        pending = list(self._pending(view))
+        waits = self._spending.limit_reached() if pending else None
+        if waits := waits or self._spending.still_gathering(bool(pending)):
+            self._notify(waits)
+            return step
+        for batch in batches(self._draw_all(pending, step)):
+            if waits := self._spending.limit_reached():
+                self._notify(waits)
+                return step
             self._settle(batch, step, nonce)
             nonce = None
+        self._spending.revealed()
         return step
 
     def look(self) -> View:
@@ -289,6 +301,7 @@ class Worker:
             receipt = self._contract.reveal(batch, nonce, CONFIRM_SECONDS)
         finally:
             sender.listener = self._notify
+        self._spending.note(receipt.gas_used)
         self._notify(Confirmed(receipt.transaction, receipt.block, stretches))
         return receipt
 
@@ -297,6 +310,7 @@ class Worker:
         sender = self._contract.sender
         flying = sender.in_flight()
         for receipt in sender.wait_many(flying, CONFIRM_SECONDS) if flying else ():
+            self._spending.note(receipt.gas_used)
             if receipt.succeeded:
                 step.receipts.append(receipt)
                 self._notify(Confirmed(receipt.transaction, receipt.block))

@@ -84,6 +84,7 @@ class DemoSystem:
     def _start_worker(self) -> subprocess.Popen[bytes]:
         """Run ``noiseledger work`` in its own process."""
         command = [sys.executable, "-m", "noiseledger", "work", str(self._catalogue), "--rpc", self.url]
+        command += ["--gas-per-day", "0"]  # on a chain without value
         command += [
             "--head",
             self.accounts.head,

@@ -108,6 +108,18 @@ def write_nonce(run: sqlite3.Connection, address: str, until: int) -> None:
     run.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (f"nonce {address}", str(until)))
 
 
+def read_gas(run: sqlite3.Connection, day: str) -> int:
+    """Return the gas that the worker has used on a day; only the latest day is kept."""
+    row = run.execute("SELECT value FROM setting WHERE name = 'gas'").fetchone()
+    noted, used = row[0].split() if row else ("", "0")
+    return int(used) if noted == day else 0
+
+
+def write_gas(run: sqlite3.Connection, day: str, used: int) -> None:
+    """Write the gas that the worker has used on a day."""
+    run.execute("INSERT OR REPLACE INTO setting VALUES ('gas', ?)", (f"{day} {used}",))
+
+
 def write_recoveries(run: sqlite3.Connection, names: Iterable[str]) -> None:
     """Write the names of the recoveries that a journal comes from, oldest first."""
     run.execute("INSERT OR REPLACE INTO setting VALUES ('recoveries', ?)", (" ".join(names),))

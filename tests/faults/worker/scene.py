@@ -210,7 +210,18 @@ class Scene:
     def start(self, *, key: str = WORKER, head: str = "latest", job: Job | None = None, once: bool = False) -> Worker:
         """Start a worker; it connects through the wire."""
         output = self.folder.folder / f"output-{next(self._numbers)}"
-        arguments = ["work", str(self.folder.catalogue), "--rpc", self.wire.url, "--head", head, "--seconds", "0.05"]
+        arguments = [
+            "work",
+            str(self.folder.catalogue),
+            "--rpc",
+            self.wire.url,
+            "--head",
+            head,
+            "--seconds",
+            "0.05",
+            "--gas-per-day",
+            "0",
+        ]
         arguments += ["--once"] if once else []
         given = replace(job or Job([], "", ""), arguments=arguments, key=key, output=str(output))
         worker = Worker(self.lab.nursery.start(given), output)

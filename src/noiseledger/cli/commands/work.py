@@ -34,7 +34,7 @@ from noiseledger.progress import (
     Waiting,
     ignore,
 )
-from noiseledger.settings import MAX_FEE_GWEI
+from noiseledger.settings import GAS_PER_DAY, MAX_FEE_GWEI
 
 if TYPE_CHECKING:
     from noiseledger.custodian.health import Health
@@ -57,6 +57,13 @@ def work(
         float, typer.Option(help="Seconds until a transaction left over from a crash is replaced.", min=0)
     ] = 30.0,
     max_fee: Annotated[float, typer.Option(help="Maximum fee per gas, in gwei.", min=0)] = MAX_FEE_GWEI,
+    gas_per_day: Annotated[
+        int,
+        typer.Option(help="Stop revealing when so much gas was used on one day (UTC); 0 for no limit.", min=0),
+    ] = GAS_PER_DAY,
+    gather: Annotated[
+        float, typer.Option(help="Seconds to gather purchases, so that one transaction reveals them all.", min=0)
+    ] = 0.0,
     metrics: Annotated[
         int | None,
         typer.Option(help="Serve /metrics and /health on this port of 127.0.0.1.", metavar="PORT", min=0, max=65535),
@@ -77,6 +84,7 @@ def work(
     from noiseledger.custodian.promises import no_ledger, note  # noqa: PLC0415 - likewise
     from noiseledger.custodian.publish import find  # noqa: PLC0415 - likewise
     from noiseledger.custodian.service import Service  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.spending import Spending  # noqa: PLC0415 - likewise
 
     head = read_head(head)
     stop = threading.Event()
@@ -115,6 +123,7 @@ def work(
             listener=service.notify,
             patience=patience,
             first_block=known.block if known else 0,
+            spending=Spending(journal, gas_per_day or None, gather),
         )
         service.before_step = Intake(read, data, journal, terms, service.notify).check
         worker.look()  # fails at once if something is wrong from the start

@@ -1,0 +1,65 @@
+"""What the worker spends on fees: purchases are gathered into one reveal, and the gas of a day has a limit.
+
+Why the promise holds: this only delays reveals. What was drawn stays in the journal, and the same bytes are sent later.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from noiseledger.custodian.journal import Journal
+from noiseledger.progress import Waiting
+
+
+@dataclass
+class Spending:
+    """Decides when the worker may reveal."""
+
+    journal: Journal
+    #: The gas that may be used in one day, in UTC; None for no limit.
+    gas_per_day: int | None = None
+    #: How long to gather purchases after the first one, so that all of them are revealed in one transaction.
+    gather_seconds: float = 0.0
+    clock: Callable[[], float] = time.monotonic
+    today: Callable[[], str] = field(default=lambda: datetime.now(UTC).date().isoformat())
+    _first: float | None = None
+
+    def note(self, gas: int) -> None:
+        """Count the gas of a transaction, durably: a restart does not forget it."""
+        if gas:
+            self.journal.add_gas(self.today(), gas)
+
+    @property
+    def used_today(self) -> int:
+        """The gas that was used today."""
+        return self.journal.gas_used(self.today())
+
+    def limit_reached(self) -> Waiting | None:
+        """Return why nothing may be sent any more today, or None."""
+        if self.gas_per_day is None or self.used_today < self.gas_per_day:
+            return None
+        return Waiting(
+            "GasLimit",
+            f"The limit of {self.gas_per_day:,} gas for one day is reached, so purchases are answered tomorrow (UTC). To "
+            "answer them now, restart with a larger --gas-per-day.",
+        )
+
+    def still_gathering(self, is_waiting: bool) -> Waiting | None:
+        """Return why nothing is revealed yet, or None; ``is_waiting`` says whether something is bought and not revealed."""
+        if not is_waiting:
+            self._first = None
+            return None
+        if self._first is None:
+            self._first = self.clock()
+        if self.clock() - self._first < self.gather_seconds:
+            return Waiting(
+                "Gathering", f"Purchases are gathered for {self.gather_seconds:g} seconds, to reveal all at once."
+            )
+        return None
+
+    def revealed(self) -> None:
+        """Begin to gather anew."""
+        self._first = None
