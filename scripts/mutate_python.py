@@ -159,7 +159,7 @@ PARTS = (
     ),
     Part(
         ("custodian/publish.py", "custodian/intent.py"),
-        (*unit("custody"), *integration("publish_once", "honest_mistakes", "end_to_end")),
+        (*unit("custody"), *integration("publish_once", "recover", "honest_mistakes", "end_to_end")),
     ),
     Part(
         ("ledger/register.py", "custodian/promises.py", "custodian/unregistered.py", "core/composition.py"),

@@ -11,7 +11,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -24,6 +24,7 @@ from depth import examples
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, encode_request, local_chain
 from noiseledger.cli.exits import BUG
 from noiseledger.core.query import Query
+from noiseledger.custodian.journal import Journal
 from noiseledger.errors import NoiseledgerError
 from noiseledger.ledger.chain import ChainLedger
 
@@ -81,6 +82,8 @@ class Published:
     custody: Path
     #: Folders with the catalogue, the data and the custody as they were after each command, the newest last.
     copies: list[Path] = field(default_factory=list)
+    #: How many of them have a journal that was declared lost since.
+    replaced: int = 0
 
 
 class Office:
@@ -95,6 +98,8 @@ class Office:
         self.find_ledgers(self.home / "people.toml")
         self.ledgers.clear()  # those of other tests
         self.story: list[str] = []
+        #: From now on, only custody folders beside a catalogue show what was published.
+        self.is_forgetful = False
         self.home.mkdir()
         ages = [20 + n % 60 for n in range(200)]
         (self.home / "people.csv").write_text("\n".join(["age", *map(str, ages)]) + "\n")
@@ -121,6 +126,8 @@ class Office:
             (4, self.restore),
             (1, self.correct_the_data),
             (1, self.look),
+            (1, self.lose_the_registers),
+            (1, self.recover),
         ]
         weights, doings = zip(*actions, strict=True)
         (doing,) = chance.choices(doings, weights)
@@ -148,6 +155,43 @@ class Office:
     def look(self, chance: random.Random) -> None:
         self.command(chance, chance.choice(["check", "doctor"]))
 
+    def lose_the_registers(self, chance: random.Random) -> None:
+        """Delete what is hidden beside a catalogue, or in the home; a custody folder that is there must be enough."""
+        is_here = all((ledger.custody / "ledger.json").exists() for ledger in self.ledgers.values())
+        if is_here and not (self.folder / "copy").exists():
+            self.is_forgetful = True
+            places = [self.home / ".noiseledger", self.folder / "state"]
+            for place in places if chance.random() < 0.5 else [chance.choice(places)]:
+                shutil.rmtree(place, ignore_errors=True)
+                self.story.append(f"delete {place}")
+
+    def recover(self, chance: random.Random) -> None:
+        """Declare a journal lost; from then on, no copy of it may ever answer."""
+        files = [file for file in self.catalogues() if (file.with_suffix(".custody") / "ledger.json").exists()]
+        if not files:
+            return
+        file = chance.choice(files)
+        journal = file.with_suffix(".custody") / "journal.ledger"
+        lost = journal.read_bytes() if journal.exists() else b""
+        journal.unlink(missing_ok=True)
+        done = self.call(CUSTODIAN, self.urls[0], file.parent, "recover", file.name, "--yes")
+        self.story.append(f"recover {file.name}: exit {done.code} {done.err.strip()[:200]}")
+        if done.code:
+            journal.write_bytes(lost) if lost else None
+            return
+        rebuilt = journal.read_bytes()
+        if lost:
+            journal.write_bytes(lost)
+            for command in ("publish", "--yes"), ("work", *ONCE):
+                done = self.call(CUSTODIAN, self.urls[0], file.parent, command[0], file.name, *command[1:])
+                assert done.code, f"{command[0]} goes on with a journal that was replaced"
+            journal.write_bytes(rebuilt)
+        # Older copies are replaced as well.
+        for ledger in self.ledgers.values():
+            if ledger.custody == file.with_suffix(".custody"):
+                ledger.replaced = len(ledger.copies)
+        self.copy_custodies()
+
     def edit(self, chance: random.Random) -> None:
         file = chance.choice(self.catalogues())
         before, after = chance.choice(EDITS)
@@ -169,8 +213,10 @@ class Office:
         """Copy a catalogue under a new name, or everything but what is hidden or in custody to another folder."""
         other = self.folder / "copy"
         # A copy with other records is other data, as far as a program can tell; the docs say so.
-        is_same = (self.home / "people.csv").read_text().startswith("age\n20\n")
-        if chance.random() < 0.5 and not other.exists() and is_same:
+        people = (self.home / "people.csv").read_bytes()
+        published = [ledger.copies[0] / "people.csv" for ledger in self.ledgers.values() if ledger.copies]
+        is_same = bool(published) and all(file.read_bytes() == people for file in published)
+        if chance.random() < 0.5 and not other.exists() and is_same and not self.is_forgetful:
             shutil.copytree(self.home, other, ignore=shutil.ignore_patterns(".*", "*.custody"))
             self.story.append("copy the folder")
         else:
@@ -183,7 +229,7 @@ class Office:
     def delete(self, chance: random.Random) -> None:
         if custodies := self.custodies():
             custody = chance.choice(custodies)
-            name = chance.choice([*PRIVATE, "ledger.json", "", ""])
+            name = chance.choice([*PRIVATE] if self.is_forgetful else [*PRIVATE, "ledger.json", "", ""])
             if name:
                 (custody / name).unlink(missing_ok=True)
             else:
@@ -203,6 +249,8 @@ class Office:
     def correct_the_data(self, chance: random.Random) -> None:
         """Change one record where the data is, or put the first version back."""
         file = self.home / "people.csv"
+        if (self.folder / "copy").exists():
+            return
         lines = file.read_text().splitlines()
         lines[1] = "79" if lines[1] == "20" else "20"
         file.write_text("\n".join(lines) + "\n")
@@ -231,13 +279,29 @@ class Office:
         )
         done = self.call(key, url, file.parent, name, file.name, *flags, typed=typed)
         self.story.append(f"  exit {done.code}: {(done.err or done.out).strip()[:300]}")
-        assert self.private().items() >= private.items(), f"{name} made something in the place of what was lost"
+        for lost, content in private.items():
+            now = lost.read_bytes() if lost.exists() else None
+            # The name of a journal that was checked may be written again: it is the one that it always had.
+            assert now in (content, self.name_of(lost)), f"{name} made something in the place of what was lost"
         self.find_ledgers(file)
+        if name == "publish" and not done.code:
+            self.check_journal(file.with_suffix(".custody"))
         for new in set(self.ledgers) - ledgers:
             assert not ledgers or "--second-promise" in flags, "a second promise that nobody asked for"
             named = json.loads((self.ledgers[new].custody / "ledger.json").read_text()).get("also_published", [])
             assert {address for _, address in ledgers} <= {other["address"].lower() for other in named}
         self.copy_custodies()
+
+    def check_journal(self, custody: Path) -> None:
+        """Check that a journal that queries were added to has every answer that is on the chain."""
+        known = json.loads((custody / "ledger.json").read_text())
+        url = next(url for url, address in self.ledgers if address == known["address"].lower())
+        with closing(Journal.open(custody / "journal.ledger")) as journal, Rpc(url) as rpc:
+            contract = PrivacyLedgerContract(rpc, known["address"])
+            for query in ChainLedger(contract).queries():
+                meter = contract.meter(query.identifier)
+                if meter.revealed > journal.closed().get(query.identifier, 0):
+                    assert journal.known_point(query, meter.revealed) == contract.point(query.identifier)
 
     def call(self, key: str, url: str, folder: Path, *arguments: str, typed: str | None = None) -> Done:
         self.monkeypatch.setenv("NOISELEDGER_KEY", key)
@@ -255,6 +319,13 @@ class Office:
             if (custody / "ledger.json").exists() or (custody / "journal.identity").exists()
             for file in (custody / "secret", custody / "journal.identity")
         }
+
+    def name_of(self, file: Path) -> bytes | None:
+        """Return the name that a custody folder's journal has in the copies, for its own file only."""
+        if file.name != "journal.identity":
+            return None
+        copies = [copy for ledger in self.ledgers.values() if ledger.custody == file.parent for copy in ledger.copies]
+        return (copies[-1] / "people.custody" / file.name).read_bytes() if copies else None
 
     def find_ledgers(self, file: Path) -> None:
         """Find the contracts that the last command deployed."""
@@ -291,7 +362,8 @@ class Office:
                     self.call(owner, ledger.url, ledger.copies[-1], *ALLOW, "people.custody/ledger.json")
                 queries = ChainLedger(contract).queries()
                 contract.ask([encode_request(q.identifier, contract.meter(q.identifier).bought + 1) for q in queries])
-                assert any(self.answers(copy, contract, queries, key, ledger) for copy in reversed(ledger.copies))
+                copies = reversed(ledger.copies[ledger.replaced :])
+                assert any(self.answers(copy, contract, queries, key, ledger) for copy in copies)
 
     def answers(self, copy: Path, contract: Any, queries: list[Query], key: str, ledger: Published) -> bool:
         """Return whether a copy, put back, answers everything; if so, the audit with the data must find no problem."""
@@ -303,8 +375,8 @@ class Office:
         worked = self.call(key, ledger.url, folder, "work", catalogue, *ONCE)
         self.story.append(f"  work with {copy}: exit {worked.code} {worked.err[:300]}")
         meters = contract.meters([query.identifier for query in queries])
-        if worked.code or any(meter.bought > meter.revealed for meter in meters):
-            return False
+        if worked.code or (not ledger.replaced and any(meter.bought > meter.revealed for meter in meters)):
+            return False  # after a recovery, queries may be closed
         ledger_file = str(ledger.custody / "ledger.json")
         audited = self.call(
             key, ledger.url, folder, "audit", ledger_file, "--catalogue", catalogue, "--block", "latest"

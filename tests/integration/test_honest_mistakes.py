@@ -355,6 +355,10 @@ def test_a_missing_name_is_seen_at_once_and_is_no_second_promise(run: Runner, pu
     refused(
         run("publish", "people.toml", "--yes"), "ledger.json is missing, but a ledger was published from this folder"
     )
+    # And without any register: the journal knows where it was published.
+    shutil.rmtree(".noiseledger")
+    shutil.rmtree(user_folder() or Path())
+    refused(run("publish", "people.toml", "--yes"), f"a ledger was published from this folder ({published.address})")
 
 
 def test_doctor_notices_an_old_copy_of_the_journal(run: Runner, published: LedgerFile) -> None:

@@ -78,6 +78,17 @@ class Journal(LocalLedger):
             book.write_recoveries(run, names)
 
     @property
+    def address(self) -> str:
+        """The address of the ledger that was published with this journal; empty before."""
+        with self._store.reading() as run:
+            return book.read_settings(run).get("address", "")
+
+    def note_address(self, address: str) -> None:
+        """Store the address of the ledger that was published with this journal."""
+        with self._store.transaction() as run:
+            book.write_address(run, address)
+
+    @property
     def is_bound(self) -> bool:
         """Whether this journal draws from any data yet: one that was rebuilt does not, until the worker opens it."""
         with self._store.reading() as run:

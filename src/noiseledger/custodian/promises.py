@@ -135,12 +135,15 @@ def check_not_forgotten(catalogue: Catalogue, registers: Registers) -> None:
     """Refuse to publish with a journal that a published ledger depends on, though its ledger file is gone."""
     custody = Custody.of(catalogue)
     identity = custody.own_identity()
-    for _, promise in registers.find(identity) if identity else ():
-        if promise.address:
-            raise CustodyDamaged(
-                f"{custody.ledger_file} is missing, but a ledger was published from this folder ({promise}): restore the file "
-                "from your backup, or from anyone who has it. Nothing was published."
-            )
+    known = [str(promise) for _, promise in registers.find(identity) if promise.address] if identity else []
+    if not known and identity and not custody.intent_file.exists():
+        with closing(custody.journal(None)) as journal:
+            known = [journal.address] if journal.address else []
+    if known:
+        raise CustodyDamaged(
+            f"{custody.ledger_file} is missing, but a ledger was published from this folder ({known[0]}): restore the file "
+            "from your backup, or from anyone who has it. Nothing was published."
+        )
 
 
 def check_one_copy(catalogue: Catalogue, identity: str, registers: Registers) -> None:

@@ -148,8 +148,6 @@ def find(
         raise ChainMismatch(f"The ledger is on chain {known.chain_id}, but this is chain {sender.rpc.chain_id}.")
     contract = PrivacyLedgerContract(sender.rpc, known.address, sender)
     check_published(catalogue, data, contract, registers)
-    with closing(custody.journal(None)) as journal:
-        custody.keep_identity(journal)
     return contract
 
 
@@ -218,6 +216,9 @@ def _deploy(
     newest = int(sender.rpc.call("eth_blockNumber"), 16)
     first = 0 if custody.intent_file.exists() else max(newest - _REORGANISED_BLOCKS, 0)
     contract = deploy_once(custody.intent_file, sender, terms, worker)
+    with closing(custody.journal(None)) as journal:
+        # So that a ledger file that is lost, with all registers, does not make this journal one of a second ledger.
+        journal.note_address(contract.address)
     _write_ledger_file(catalogue, contract, first, {entry.name: entry.query for entry in catalogue.entries}, others)
     custody.intent_file.unlink()
     return contract

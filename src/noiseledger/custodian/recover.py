@@ -125,6 +125,7 @@ def recover(
         # The closed queries account for what the lost worker has sent, so there is no need to wait for it.
         journal.note_nonces(checksummed(contract.worker()), pending)
         journal.note_recovery(replaced)
+        journal.note_address(contract.address)
 
     def register() -> None:
         with registers.locked(), closing(Journal.open(new_file)) as journal:

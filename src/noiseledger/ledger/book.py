@@ -125,6 +125,11 @@ def write_recoveries(run: sqlite3.Connection, names: Iterable[str]) -> None:
     run.execute("INSERT OR REPLACE INTO setting VALUES ('recoveries', ?)", (" ".join(names),))
 
 
+def write_address(run: sqlite3.Connection, address: str) -> None:
+    """Write the address of the ledger that a journal was published with."""
+    run.execute("INSERT OR REPLACE INTO setting VALUES ('address', ?)", (address,))
+
+
 def has_points(run: sqlite3.Connection) -> bool:
     """Return whether anything was ever drawn or restored."""
     return run.execute("SELECT 1 FROM point LIMIT 1").fetchone() is not None

@@ -108,6 +108,7 @@ def work(
         journal = stack.enter_context(closing(custody.journal(data)))
         terms = contract.terms()
         custody.check(terms.commitment, data, journal)
+        custody.keep_identity(journal)
         # A folder that was moved here, or restored, becomes known here.
         note(read, data, journal, sender.rpc.chain_id, contract.address)
         health = Health(catalogue=catalogue.name)
