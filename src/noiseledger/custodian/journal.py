@@ -130,21 +130,21 @@ class Journal(LocalLedger):
         with self._store.reading() as run:
             return book.read_nonce(run, address)
 
-    def note_nonces(self, address: str, until: int) -> None:
-        """Store, before anything is sent, that nonces below ``until`` may be this journal's own."""
-        if self.sent_nonces(address) < until:
+    def note_nonces(self, address: str, until: int, day: str = "", gas: int = 0) -> None:
+        """Store, before anything is sent, that nonces below ``until`` may be this journal's own.
+
+        Also store that more gas was used on a day: in the same durable step, which takes longer than anything else here.
+        """
+        if gas or self.sent_nonces(address) < until:
             with self._store.transaction() as run:
                 book.write_nonce(run, address, max(until, book.read_nonce(run, address)))
+                if gas:
+                    book.write_gas(run, day, book.read_gas(run, day) + gas)
 
     def gas_used(self, day: str) -> int:
         """Return the gas that workers with this journal have used on a day."""
         with self._store.reading() as run:
             return book.read_gas(run, day)
-
-    def add_gas(self, day: str, gas: int) -> None:
-        """Store that more gas was used on a day."""
-        with self._store.transaction() as run:
-            book.write_gas(run, day, book.read_gas(run, day) + gas)
 
     def closed(self) -> dict[str, Fraction]:
         """Return the closed queries by identifier, each with how far it may already have been revealed."""

@@ -26,16 +26,24 @@ class Spending:
     clock: Callable[[], float] = time.monotonic
     today: Callable[[], str] = field(default=lambda: datetime.now(UTC).date().isoformat())
     _first: float | None = None
+    #: The gas of the last transactions, which the journal does not have yet, by day.
+    _unsaved: tuple[str, int] = ("", 0)
 
     def note(self, gas: int) -> None:
-        """Count the gas of a transaction, durably: a restart does not forget it."""
-        if gas:
-            self.journal.add_gas(self.today(), gas)
+        """Count the gas of a transaction."""
+        day, unsaved = self.today(), self._unsaved
+        self._unsaved = day, gas + (unsaved[1] if unsaved[0] == day else 0)
+
+    def before_sending(self, address: str, until: int) -> None:
+        """Store durably that nonces below ``until`` may be ours, and the gas so far: a restart forgets one transaction."""
+        self.journal.note_nonces(address, until, *self._unsaved)
+        self._unsaved = "", 0
 
     @property
     def used_today(self) -> int:
         """The gas that was used today."""
-        return self.journal.gas_used(self.today())
+        day = self.today()
+        return self.journal.gas_used(day) + (self._unsaved[1] if self._unsaved[0] == day else 0)
 
     def limit_reached(self) -> Waiting | None:
         """Return why nothing may be sent any more today, or None."""

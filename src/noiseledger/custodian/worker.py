@@ -295,7 +295,7 @@ class Worker:
     def _reveal(self, batch: list[ContractReveal], nonce: int | None) -> Receipt:
         stretches = tuple(RevealedStretch(reveal.query, reveal.start, reveal.end) for reveal in batch)
         sender = self._contract.sender
-        self._journal.note_nonces(sender.address, 1 + (sender.next_nonce() if nonce is None else nonce))
+        self._spending.before_sending(sender.address, 1 + (sender.next_nonce() if nonce is None else nonce))
         sender.listener = lambda event: self._notify(_with_stretches(event, stretches))
         try:
             receipt = self._contract.reveal(batch, nonce, CONFIRM_SECONDS)
