@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from noiseledger.errors import (
     DataUnavailable,
     InvalidInput,
     LedgerError,
+    LedgerExists,
     PublishedBefore,
 )
 from noiseledger.ledger import LocalLedger, open_ledger
@@ -202,3 +204,19 @@ def test_a_second_ledger_about_the_same_data_has_to_be_asked_for(file: Path) -> 
     with closing(LocalLedger.open(second, PEOPLE, second_promise=True)) as ledger:
         assert [(other.name, other.promised.epsilon) for other in ledger.also_promised()] == [(file.name, 8)]
     create(file.with_name("other.ledger"), Table([*RECORDS[:49], {"age": 99}], KINDS)).close()
+
+
+def test_of_two_copies_in_a_folder_none_draws(file: Path) -> None:
+    """Each would draw its own noise for the same answer: together they are more accurate than anything that was charged."""
+    create(file).close()
+    copy = file.with_name("copy.ledger")
+    shutil.copy(file, copy)
+    shutil.copy(key_file(file), key_file(copy))
+    for opened in (file, copy):
+        with pytest.raises(LedgerExists, match="are copies of one ledger"):
+            LocalLedger.open(opened, PEOPLE)
+        LocalLedger.open(opened).close()  # free answers are the same in both
+    link = file.with_name("link.ledger")
+    copy.unlink()
+    link.symlink_to(file)
+    LocalLedger.open(file, PEOPLE).close()

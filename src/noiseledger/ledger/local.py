@@ -31,7 +31,14 @@ from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, Ledg
 from noiseledger.ledger import book
 from noiseledger.ledger.bound import Bound
 from noiseledger.ledger.interface import Ledger, Quote, Record, at_its_best, if_enough
-from noiseledger.ledger.siblings import Sibling, as_setting, check_siblings, find_siblings, from_setting
+from noiseledger.ledger.siblings import (
+    Sibling,
+    as_setting,
+    check_not_copied,
+    check_siblings,
+    find_siblings,
+    from_setting,
+)
 from noiseledger.ledger.store import Store
 
 MAX_ANALYST_LENGTH = 200
@@ -126,6 +133,10 @@ class LocalLedger(Ledger):
         """Check that this is the ledger's data, or bind the ledger to it if nothing was drawn yet; read all totals."""
         queries = self.queries()
         _check_source(source, self._population, queries)
+        if not isinstance(
+            source, Pinned
+        ):  # a worker's journal may have its predecessor beside it, which never answers again
+            check_not_copied(self._store.file)
         if binding:
             return Bound(source, self._store.file, binding, queries)
         siblings = _siblings(self._store.file, source)

@@ -18,7 +18,7 @@ from noiseledger.core.sensitivity import Neighbours
 from noiseledger.data.commitment import read_secret
 from noiseledger.data.origin import Origin, records_digest
 from noiseledger.data.source import Source
-from noiseledger.errors import NoiseledgerError, PublishedBefore
+from noiseledger.errors import LedgerExists, NoiseledgerError, PublishedBefore
 from noiseledger.ledger import book
 from noiseledger.ledger.bound import fingerprint_binding, key_file
 from noiseledger.ledger.file import is_local
@@ -75,6 +75,18 @@ def check_siblings(own: Promised, siblings: list[Sibling]) -> None:
         )
 
 
+def check_not_copied(file: Path) -> None:
+    """Refuse to draw with a ledger of which the folder has another copy: each would draw its own noise for the same answers."""
+    with closing(Store(file)) as store, store.reading() as run:
+        identity = book.read_settings(run)["identity"]
+    copies = [other for other, settings in _others(file) if settings.get("identity") == identity]
+    if copies:
+        raise LedgerExists(
+            f"{file} and {copies[0].name} are copies of one ledger, which would give different answers to one request, "
+            "at twice the privacy cost: keep the one that answered last, and move the other out of the folder."
+        )
+
+
 def as_setting(siblings: list[Sibling]) -> str:
     """Write which other ledgers a new one knows of, for its own file."""
     return json.dumps(
@@ -103,16 +115,21 @@ def from_setting(text: str) -> list[Sibling]:
     ]
 
 
-def _bound(file: Path) -> Iterator[tuple[Sibling, str]]:
-    """Yield the other ledgers of the folder that are bound to some data, and to which."""
+def _others(file: Path) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Yield the other local ledgers of the folder, with their settings."""
     for other in sorted(file.parent.iterdir()):
-        if other == file or not other.is_file() or not is_local(other):
+        if not other.is_file() or not is_local(other) or (file.exists() and other.samefile(file)):
             continue
         try:
             with closing(Store(other)) as store, store.reading() as run:
-                settings = book.read_settings(run)
+                yield other, book.read_settings(run)
         except NoiseledgerError:
             continue  # a database of another program, or of another version
+
+
+def _bound(file: Path) -> Iterator[tuple[Sibling, str]]:
+    """Yield the other ledgers of the folder that are bound to some data, and to which."""
+    for other, settings in _others(file):
         if settings.get("binding"):
             promised = Promised(
                 Fraction(settings["epsilon"]), Fraction(settings["delta"]), Neighbours(settings["neighbours"])
