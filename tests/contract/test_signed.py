@@ -226,7 +226,7 @@ def test_a_key_does_not_sign_for_a_contract(ledger: Ledger) -> None:
 
 def test_it_is_refused_for_the_same_reasons_as_a_transaction(ledger: Ledger) -> None:
     ledger.allow(ANN, 2000)
-    cases: list[tuple[list[Request], dict[str, int], str]] = [
+    cases: list[tuple[list[Request], dict[str, Any], str]] = [
         ([Request(AGE, 1001)], {}, "BudgetExceeded(1001, 1000)"),
         ([Request(AGE, 6), Request(HEIGHT, 5)], {"limit": 10}, "LimitExceeded(11, 10)"),
         ([Request(AGE, 0)], {}, "ledger: precision out of range"),

@@ -92,7 +92,8 @@ class Bytes(Kind):
 
     def encode(self, value: Any) -> bytes:
         """Encode length, bytes and padding."""
-        return len(value).to_bytes(WORD) + value + bytes(-len(value) % WORD)
+        content = bytes(value)
+        return len(content).to_bytes(WORD) + content + bytes(-len(content) % WORD)
 
     def decode(self, data: bytes, start: int) -> Any:
         """Decode them."""

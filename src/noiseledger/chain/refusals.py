@@ -16,6 +16,7 @@ from noiseledger.errors import (
     NoiseledgerError,
     NotAllowed,
     RpcFailed,
+    SignatureRefused,
     UnknownQuery,
 )
 
@@ -34,11 +35,11 @@ REFUSALS: dict[str, tuple[type[NoiseledgerError], str]] = {
         "The request exceeds the largest precision that may be bought on this query: ask for less accuracy.",
     ),
     # Asking by signature
-    "signature expired": (LedgerRefused, "The signed request has passed its deadline: sign it again."),
+    "signature expired": (SignatureRefused, "The signed request has passed its deadline: sign it again."),
     "wrong signature": (
-        LedgerRefused,
-        "The signature is not the analyst's signature of this request: it was altered, is for another ledger or chain, was used "
-        "already, or is not the next one in order.",
+        SignatureRefused,
+        "The signature is not the analyst's signature of this request: it was altered, is for another ledger or chain, was "
+        "used already, or is not the next one in order.",
     ),
     # Governing
     "not for you": (
