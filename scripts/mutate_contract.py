@@ -49,10 +49,8 @@ RULES: list[tuple[str, list[str]]] = [
     (r" != ", [" == "]),
     # conditions: joined the other way, turned round, one half dropped
     (r" and ", [" or "]),
-    (r" or ", [" and "]),
-    (r"\b(TERMS\.reuses|TERMS\.invites|(?<=if )paused)\b", ["not \\1", "TERMS.replaces"]),
+    (r"\b(TERMS\.reuses|TERMS\.requires_allowance|(?<=if )paused)\b", ["not \\1", "TERMS.replaces"]),
     (rf"{COMPARISON}(?= and )|(?<= and ){COMPARISON}", ["True"]),
-    (rf"{COMPARISON}(?= or )|(?<= or ){COMPARISON}", ["False"]),
     # arithmetic
     (r" \+ ", [" - "]),
     (r" - ", [" + "]),
@@ -61,7 +59,7 @@ RULES: list[tuple[str, list[str]]] = [
     (r" \| ", [" & "]),
     (r" & MAX_PRECISION", [""]),
     # numbers: one more, one less
-    (r"(?<=\*\*)112|\b(?:100|512|24576)\b", ["{+1}", "{-1}"]),
+    (r"(?<=\*\*)(?:112|25[45])|\b(?:100|512|1024|24576|65)\b", ["{+1}", "{-1}"]),
     (r"(?<![\w*\[])(?:112|224|[0-4])(?![\w*])", ["{+1}"]),
     # one thing for another
     (r"\b(?<!   )starts\b", ["ends"]),
@@ -72,9 +70,20 @@ RULES: list[tuple[str, list[str]]] = [
     (r"=denominator\b", ["=numerator"]),
     (r"\bCASE_(?:1|2A)\b(?!:)", ["CASE_2C"]),
     (r"\bCASE_(?:2B|2C)\b(?!:)", ["CASE_1"]),
-    (r"\bBudgetExceeded\b", ["AllowanceExceeded"]),
+    (r"\b(?:Budget|Limit)Exceeded\b", ["AllowanceExceeded"]),
     (r"\bAllowanceExceeded\b", ["BudgetExceeded"]),
-    (r"\bcost, remaining\b", ["remaining, cost"]),
+    (r"\bcost, (remaining|limit)\b", ["\\1, cost"]),
+    (r"\bSELLING\b(?!:)", ["CLOSED"]),
+    (r"\bCLOSED\b(?!:)", ["SELLING"]),
+    # what is signed, and by whom
+    (r"(?<=ASK_TYPE, )listed|(?<=listed, )limit\b", ["empty(bytes32)"]),
+    (r"(?<=listed, limit, )nonce\b|(?<=nonce, )deadline\b", ["empty(uint256)"]),
+    (r"(?<=_sell\(request, )analyst\b|(?<=limit, )analyst\b", ["msg.sender"]),
+    (r"\b(?:REQUEST_TYPE|ASK_TYPE)\b(?!:)", ["DOMAIN_TYPE"]),
+    (r"\bchain\.id\b", ["1"]),
+    (r"(?<=chain\.id, )self\b", ["msg.sender"]),
+    (r"\bis_static_call=True\b", ["is_static_call=False"]),
+    (r"\bnot analyst\.is_contract\b", ["False"]),
     (r"\bmsg\.sender\b", ["tx.origin"]),
     (r"(?<=_only\()self\.(?:worker|heir)", ["self.custodian"]),
     (r"(?<=_only\()self\.custodian", ["self.worker"]),
@@ -173,9 +182,11 @@ class Killer:
 #: Where the killers of a function's mutants are, if not in the file with its name.
 KILLERS = {
     "test_terms": {"__init__"},
-    "test_views": {"_known", "terms", "spent", "paused", "meter", "point"},
+    "test_views": {"_known", "terms", "spent", "paused", "meter", "point", "_dimension"},
     "test_allowance": {"allow", "_charge"},
     "test_roles": {"_only", "pause", "change_worker", "offer_custody", "take_custody"},
+    "test_signed": {"ask_signed", "_domain", "_signed"},
+    "test_stopping": {"close", "pause_query", "closed", "query_paused", "_selling", "_not_closed"},
 }
 
 

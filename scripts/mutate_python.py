@@ -223,7 +223,7 @@ BESIDES = (
     ),
     "data/engines/look.py",
     *(f"core/{name}.py" for name in ("address", "answer", "display", "sampling")),
-    *(f"ledger/{name}.py" for name in ("pending", "shapes", "unanswered")),
+    *(f"ledger/{name}.py" for name in ("pending", "shapes", "signed", "unanswered")),
     *(
         f"custodian/{name}.py"
         for name in ("advice", "backlog", "governance", "health", "log", "metrics", "service", "spending")

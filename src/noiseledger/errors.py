@@ -22,7 +22,8 @@
     │   ├── QueryClosed                 a lost journal may have answered this query already
     │   ├── LedgerPaused                the custodian has paused sales, or has closed the ledger for good
     │   └── LedgerRefused               the contract refused for another reason, which is given
-    │       └── LimitExceeded           the request costs more than the analyst agreed to
+    │       ├── LimitExceeded           the request costs more than the analyst agreed to
+    │       └── SignatureRefused        a signed request was altered, used before, is too late, or is for elsewhere
     ├── AnswerPending                   bought, but not yet revealed
     │   └── AnswerOverdue               for so long that somebody should ask the custodian
     ├── RequestRefused                  the web application does not accept this request
@@ -173,6 +174,10 @@ class LimitExceeded(LedgerRefused):
     def __reduce__(self) -> tuple[type[LimitExceeded], tuple[Fraction, Fraction]]:
         """Support pickling: another process gets both amounts."""
         return type(self), (self.requested, self.limit)
+
+
+class SignatureRefused(LedgerRefused):
+    """A signed request was altered, used before, is out of order, too late, or for another ledger; nothing was charged."""
 
 
 class AnswerPending(NoiseledgerError):

@@ -74,8 +74,10 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noiseledger"
 
 
-#: Defaults of the library that options of commands repeat: how long to wait for the worker, and the maximum fee per gas.
+#: Defaults of the library that options of commands repeat: how long to wait for the worker, how long a signed request counts,
+#: and the maximum fee per gas.
 ANSWER_SECONDS = 120.0
+SIGNED_SECONDS = 86_400.0
 MAX_FEE_GWEI = 200.0
 #: How much gas the worker uses on one day: three full blocks of Ethereum, or more than a thousand reveals of one number.
 GAS_PER_DAY = 100_000_000

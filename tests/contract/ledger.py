@@ -16,6 +16,7 @@ from boa.util.abi import abi_decode, abi_encode
 from vyper.utils import method_id
 
 from contract.reference import MAX_PRECISION, Event, Path, Refused, Request, State, Terms, identifier
+from contract.signing import with_key
 
 #: Another source to test instead: scripts/mutate_contract.py puts mutants here.
 SOURCE = File(
@@ -24,7 +25,7 @@ SOURCE = File(
 )
 CONSTRUCTOR = "((bytes32,uint256,bool,bool,bool,uint256,uint256,uint256,uint256),address)"
 
-CUSTODIAN, WORKER, ANN, BOB, EVE = PEOPLE = [boa.env.generate_address() for _ in range(5)]
+CUSTODIAN, WORKER, ANN, BOB, EVE = PEOPLE = [with_key(number) for number in range(1, 6)]
 AGE = identifier("age")
 HEIGHT = identifier("height")
 UNKNOWN = identifier("never registered")
@@ -127,6 +128,7 @@ class Ledger:
             closed=self.read("closed"),
             spent=self.spent(),
             allowances=Counter({who: self.read("allowance", who) for who in PEOPLE}),
+            nonces=Counter({who: self.read("nonce", who) for who in PEOPLE}),
             paths={query: self.path(query) for query in queries},
         )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import cycle, islice
 from typing import Any
 
@@ -21,6 +23,7 @@ from hypothesis.stateful import (
 from contract.ledger import ANN, BOB, CUSTODIAN, EVE, PEOPLE, TERMS, WORKER, Ledger
 from contract.record import rebuild
 from contract.reference import MAX_PRECISION, NOBODY, Path, Reference, Refused, Request, identifier
+from contract.signing import domain, sign
 from depth import examples
 
 REGISTERED, LATER = ["age", "height", "income"], "weight"
@@ -75,6 +78,7 @@ class Life(RuleBasedStateMachine):
         self.chain = boa.env.anchor()
         self.chain.__enter__()
         self.last: tuple[Any, ...] = ()
+        self.signatures: list[tuple[Any, ...]] = []
 
     @initialize(
         budget=budgets,
@@ -115,6 +119,41 @@ class Life(RuleBasedStateMachine):
     @rule(who=analysts, query=queries, near=st.tuples(st.sampled_from(["bought", "bought", "left"]), steps))
     def buy(self, who: str, query: bytes, near: Near) -> None:
         self.both(who, "ask", [Request(query, self.precision(near, query, who))], UINT256)
+
+    @rule(
+        who=analysts,
+        sender=st.sampled_from(PEOPLE),
+        wanted=st.lists(st.tuples(queries, near_precisions), max_size=3),
+        limit=enough,
+        patience=st.sampled_from([0, 1, 1, 1, 10**6, -1]),
+        early=rarely,
+        altered=rarely,
+    )
+    def ask_signed(
+        self,
+        who: str,
+        sender: str,
+        wanted: list[tuple[bytes, Near]],
+        limit: int,
+        patience: int,
+        early: int,
+        altered: int,
+    ) -> None:
+        requests = [Request(query, self.precision(near, query, who)) for query, near in wanted]
+        self.reference.now = boa.env.evm.patch.timestamp
+        deadline = self.reference.now + patience
+        nonce = max(self.reference.state.nonces[who] + early, 0)
+        signature = sign(who, domain(self.ledger.contract.address), requests, limit, nonce, deadline)
+        self.reference.signed[signature] = requests, limit, deadline, who, nonce
+        self.signatures.append((requests, limit, deadline, who, signature))
+        self.both(sender, "ask_signed", requests, max(limit - abs(altered), 0), deadline, who, signature)
+
+    @precondition(lambda self: self.signatures)
+    @rule(sender=st.sampled_from(PEOPLE), which=st.integers(0, 100))
+    def bring_again(self, sender: str, which: int) -> None:
+        """Send a request again that was signed, and used or refused, before."""
+        self.reference.now = boa.env.evm.patch.timestamp
+        self.both(sender, "ask_signed", *self.signatures[which % len(self.signatures)])
 
     @precondition(lambda self: self.reference.state.terms.budget % 5 == 0)
     @rule(who=callers)
@@ -203,6 +242,7 @@ class Life(RuleBasedStateMachine):
         assert before.spent <= now.spent == sum(path.bought for path in now.paths.values()) <= now.terms.budget
         assert now.terms == before.terms
         assert now.closed >= before.closed
+        assert all(now.nonces[who] >= nonce for who, nonce in before.nonces.items())
         assert not before.closed or now.spent == before.spent
         for query, path in now.paths.items():
             then = before.paths.get(query, Path(path.ceiling, [0] * len(path.point)))
@@ -213,7 +253,8 @@ class Life(RuleBasedStateMachine):
         self.before = now
 
     def teardown(self) -> None:
-        assert rebuild(self.ledger.events) == self.ledger.state()
+        # Nonces are the one thing that the events do not tell: they protect analysts, and no price depends on them.
+        assert rebuild(self.ledger.events) == replace(self.ledger.state(), nonces=Counter())
         self.chain.__exit__(None, None, None)
 
 

@@ -6,7 +6,7 @@ Calls take the sender first, return the events they log, and raise ``Refused`` w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -72,6 +72,7 @@ class State:
     closed: bool = False
     spent: int = 0
     allowances: Counter[str] = field(default_factory=Counter)
+    nonces: Counter[str] = field(default_factory=Counter)
     paths: dict[bytes, Path] = field(default_factory=dict)
 
 
@@ -92,6 +93,9 @@ class Reference:
         require(terms.smallest <= terms.budget, "ledger: smallest purchase out of range")
         require(worker != NOBODY, "ledger: no worker")
         self.state = State(terms, custodian=sender, worker=worker)
+        #: The time, and what each signature was made for: set by tests.
+        self.now = 0
+        self.signed: dict[bytes, tuple[list[Request], int, int, str, int]] = {}
         self.events: list[Event] = [("Published", {"terms": terms, "custodian": sender, "worker": worker})]
 
     def register(
@@ -112,6 +116,27 @@ class Reference:
         require(len(requests) <= MAX_BATCH, "")
         self._not_closed()
         require(not self.state.paused, "ledger: paused")
+        return self._ask(sender, requests, limit, lambda: None)
+
+    def ask_signed(
+        self, sender: str, requests: Sequence[Request], limit: int, deadline: int, analyst: str, signature: bytes
+    ) -> list[Event]:
+        """The signature is what the test says that the analyst signed: the arguments before it, and a nonce."""
+        require(len(requests) <= MAX_BATCH, "")
+        self._not_closed()
+        require(not self.state.paused, "ledger: paused")
+        require(self.now <= deadline, "ledger: signature expired")
+        nonce = self.state.nonces[analyst]
+
+        def check() -> None:
+            signed = self.signed.get(signature)
+            require(signed == (list(requests), limit, deadline, analyst, nonce), "ledger: wrong signature")
+
+        events = self._ask(analyst, requests, limit, check)
+        self.state.nonces[analyst] += 1
+        return events
+
+    def _ask(self, sender: str, requests: Sequence[Request], limit: int, check: Callable[[], None]) -> list[Event]:
         after, events = deepcopy(self.state), []
         for request in requests:
             case, precision, cost = self._price(after, request.query, request.precision)
@@ -120,6 +145,7 @@ class Reference:
             after.spent += cost
             asked = request._asdict() | {"analyst": sender, "precision": precision, "case": case, "cost": cost}
             events.append(("Asked", asked))
+        check()
         total, left = after.spent - self.state.spent, after.terms.budget - self.state.spent
         require(total <= left, f"BudgetExceeded({total}, {left})")
         require(total <= limit, f"LimitExceeded({total}, {limit})")

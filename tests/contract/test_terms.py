@@ -56,7 +56,7 @@ def test_nothing_else_can_change_a_ledger() -> None:
     abi = publish().contract.abi
     changing = {entry["name"] for entry in abi if entry.get("stateMutability") == "nonpayable" and "name" in entry}
     custody = {"change_worker", "offer_custody", "take_custody"}
-    assert changing == {"register", "ask", "reveal", "allow", "pause", "pause_query", "close"} | custody
+    assert changing == {"register", "ask", "ask_signed", "reveal", "allow", "pause", "pause_query", "close"} | custody
     assert not [entry for entry in abi if entry.get("stateMutability") == "payable" or entry["type"] == "fallback"]
 
 

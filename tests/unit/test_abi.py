@@ -30,6 +30,7 @@ PLAIN: dict[str, st.SearchStrategy[Any]] = {
     "bool": st.booleans(),
     "bytes32": st.binary(min_size=32, max_size=32),
     "address": st.binary(min_size=20, max_size=20).map(lambda raw: f"0x{raw.hex()}"),
+    "bytes": st.binary(max_size=70),
     "string": st.text(st.characters(codec="utf-8"), max_size=70),
 }
 
@@ -100,7 +101,7 @@ def test_damaged_bytes_are_read_as_by_the_library_or_refused(
         assert found == library_decode(types, damaged)
 
 
-@pytest.mark.parametrize("name", ["string", "uint256[]", "(string,uint256)[]", "string[]"])
+@pytest.mark.parametrize("name", ["string", "bytes", "uint256[]", "(string,uint256)[]", "string[]"])
 def test_a_length_without_end_is_refused_at_once(name: str) -> None:
     endless = (32).to_bytes(32) + (2**256 - 1).to_bytes(32) + bytes(64)
     with pytest.raises(DecodingError):
@@ -115,6 +116,8 @@ def test_selectors_and_topics_of_the_whole_contract_are_those_of_the_compiler() 
         "allow": ["0x" + "00" * 20, 1],
         "take_custody": [],
         "meter": [bytes(32)],
+        "ask_signed": [[(bytes(32), 1, 0, 0)], 1, 2, "0x" + "00" * 20, b"signature"],
+        "nonce": ["0x" + "00" * 20],
     }
     for name, arguments in functions.items():
         assert bytes.fromhex(abi.encode_call(name, *arguments)[2:10]) in code, name

@@ -9,6 +9,7 @@ from noiseledger.chain.values import ContractReveal, Meter, Terms, encode_reques
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key, load_key
+    from noiseledger.chain.signed_ask import SignedAsk
 
 __all__ = [
     "ContractReveal",
@@ -17,6 +18,7 @@ __all__ = [
     "PrivacyLedgerContract",
     "Rpc",
     "Sender",
+    "SignedAsk",
     "Terms",
     "encode_request",
     "load_key",
@@ -31,4 +33,8 @@ if not TYPE_CHECKING:  # to a type checker, a name that is not imported above do
             from noiseledger.chain import keys  # noqa: PLC0415 - see above
 
             return getattr(keys, name)
+        if name == "SignedAsk":
+            from noiseledger.chain.signed_ask import SignedAsk  # noqa: PLC0415 - see above
+
+            return SignedAsk
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -87,23 +87,36 @@ class Word(Kind):
 
 
 @dataclass(frozen=True)
-class Text(Kind):
-    """A text. A contract accepts any bytes as text: invalid UTF-8 must not prevent us from reading the other values."""
+class Bytes(Kind):
+    """Any number of bytes."""
 
     def encode(self, value: Any) -> bytes:
         """Encode length, bytes and padding."""
-        content = str(value).encode()
+        content = bytes(value)
         return len(content).to_bytes(WORD) + content + bytes(-len(content) % WORD)
 
-    def decode(self, data: bytes, start: int) -> str:
-        """Decode it; invalid bytes become replacement characters."""
+    def decode(self, data: bytes, start: int) -> Any:
+        """Decode them."""
         length, begin = _number(_word(data, start)), start + WORD
         padded = length + -length % WORD
         if padded > len(data) - begin:
             raise DecodingError("A text extends beyond the end.")
         if any(data[begin + length : begin + padded]):
             raise DecodingError("A text is not padded with zeros.")
-        return data[begin : begin + length].decode(errors="replace")
+        return data[begin : begin + length]
+
+
+@dataclass(frozen=True)
+class Text(Bytes):
+    """A text. A contract accepts any bytes as text: invalid UTF-8 must not prevent us from reading the other values."""
+
+    def encode(self, value: Any) -> bytes:
+        """Encode it as its bytes in UTF-8."""
+        return super().encode(str(value).encode())
+
+    def decode(self, data: bytes, start: int) -> str:
+        """Decode it; invalid bytes become replacement characters."""
+        return str(super().decode(data, start).decode(errors="replace"))
 
 
 @dataclass(frozen=True)
@@ -205,6 +218,7 @@ _KINDS: dict[str, Kind] = {
     "bool": Word(lambda value: bool(value).to_bytes(WORD), _flag),
     "bytes32": Word(lambda value: value, bytes),
     "address": Word(lambda value: bytes(WORD - _ADDRESS_BYTES) + bytes.fromhex(value.removeprefix("0x")), _address),
+    "bytes": Bytes(),
     "string": Text(),
 }
 

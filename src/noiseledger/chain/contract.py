@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from copy import copy
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noiseledger.chain import abi
 from noiseledger.chain.address import checksummed
@@ -49,6 +49,9 @@ from noiseledger.errors import (
     RpcFailed,
 )
 
+if TYPE_CHECKING:
+    from noiseledger.chain.signed_ask import SignedAsk
+
 __all__ = [
     "MAX_BATCH",
     "MAX_COORDINATES",
@@ -58,6 +61,7 @@ __all__ = [
     "checksummed",
     "encode_ask",
     "encode_reveals",
+    "encode_signed",
     "event",
 ]
 
@@ -111,6 +115,10 @@ class PrivacyLedgerContract:
     def ask(self, requests: Sequence[RequestStruct], limit: Fraction = MAX_PRECISION) -> Receipt:
         """Buy precision, all requests or none, if it costs at most ``limit``; each request comes from ``encode_request``."""
         return self.transact("ask", list(requests), to_units(limit))
+
+    def ask_signed(self, signed: SignedAsk) -> Receipt:
+        """Buy what an analyst has signed: the analyst pays the precision, and the sender of this transaction the fee."""
+        return self.transact("ask_signed", *_signed_arguments(signed))
 
     def ask_batches(self, batches: Sequence[tuple[Sequence[Request], Fraction]]) -> list[Receipt]:
         """Buy in several transactions at once, each all or nothing, and each for at most the price beside it.
@@ -236,6 +244,10 @@ class PrivacyLedgerContract:
     def allowance(self, analyst: str, block: BlockId = "latest") -> Fraction:
         """Return how much precision an analyst may still buy, where an allowance is needed."""
         return from_units(self._read("allowance", analyst, block=block))
+
+    def nonce(self, analyst: str, block: BlockId = "latest") -> int:
+        """Return how many signed requests of an analyst were accepted, which is the nonce of the next one."""
+        return int(self._read("nonce", analyst, block=block))
 
     def paused(self, block: BlockId = "latest") -> bool:
         """Return whether sales are paused."""
@@ -428,6 +440,15 @@ def encode_ask(requests: Sequence[Request], limit: Fraction) -> str:
     """Return the data of the transaction that buys what is asked for, if it costs at most ``limit``."""
     structs = [encode_request(one.query.identifier, one.precision, one.epsilon, one.delta) for one in requests]
     return abi.encode_call("ask", structs, to_units(limit))
+
+
+def encode_signed(signed: SignedAsk) -> str:
+    """Return the data of the transaction that buys what an analyst has signed."""
+    return abi.encode_call("ask_signed", *_signed_arguments(signed))
+
+
+def _signed_arguments(signed: SignedAsk) -> tuple[Any, ...]:
+    return list(signed.requests), signed.data.limit, signed.data.deadline, signed.analyst, signed.signature
 
 
 def encode_reveals(reveals: Sequence[ContractReveal]) -> tuple[Any, ...]:

@@ -59,6 +59,11 @@ class Key:
         raw, name = sign(self._private, transaction)
         return f"0x{raw.hex()}", f"0x{name.hex()}"
 
+    def sign_digest(self, digest: bytes) -> bytes:
+        """Sign the digest of typed data: r, s, and 27 or 28, as the contract expects them."""
+        signature = self._private.sign_recoverable(digest, hasher=None)
+        return signature[:-1] + bytes([27 + signature[-1]])
+
     def encrypt(self, password: str) -> dict[str, Any]:
         """Return the content of an encrypted keystore file."""
         with suppress(ValueError, MemoryError):

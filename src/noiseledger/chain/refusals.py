@@ -16,6 +16,7 @@ from noiseledger.errors import (
     NoiseledgerError,
     NotAllowed,
     RpcFailed,
+    SignatureRefused,
     UnknownQuery,
 )
 
@@ -36,6 +37,13 @@ REFUSALS: dict[str, tuple[type[NoiseledgerError], str]] = {
     "not invited": (
         NotAllowed,
         "This ledger is by invitation, and this account has no allowance: ask its custodian. Public answers are free to read.",
+    ),
+    # Asking by signature
+    "signature expired": (SignatureRefused, "The signed request has passed its deadline: sign it again."),
+    "wrong signature": (
+        SignatureRefused,
+        "The signature is not the analyst's signature of this request: it was altered, is for another ledger or chain, was "
+        "used already, or is not the next one in order.",
     ),
     # Governing
     "not for you": (

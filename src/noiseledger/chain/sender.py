@@ -94,6 +94,10 @@ class Sender:
         """Never offer more than this for a unit of gas from now on."""
         self._market.bound = int(max_fee_gwei * GWEI)
 
+    def sign_digest(self, digest: bytes) -> bytes:
+        """Sign the digest of typed data with the sender's key; nothing is sent."""
+        return self._key.sign_digest(digest)
+
     def simulate(self, to: str | None, data: str, *blocks: str) -> int:
         """Return the gas that a transaction needs; a revert raises ``RpcFailed`` with its data, and nothing is sent."""
         # Against the newest block: if the state changes until then, the contract refuses, which costs at most a fee.

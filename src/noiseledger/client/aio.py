@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from typing import Any, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from noiseledger.client.client import Client, Named, Offer
 from noiseledger.client.connect import connect
@@ -15,6 +15,9 @@ from noiseledger.core.request import Accuracy, Request
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Quote, Record
 from noiseledger.ledger.unanswered import Unanswered
+
+if TYPE_CHECKING:
+    from noiseledger.chain.signed_ask import SignedAsk
 
 
 async def connect_async(ledger: str | os.PathLike[str], **options: Any) -> AsyncClient:
@@ -78,6 +81,12 @@ class AsyncClient:
         call: Any = self.client.ask
         answer: Answer | list[Answer] = await asyncio.to_thread(call, query, exact_noise=exact_noise, **accuracy)
         return answer
+
+    async def sign(self, query: Named | Sequence[Request], **options: Any) -> SignedAsk:
+        """Sign a request, or a list of requests, so that somebody else brings it to the chain."""
+        call: Any = self.client.sign
+        signed: SignedAsk = await asyncio.to_thread(call, query, **options)
+        return signed
 
     async def best(self, query: Named) -> Answer | None:
         """Return the most accurate answer that is public."""

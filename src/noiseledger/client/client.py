@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Self, Unpack, overload
+from typing import TYPE_CHECKING, Self, Unpack, overload
 
 from noiseledger.client.reader import Named, Offer, Reader
 from noiseledger.core.answer import Answer
@@ -16,6 +16,9 @@ from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Ledger
+
+if TYPE_CHECKING:
+    from noiseledger.chain.signed_ask import SignedAsk
 
 __all__ = ["Client", "Named", "Offer"]
 
@@ -77,6 +80,28 @@ class Client(Reader):
         if isinstance(query, Query | str):
             return self._get([self.resolve(query, **accuracy)], exact_noise=exact_noise)[0]
         return self._get(self._own(query, accuracy), exact_noise=exact_noise)
+
+    def sign(
+        self,
+        query: Named | Sequence[Request],
+        *,
+        exact_noise: bool = False,
+        valid_seconds: float | None = None,
+        nonce: int | None = None,
+        **accuracy: Unpack[Accuracy],
+    ) -> SignedAsk:
+        """Sign a request instead of sending it, so that somebody else brings it to the chain; this needs a key, but no coins.
+
+        Query and accuracy are as for ``ask``. The signature allows at most the present price, counts once, and for
+        ``valid_seconds`` (a day by default). Signatures count in order: to sign a second request before the first was brought,
+        give its ``nonce``, one more than that of the first. When the request was brought, ``ask`` gets the answer for free.
+
+        Raises:
+            InvalidInput: the answer is free, so that there is nothing to sign.
+            BudgetExceeded, AllowanceExceeded: as for ``ask``.
+        """
+        requests = [self.resolve(query, **accuracy)] if isinstance(query, Query | str) else self._own(query, accuracy)
+        return self.ledger.sign_many(requests, exact_noise=exact_noise, valid_seconds=valid_seconds, nonce=nonce)
 
     def _get(self, requests: Sequence[Request], *, exact_noise: bool) -> list[Answer]:
         with self._waiting():

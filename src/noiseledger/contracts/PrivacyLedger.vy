@@ -83,6 +83,7 @@ event Appointed:
 MAX_BATCH: constant(uint256) = 100  # requests, or queries revealed, in one transaction
 MAX_COORDINATES: constant(uint256) = 512  # revealed in one transaction, so also the largest dimension
 MAX_DEFINITION: constant(uint256) = 24576
+MAX_SIGNATURE: constant(uint256) = 1024  # of a contract wallet; that of a key has 65 bytes
 MAX_PRECISION: constant(uint256) = 2**112 - 1
 SELLING: constant(uint256) = 2**255
 CLOSED: constant(uint256) = 2**254
@@ -92,6 +93,17 @@ CASE_1: constant(uint256) = 1
 CASE_2A: constant(uint256) = 2
 CASE_2B: constant(uint256) = 3
 CASE_2C: constant(uint256) = 4
+# EIP-712: what an analyst signs, so that somebody else can bring the request to the chain.
+REQUEST_TYPE: constant(bytes32) = keccak256("Request(bytes32 query,uint256 precision,uint256 epsilon,uint256 delta)")
+ASK_TYPE: constant(bytes32) = keccak256(
+    "Ask(Request[] requests,uint256 limit,uint256 nonce,uint256 deadline)Request(bytes32 query,uint256 precision,uint256 epsilon,uint256 delta)"
+)
+DOMAIN_TYPE: constant(bytes32) = keccak256(
+    "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+)
+# What a contract wallet answers if it accepts a signature (ERC-1271), and the upper end of what is accepted of a key's.
+ERC1271_VALID: constant(bytes32) = 0x1626ba7e00000000000000000000000000000000000000000000000000000000
+HALF_ORDER: constant(uint256) = 57896044618658097711785492504343953926418782139537452191302581570759080747168
 
 TERMS: immutable(Terms)
 
@@ -99,6 +111,7 @@ custodian: public(address)
 heir: public(address)
 worker: public(address)
 allowance: public(HashMap[address, uint256])
+nonce: public(HashMap[address, uint256])
 ceiling: public(HashMap[bytes32, uint256])
 # Whether precision is sold (bit 255), whether selling has ended (bit 254), and what was spent: one word, so that a purchase
 # writes one slot.
@@ -155,29 +168,43 @@ def ask(requests: DynArray[Request, MAX_BATCH], limit: uint256):
     @param requests What is asked
     @param limit The most that all of them may cost: others may have moved the paths since the price was read
     """
-    self._not_closed()
-    assert self._till >= SELLING, "ledger: paused"
+    self._selling()
     total: uint256 = 0
     for request: Request in requests:
-        case: uint256 = 0
-        precision: uint256 = 0
-        cost: uint256 = 0
-        case, precision, cost = self._price(request.query, request.precision)
-        assert self._meters[request.query] < QUERY_PAUSED, "ledger: query paused"
-        if cost > 0:
-            # `bought` is in the lowest bits, and the price made sure that it stays there.
-            self._meters[request.query] += cost
-            total += cost
-        log Asked(
-            query=request.query,
-            analyst=msg.sender,
-            precision=precision,
-            epsilon=request.epsilon,
-            delta=request.delta,
-            case=case,
-            cost=cost,
-        )
-    self._charge(total, limit)
+        total += self._sell(request, msg.sender)
+    self._charge(total, limit, msg.sender)
+
+
+@external
+def ask_signed(
+    requests: DynArray[Request, MAX_BATCH],
+    limit: uint256,
+    deadline: uint256,
+    analyst: address,
+    signature: Bytes[MAX_SIGNATURE],
+):
+    """
+    @notice Buy what an analyst has signed, whoever sends it. Each signature counts once, in the order of the nonces.
+    @param requests What is asked
+    @param limit The most that all of them may cost
+    @param deadline The last second in which the signature counts
+    @param analyst Who has signed, and pays from their allowance
+    @param signature Of EIP-712 typed data, by a key or by a contract wallet (ERC-1271)
+    """
+    self._selling()
+    assert block.timestamp <= deadline, "ledger: signature expired"
+    hashes: DynArray[bytes32, MAX_BATCH] = []
+    total: uint256 = 0
+    for request: Request in requests:
+        hashes.append(keccak256(abi_encode(REQUEST_TYPE, request)))
+        total += self._sell(request, analyst)
+    # The encoding of a list begins with its offset and its length, which are not signed.
+    listed: bytes32 = keccak256(slice(abi_encode(hashes), 64, 32 * len(hashes)))
+    nonce: uint256 = self.nonce[analyst]
+    self.nonce[analyst] = nonce + 1
+    ask: bytes32 = keccak256(abi_encode(ASK_TYPE, listed, limit, nonce, deadline))
+    assert self._signed(keccak256(concat(b"\x19\x01", self._domain(), ask)), analyst, signature), "ledger: wrong signature"
+    self._charge(total, limit, analyst)
 
 
 @external
@@ -398,7 +425,29 @@ def _price(query: bytes32, precision: uint256) -> (uint256, uint256, uint256):
 
 
 @internal
-def _charge(cost: uint256, limit: uint256):
+def _sell(request: Request, analyst: address) -> uint256:
+    case: uint256 = 0
+    precision: uint256 = 0
+    cost: uint256 = 0
+    case, precision, cost = self._price(request.query, request.precision)
+    assert self._meters[request.query] < QUERY_PAUSED, "ledger: query paused"
+    if cost > 0:
+        # `bought` is in the lowest bits, and the price made sure that it stays there.
+        self._meters[request.query] += cost
+    log Asked(
+        query=request.query,
+        analyst=analyst,
+        precision=precision,
+        epsilon=request.epsilon,
+        delta=request.delta,
+        case=case,
+        cost=cost,
+    )
+    return cost
+
+
+@internal
+def _charge(cost: uint256, limit: uint256, analyst: address):
     remaining: uint256 = TERMS.budget - (self._till & MAX_PRECISION)
     if cost > remaining:
         raw_revert(abi_encode(cost, remaining, method_id=method_id("BudgetExceeded(uint256,uint256)")))
@@ -406,12 +455,43 @@ def _charge(cost: uint256, limit: uint256):
         raw_revert(abi_encode(cost, limit, method_id=method_id("LimitExceeded(uint256,uint256)")))
     self._till += cost
     if TERMS.requires_allowance:
-        remaining = self.allowance[msg.sender]
+        remaining = self.allowance[analyst]
         if cost > remaining:
             raw_revert(abi_encode(cost, remaining, method_id=method_id("AllowanceExceeded(uint256,uint256)")))
         # Free requests too: each is recorded for ever, and strangers could write as many as they like.
         assert remaining > 0, "ledger: not invited"
-        self.allowance[msg.sender] = remaining - cost
+        self.allowance[analyst] = remaining - cost
+
+
+@internal
+@view
+def _domain() -> bytes32:
+    # Not stored: after a split of the chain, a signature counts on one of the two alone.
+    return keccak256(abi_encode(DOMAIN_TYPE, keccak256("noiseledger"), keccak256("2"), chain.id, self))
+
+
+@internal
+@view
+def _signed(digest: bytes32, analyst: address, signature: Bytes[MAX_SIGNATURE]) -> bool:
+    if len(signature) == 65:
+        r: uint256 = extract32(signature, 0, output_type=uint256)
+        s: uint256 = extract32(signature, 32, output_type=uint256)
+        v: uint256 = convert(slice(signature, 64, 1), uint256)
+        signer: address = ecrecover(digest, v, r, s)
+        if s <= HALF_ORDER and signer == analyst and signer != empty(address):
+            return True
+    if not analyst.is_contract:
+        return False
+    success: bool = False
+    answer: Bytes[32] = b""
+    success, answer = raw_call(
+        analyst,
+        abi_encode(digest, signature, method_id=method_id("isValidSignature(bytes32,bytes)")),
+        max_outsize=32,
+        is_static_call=True,
+        revert_on_failure=False,
+    )
+    return success and len(answer) == 32 and convert(answer, bytes32) == ERC1271_VALID
 
 
 @internal
@@ -426,6 +506,13 @@ def _known(query: bytes32) -> uint256:
 @view
 def _only(who: address):
     assert msg.sender == who, "ledger: not for you"
+
+
+@internal
+@view
+def _selling():
+    self._not_closed()
+    assert self._till >= SELLING, "ledger: paused"
 
 
 @internal

@@ -12,28 +12,32 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
+from noiseledger.chain.contract import MAX_BATCH, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Sender
-from noiseledger.chain.values import Terms
+from noiseledger.chain.typed_data import AskData
+from noiseledger.chain.values import Terms, encode_request, to_units
 from noiseledger.core.access import Access
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
+from noiseledger.errors import AllowanceExceeded, BudgetExceeded, InvalidInput
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Ledger, Quote, Record, Standing
 from noiseledger.ledger.list_prices import price_in_order
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.purchase import Buyer
 from noiseledger.ledger.reading import ChainReader
+from noiseledger.ledger.signed import find_signer
 from noiseledger.ledger.state import LedgerState, readable
 from noiseledger.ledger.unanswered import Unanswered, find_unanswered
 from noiseledger.progress import Listener, ignore
-from noiseledger.settings import ANSWER_SECONDS
+from noiseledger.settings import ANSWER_SECONDS, SIGNED_SECONDS
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
+    from noiseledger.chain.signed_ask import SignedAsk
 
 __all__ = ["ChainLedger"]
 
@@ -151,6 +155,56 @@ class ChainLedger(Ledger):
         # All answers of a list show the budget after the whole list.
         after, others = bought[0].budget, iter(bought)
         return [next(others) if answer is None else replace(answer, budget=after) for answer in known]
+
+    def sign_many(
+        self,
+        requests: Sequence[Request],
+        *,
+        exact_noise: bool = False,
+        valid_seconds: float | None = None,
+        nonce: int | None = None,
+    ) -> SignedAsk:
+        """Sign those of some requests that cost something, for at most their price now; nothing is sent, which needs no coins.
+
+        The signature counts for ``valid_seconds``, a day by default, and once. ``nonce`` is needed only to sign a request while
+        an earlier one was not yet brought to the chain.
+        """
+        from noiseledger.chain.signed_ask import SignedAsk  # noqa: PLC0415 - free answers need no signature
+
+        sender = self.contract.sender
+        reading = self._reader.read(dict.fromkeys(item.query for item in requests))
+        alone = [reading.quote(item) for item in requests]
+        quotes = price_in_order(alone, reuses=self.reuses, exact_noise=exact_noise, smallest=self.smallest_purchase)
+        paid = [quote for quote in quotes if quote.price.cost]
+        cost = sum((quote.price.cost for quote in paid), Fraction(0))
+        if not 0 < len(paid) <= MAX_BATCH:
+            raise InvalidInput(
+                f"From 1 to {MAX_BATCH} requests that use privacy can be signed together, and these are {len(paid)}: free "
+                "answers need no signature."
+            )
+        self._check_affordable(cost, reading.budget)
+        signer = find_signer(self.contract, sender.address)
+        structs = [
+            encode_request(item.query.identifier, item.precision, item.epsilon, item.delta)
+            for item in (quote.request for quote in paid)
+        ]
+        data = AskData(
+            self.contract.rpc.chain_id,
+            self.contract.address,
+            tuple(structs),
+            to_units(cost),
+            signer.nonce if nonce is None else nonce,
+            int(signer.now + (SIGNED_SECONDS if valid_seconds is None else valid_seconds)),
+        )
+        return SignedAsk(data, sender.address, sender.sign_digest(data.digest))
+
+    def _check_affordable(self, cost: Fraction, budget: Budget) -> None:
+        if cost > budget.remaining:
+            raise BudgetExceeded(cost, budget.remaining)
+        admission = self.admission()
+        if admission.allowance is not None and cost > admission.allowance:
+            who = str(admission.analyst), admission.custodian, admission.contact
+            raise AllowanceExceeded(cost, admission.allowance, *who)
 
     def _must_send(self, quote: Quote) -> bool:
         """Return whether a request must be sent to the contract: if it costs something, or if free ones are recorded."""

@@ -28,6 +28,7 @@ from noiseledger.errors import NotAllowed, UnknownQuery
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
+    from noiseledger.chain.signed_ask import SignedAsk
     from noiseledger.ledger.admission import Admission
     from noiseledger.ledger.siblings import Sibling
     from noiseledger.ledger.unanswered import Unanswered
@@ -249,6 +250,17 @@ class Ledger(LedgerView):
     def sign_with(self, key: Key) -> None:
         """Pay with this key from now on, if the ledger is on a chain."""
         raise NotAllowed("This is a local ledger, which needs no key.")
+
+    def sign_many(
+        self,
+        requests: Sequence[Request],
+        *,
+        exact_noise: bool = False,
+        valid_seconds: float | None = None,
+        nonce: int | None = None,
+    ) -> SignedAsk:
+        """Sign what ``ask_many`` would buy, if the ledger is on a chain, so that somebody else can bring it there."""
+        raise NotAllowed("This is a local ledger, which needs no signature: ask it.")
 
 
 def unknown_query(query: Query) -> UnknownQuery:

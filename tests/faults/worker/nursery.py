@@ -16,6 +16,7 @@ import threading
 import time
 import traceback
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
@@ -155,6 +156,8 @@ def _run(job: Job) -> None:
         for old, new in ((nothing, 0), (output, 1), (output, 2)):
             os.dup2(old, new)
         os.environ["NOISELEDGER_KEY"] = job.key
+        # Scenes are copies of one ledger: what one of them did must not be known to the others.
+        os.environ["XDG_STATE_HOME"] = str(Path(job.output).parent / "user-state")
         from faults.worker import subject
 
         subject.prepare(job)

@@ -32,6 +32,7 @@ from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOp
 from noiseledger.cli.output import console, finite, notes, print_json, print_table
 from noiseledger.cli.plan import Plan, make_plan
 from noiseledger.cli.request_progress import RequestProgress
+from noiseledger.cli.signed import check_signable, write_signed
 from noiseledger.core.answer import NOISE_ONLY, Answer
 from noiseledger.core.display import Shown, show
 from noiseledger.core.numbers import readable
@@ -40,10 +41,13 @@ from noiseledger.core.sampling import SAMPLING, check_public_rows
 from noiseledger.errors import BudgetExceeded, InvalidInput
 from noiseledger.ledger.local import MAX_ANALYST_LENGTH
 from noiseledger.ledger.shapes import describe_answer, describe_budget
-from noiseledger.settings import ANSWER_SECONDS
+from noiseledger.settings import ANSWER_SECONDS, SIGNED_SECONDS
 
 if TYPE_CHECKING:
     from noiseledger.data.catalogue import Catalogue
+
+
+_SIGNING = "Asking without coins"
 
 
 def ask(
@@ -80,6 +84,33 @@ def ask(
         Path | None,
         typer.Option(help="With a local ledger: the catalogue, which says where the data is and how to read it."),
     ] = None,
+    sign_only: Annotated[
+        Path | None,
+        typer.Option(
+            "--sign-only",
+            help="Sign the request into this file instead of sending it; whoever has coins brings it to the chain.",
+            metavar="FILE",
+            rich_help_panel=_SIGNING,
+        ),
+    ] = None,
+    valid: Annotated[
+        float,
+        typer.Option(
+            help="With --sign-only: for how many seconds the signature counts.",
+            min=60.0,
+            max=366 * 86_400.0,
+            callback=finite,
+            rich_help_panel=_SIGNING,
+        ),
+    ] = SIGNED_SECONDS,
+    nonce: Annotated[
+        int | None,
+        typer.Option(
+            help="With --sign-only: one more than the nonce of a request that you have signed and nobody has brought yet.",
+            min=0,
+            rich_help_panel=_SIGNING,
+        ),
+    ] = None,
     rpc: RpcOption = None,
     key: KeyOption = None,
     json: JsonOption = False,
@@ -109,12 +140,18 @@ def ask(
             plan.show()
         if not plan.affordable:
             raise BudgetExceeded(plan.cost, plan.budget.remaining)
+        if sign_only is not None:
+            check_signable(plan.cost, client.ledger, sign_only)
         if plan.cost and client.ledger.is_on_chain:
             keystore = find_payer(key)
             _agree(plan, yes=yes)
             client.ledger.sign_with(open_key(keystore))
         elif plan.cost:
             _agree(plan, yes=yes)
+        if sign_only is not None:
+            signed = client.sign(plan.requests, exact_noise=exact_noise, valid_seconds=valid, nonce=nonce)
+            write_signed(signed, sign_only, plan, json=json)
+            return
         answers = None if exact_noise else plan.known
         if answers is None:
             with progress.shown():
