@@ -20,11 +20,13 @@ from noiseledger.chain import (
     PrivacyLedgerContract,
     Rpc,
     Sender,
+    SignedAsk,
     Terms,
     encode_request,
     local_chain,
 )
 from noiseledger.chain.contract import MAX_BATCH
+from noiseledger.chain.typed_data import AskData
 from noiseledger.contracts import artifact
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
@@ -63,6 +65,13 @@ def _rest(contract: PrivacyLedgerContract) -> Fraction:
     return contract.terms().budget - contract.spent()
 
 
+def _signed(contract: PrivacyLedgerContract) -> SignedAsk:
+    """Their own signature, which nobody else's allowance pays for."""
+    wanted = encode_request(OVER_20.identifier, _rest(contract))
+    data = AskData(contract.rpc.chain_id, contract.address, (wanted,), 2**112, 0, 2**50)
+    return SignedAsk.sign(data, STRANGER)
+
+
 #: What a stranger tries, by the contract's function.
 ATTACKS: dict[str, list[Attack]] = {
     "ask": [
@@ -71,12 +80,15 @@ ATTACKS: dict[str, list[Attack]] = {
         _ask((OVER_60, Fraction(1, 8)), (OVER_60, Fraction(1))),  # something free first
         _ask(*[(OVER_20, Fraction(n, 10**6)) for n in range(1, MAX_BATCH + 1)]),
     ],
+    "ask_signed": [lambda contract: contract.ask_signed(_signed(contract))],
     "reveal": [
         lambda contract: contract.reveal([ContractReveal(OVER_60.identifier, Fraction(0), Fraction(1, 4), (10**18,))])
     ],
     "register": [lambda contract: contract.register(Query.share("age > 99"), Fraction(1, 2))],
     "allow": [lambda contract: contract.allow(STRANGER.address, _rest(contract))],
     "pause": [lambda contract: contract.pause(True), lambda contract: contract.pause(False)],
+    "pause_query": [lambda contract: contract.pause_query(OVER_60.identifier, True)],
+    "close": [lambda contract: contract.close()],
     "change_worker": [lambda contract: contract.change_worker(STRANGER.address)],
     "offer_custody": [lambda contract: contract.offer_custody(STRANGER.address)],
     "take_custody": [lambda contract: contract.take_custody()],
@@ -137,7 +149,7 @@ def test_the_refusals_are_the_chains_and_not_only_the_simulations(rpc: Rpc, tmp_
     contract = published(rpc, tmp_path, CATALOGUE)
     before, sender = state(contract), Sender(rpc, STRANGER)
     request = encode_request(OVER_20.identifier, _rest(contract))
-    for data in (abi.encode_call("ask", [request]), abi.encode_call("pause", True)):
+    for data in (abi.encode_call("ask", [request], 2**112), abi.encode_call("pause", True)):
         receipt = sender.wait(sender.send(contract.address, data, gas=500_000))
         assert not receipt.succeeded
         assert state(contract) == before

@@ -279,6 +279,6 @@ def _purchase(system: DemoSystem, query: str, precision: Fraction) -> dict[str, 
     """Write a purchase of Ben's that goes first, since it offers the higher fee."""
     with connect(system.ledger_file, rpc=system.url) as client:
         request = encode_request(client.find(query).identifier, whole_units(precision))
-    data = abi.encode_call("ask", [request])
+    data = abi.encode_call("ask", [request], 2**112)
     address = json.loads(system.ledger_file.read_text())["address"]
     return {"from": BEN.address, "to": address, "data": data, "gas": hex(300_000), **HIGH_FEE}

@@ -500,7 +500,7 @@ class TestWhatBecameOfIt:
     def test_refused_by_the_contract(self, visitor: TestClient, rpc: Rpc, system: DemoSystem, python: Client) -> None:
         query = python.find("over_60").identifier
         with contract_of(system, THIRD_ANALYST) as contract:
-            data = abi.encode_call("ask", [encode_request(query, Fraction(100))])
+            data = abi.encode_call("ask", [encode_request(query, Fraction(100))], 2**112)
             name = sign_and_send(rpc, THIRD_ANALYST, by_hand(contract, data))
         found = until_state(visitor, name, "refused")
         assert found["error"]["type"] == "BudgetExceeded"

@@ -13,7 +13,7 @@ from noiseledger.demo.system import DemoSystem
 from noiseledger.errors import InvalidInput
 from noiseledger.web.play import Play
 
-ASK = abi.encode_call("ask", [])
+ASK = abi.encode_call("ask", [], 0)
 
 
 def test_such_an_account_may_ask_and_nothing_else(player: TestClient) -> None:

@@ -40,7 +40,7 @@ class Play:
             raise InvalidInput("Play accounts are for a local development chain only (noiseledger chain, an anvil).")
         self._rpc = rpc
         self._ledger = ledger
-        self._selector = abi.encode_call("ask", [])[:10]
+        self._selector = abi.encode_call("ask", [], 0)[:10]
         self._accounts: set[str] = set()
 
     def account(self) -> str:
