@@ -36,6 +36,7 @@ from noiseledger.errors import (
     NoFunds,
     NotAllowed,
     RequestRefused,
+    RpcFailed,
     SignatureRefused,
 )
 from noiseledger.relay import relay as module
@@ -293,6 +294,30 @@ def test_without_coins_it_waits(ledger: PrivacyLedgerContract, tmp_path: Path, r
         rpc.call("anvil_setBalance", broke.address, hex(10**18))
         bring_all(relay)
         assert state(relay, signed).state is State.FINAL
+
+
+def test_one_analysts_trouble_does_not_hold_up_the_others(
+    ledger: PrivacyLedgerContract, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed = [sign(ledger, QUARTER), sign(ledger, HALF, key=SECOND)]
+    bad, good = sorted(signed, key=lambda one: one.analyst)
+    simulate = module.simulate
+
+    def gives_up(contract: PrivacyLedgerContract, one: SignedAsk, *others: str) -> int:
+        if one == bad:
+            raise RpcFailed("eth_estimateGas", "timeout", None)
+        return simulate(contract, one, *others)
+
+    with relaying(ledger, tmp_path) as relay:
+        for one in signed:
+            relay.accept(one)
+        monkeypatch.setattr(module, "simulate", gives_up)
+        with pytest.raises(RpcFailed, match="timeout"):
+            relay.step()
+        assert (state(relay, bad).state, state(relay, good).state) == (State.QUEUED, State.FINAL)
+        monkeypatch.undo()
+        bring_all(relay)
+        assert state(relay, bad).state in (State.FINAL, State.REFUSED)
 
 
 def test_a_reorganisation_is_mended(

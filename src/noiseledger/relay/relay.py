@@ -172,9 +172,11 @@ class Relay:
         """
         self.waits = None
         self._look()
-        self._send_next()
+        trouble = self._send_next()
         self._tend()
         self._look()
+        if trouble is not None:
+            raise trouble
         return bool(self.store.entries(*OPEN))
 
     def _look(self) -> None:
@@ -213,21 +215,35 @@ class Relay:
     def _refuse(self, entry: RelayedRequest, reason: str) -> None:
         self.store.change(entry, State.REFUSED, reason=reason)
 
-    def _send_next(self) -> None:
-        """Send the first queued request of each analyst who has none in flight."""
+    def _send_next(self) -> ChainError | None:
+        """Send the first queued request of each analyst who has none in flight; return the first error of the chain.
+
+        An error with one analyst's request, such as a contract wallet at which nodes give up, must not hold up the others.
+        """
+        trouble: ChainError | None = None
         busy = {entry.signed.analyst for entry in self.store.entries(State.SENT)}
         for entry in self.store.entries(State.QUEUED):
             analyst = entry.signed.analyst
             if analyst in busy:
                 continue
             busy.add(analyst)
-            signer = find_signer(self.contract, analyst)
-            if signer.nonce > entry.nonce:
-                self._settle(entry)
-            elif signer.nonce == entry.nonce:
-                self._send(entry, signer)
-            elif not any(other.nonce < entry.nonce for other in self._unsettled(analyst)):
-                self._refuse(entry, "A request that you signed before it was refused: sign it again.")
+            try:
+                self._go_on(entry)
+            except NoFunds:
+                raise
+            except ChainError as error:
+                trouble = trouble or error
+        return trouble
+
+    def _go_on(self, entry: RelayedRequest) -> None:
+        """Send a queued request, if it is its turn."""
+        signer = find_signer(self.contract, entry.signed.analyst)
+        if signer.nonce > entry.nonce:
+            self._settle(entry)
+        elif signer.nonce == entry.nonce:
+            self._send(entry, signer)
+        elif not any(other.nonce < entry.nonce for other in self._unsettled(entry.signed.analyst)):
+            self._refuse(entry, "A request that you signed before it was refused: sign it again.")
 
     def _unsettled(self, analyst: str) -> list[RelayedRequest]:
         return [entry for entry in self.store.entries(*OPEN) if entry.signed.analyst == analyst]
