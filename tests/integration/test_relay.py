@@ -39,6 +39,7 @@ from noiseledger.errors import (
     RpcFailed,
     SignatureRefused,
 )
+from noiseledger.ledger.signed import simulate
 from noiseledger.relay import relay as module
 from noiseledger.relay.relay import Limits, Relay
 from noiseledger.relay.service import REQUESTS, create_app
@@ -301,7 +302,6 @@ def test_one_analysts_trouble_does_not_hold_up_the_others(
 ) -> None:
     signed = [sign(ledger, QUARTER), sign(ledger, HALF, key=SECOND)]
     bad, good = sorted(signed, key=lambda one: one.analyst)
-    simulate = module.simulate
 
     def gives_up(contract: PrivacyLedgerContract, one: SignedAsk, *others: str) -> int:
         if one == bad:
