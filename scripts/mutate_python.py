@@ -179,6 +179,9 @@ PARTS = (
     Part(("custodian/recover.py", "custodian/current.py"), (*unit("restore"), *integration("recover"))),
     Part(("chain/sender.py",), integration("sender", "contract")),
     Part(("chain/node_errors.py",), unit("node_errors")),
+    Part(("chain/typed_data.py", "chain/signed_ask.py"), unit("signed_ask")),
+    Part(("ledger/signed.py",), integration("signed")),
+    Part(("relay/relay.py", "relay/store.py"), integration("relay")),
     Part(
         tuple(f"auditing/{name}.py" for name in ("replay", "state", "wire")),
         audit("hostile_contracts", "honest_ledgers", "dishonest_ledgers"),

@@ -20,11 +20,13 @@ from noiseledger.chain import (
     PrivacyLedgerContract,
     Rpc,
     Sender,
+    SignedAsk,
     Terms,
     encode_request,
     local_chain,
 )
 from noiseledger.chain.contract import MAX_BATCH
+from noiseledger.chain.typed_data import AskData
 from noiseledger.contracts import artifact
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
@@ -63,6 +65,13 @@ def _rest(contract: PrivacyLedgerContract) -> Fraction:
     return contract.terms().budget - contract.spent()
 
 
+def _signed(contract: PrivacyLedgerContract) -> SignedAsk:
+    """Their own signature, which nobody else's allowance pays for."""
+    wanted = encode_request(OVER_20.identifier, _rest(contract))
+    data = AskData(contract.rpc.chain_id, contract.address, (wanted,), 2**112, 0, 2**50)
+    return SignedAsk.sign(data, STRANGER)
+
+
 #: What a stranger tries, by the contract's function.
 ATTACKS: dict[str, list[Attack]] = {
     "ask": [
@@ -72,6 +81,7 @@ ATTACKS: dict[str, list[Attack]] = {
         _ask(*[(OVER_60, Fraction(1, 8))] * MAX_BATCH),  # only free: each would be recorded for ever
         _ask(*[(OVER_20, Fraction(n, 10**6)) for n in range(1, MAX_BATCH + 1)]),
     ],
+    "ask_signed": [lambda contract: contract.ask_signed(_signed(contract))],
     "reveal": [
         lambda contract: contract.reveal([ContractReveal(OVER_60.identifier, Fraction(0), Fraction(1, 4), (10**18,))])
     ],

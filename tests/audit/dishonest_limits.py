@@ -101,7 +101,7 @@ def sells_while_it_is_paused(ledger: LedgerUnderTest) -> str:
 @dishonest(
     Rule.PAUSE,
     "for a query that was paused",
-    changes=[('        assert self._meters[request.query] < QUERY_PAUSED, "ledger: query paused"\n', "")],
+    changes=[('    assert meter < QUERY_PAUSED, "ledger: query paused"\n', "")],
 )
 def sells_a_query_that_is_paused(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)

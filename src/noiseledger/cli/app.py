@@ -36,6 +36,7 @@ from noiseledger.cli.commands import (
     queries,
     quote,
     recover,
+    relay,
     resume,
     rotate_worker,
     watch,
@@ -75,6 +76,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         work.work,
         recover.recover,
         prove.prove,
+        relay.relay,
     ),
     "For custodians: govern a published ledger": (
         allow.allow,

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def connect(rpc: str | None, keystore: Path | None) -> Iterator[Sender]:
+def connect(rpc: str | None, keystore: Path | None, chain_id: int | None = None) -> Iterator[Sender]:
     """Connect to a chain with a key, as a context manager; prompt for the keystore's password if necessary."""
     from noiseledger.chain import Rpc, Sender  # noqa: PLC0415 - takes a second
 
     key = open_key(keystore)
-    with Rpc(RPC.find(rpc)) as endpoint:
+    with Rpc(RPC.find(rpc), chain_id) as endpoint:
         yield Sender(endpoint, key)
 
 

@@ -380,7 +380,7 @@ def price(query: bytes32, precision: uint256) -> (uint256, uint256, uint256):
     @return The precision, rounded up to that of the smallest purchase
     @return The cost
     """
-    return self._price(query, precision)
+    return self._price(self._known(query), query, precision)
 
 
 @external
@@ -412,8 +412,8 @@ def point(query: bytes32) -> DynArray[int256, MAX_COORDINATES]:
 
 @internal
 @view
-def _price(query: bytes32, precision: uint256) -> (uint256, uint256, uint256):
-    bought: uint256 = self._known(query) & MAX_PRECISION
+def _price(meter: uint256, query: bytes32, precision: uint256) -> (uint256, uint256, uint256):
+    bought: uint256 = meter & MAX_PRECISION
     assert 0 < precision and precision <= MAX_PRECISION, "ledger: precision out of range"
     if TERMS.reuses and precision <= bought:
         return CASE_2A if precision == bought else CASE_2C, precision, 0
@@ -429,11 +429,12 @@ def _sell(request: Request, analyst: address) -> uint256:
     case: uint256 = 0
     precision: uint256 = 0
     cost: uint256 = 0
-    case, precision, cost = self._price(request.query, request.precision)
-    assert self._meters[request.query] < QUERY_PAUSED, "ledger: query paused"
+    meter: uint256 = self._known(request.query)
+    case, precision, cost = self._price(meter, request.query, request.precision)
+    assert meter < QUERY_PAUSED, "ledger: query paused"
     if cost > 0:
         # `bought` is in the lowest bits, and the price made sure that it stays there.
-        self._meters[request.query] += cost
+        self._meters[request.query] = meter + cost
     log Asked(
         query=request.query,
         analyst=analyst,

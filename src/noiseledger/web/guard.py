@@ -41,18 +41,19 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Allowance:
-    """A rate limit: a number of requests per second for each visitor, and twice as many in a burst."""
+    """A rate limit: a number of requests per second for each visitor, and, unless said otherwise, twice as many in a burst."""
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, burst: float | None = None) -> None:
         """Start with unused limits."""
         self._rate = rate
+        self._burst = 2 * rate if burst is None else burst
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, visitor: str, cost: float, now: float | None = None) -> bool:
         """Return whether a visitor is within the limit."""
         moment = time.monotonic() if now is None else now
-        left, since = self._left.pop(visitor, (2 * self._rate, moment))
-        left = min(left + (moment - since) * self._rate, 2 * self._rate)
+        left, since = self._left.pop(visitor, (self._burst, moment))
+        left = min(left + (moment - since) * self._rate, self._burst)
         allowed = left >= cost
         self._left[visitor] = (left - cost if allowed else left, moment)
         while len(self._left) > _REMEMBERED:
@@ -63,8 +64,9 @@ class Allowance:
 class Guard:
     """Refuse unacceptable requests, and add the security headers to responses."""
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str], rate: float) -> None:
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], rate: float, max_body: int = MAX_BODY) -> None:
         """Wrap an application."""
+        self._max_body = max_body
         self._app = app
         self._hosts = frozenset(hosts)
         self._allowance = Allowance(rate)
@@ -86,7 +88,7 @@ class Guard:
 
         try:
             self._check(scope)
-            body = await _body(scope, receive)
+            body = await _body(scope, receive, self._max_body)
             # HEAD is allowed wherever GET is: the same response, without its body.
             await self._app({**scope, "method": "GET"} if is_head else scope, _replay(body, receive), send_safely)
         except RequestRefused as refusal:
@@ -150,7 +152,7 @@ async def only_json(request: Request) -> None:
         raise RequestRefused("Expected JSON: set Content-Type to application/json.", 415)
 
 
-async def _body(scope: Scope, receive: Receive) -> bytes:
+async def _body(scope: Scope, receive: Receive, most: int) -> bytes:
     """Return the whole body; refuse one that is too long without reading it to its end."""
     if scope["method"] in _SAFE:
         return b""
@@ -158,8 +160,8 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
     while True:
         message = await receive()
         body += bytes(message.get("body", b""))
-        if len(body) > MAX_BODY:
-            raise RequestRefused(f"The request is too large: expected at most {MAX_BODY:,} bytes.", 413)
+        if len(body) > most:
+            raise RequestRefused(f"The request is too large: expected at most {most:,} bytes.", 413)
         if message["type"] == "http.disconnect" or not message.get("more_body"):
             return body
 

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Mapping
 
 import uvicorn
+from fastapi import FastAPI
 
 from noiseledger.errors import InvalidInput
 from noiseledger.settings import SECRET_VARIABLES
@@ -21,9 +22,16 @@ _MOST_AT_ONCE = 2_000
 def serve(site: Site, host: str, port: int, *, behind_proxy: bool = False, on_listening: Callable[[str], None]) -> None:
     """Serve a site; ``on_listening`` is called with its address as soon as it listens."""
     _check_no_secrets(os.environ)
+    serve_app(create_app(site), host, port, behind_proxy=behind_proxy, on_listening=on_listening)
+
+
+def serve_app(
+    app: FastAPI, host: str, port: int, *, behind_proxy: bool = False, on_listening: Callable[[str], None]
+) -> None:
+    """Serve an application; ``on_listening`` is called with its address as soon as it listens."""
     with _listening(host, port) as listener:
         config = uvicorn.Config(
-            create_app(site),
+            app,
             log_level="warning",
             access_log=False,  # do not record who looks at what
             server_header=False,
