@@ -10,7 +10,7 @@ from audit.ledger_under_test import CUSTODIAN, OVER_60, TOWNS, LedgerUnderTest
 from noiseledger.auditing import Rule
 from noiseledger.core.privacy import UNITS, classic_precision_for
 
-_LOGGED_COST, _CHARGED = "            cost=cost,\n", "            total += cost\n"
+_LOGGED_COST, _CHARGED = "        cost=cost,\n", "    return cost\n"
 _SOLD = "return CASE_2B if reused > 0 else CASE_1, reused + cost, cost"
 _FREE = "return CASE_2A if precision == bought else CASE_2C, precision, 0"
 _PRICE = "if TERMS.reuses and precision <= bought:"
@@ -20,14 +20,14 @@ _PRICE = "if TERMS.reuses and precision <= bought:"
     Rule.PRICE,
     "the rules give case 1 with privacy cost 0.25",
     Rule.STATE,
-    changes=[(_LOGGED_COST, "            cost=cost // 2,\n")],
+    changes=[(_LOGGED_COST, "        cost=cost // 2,\n")],
 )
 def records_less_than_it_charges(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
     return ledger.ask((OVER_60, "1/4"))
 
 
-@dishonest(Rule.STATE, "the amount spent", changes=[(_CHARGED, "            total += cost // 2\n")])
+@dishonest(Rule.STATE, "the amount spent", changes=[(_CHARGED, "    return cost // 2\n")])
 def charges_less_than_it_records(ledger: LedgerUnderTest) -> str:
     ledger.run()
     return ""
@@ -39,8 +39,8 @@ def charges_less_than_it_records(ledger: LedgerUnderTest) -> str:
     Rule.REVEAL,
     Rule.STATE,
     changes=[
-        (_CHARGED, "            total += 0 if case == CASE_2B else cost\n"),
-        (_LOGGED_COST, "            cost=0 if case == CASE_2B else cost,\n"),
+        (_CHARGED, "    return 0 if case == CASE_2B else cost\n"),
+        (_LOGGED_COST, "        cost=0 if case == CASE_2B else cost,\n"),
     ],
 )
 def extends_a_path_for_free(ledger: LedgerUnderTest) -> str:
@@ -121,7 +121,7 @@ def charges_in_full_although_its_terms_say_it_reuses(ledger: LedgerUnderTest) ->
 @dishonest(
     Rule.PRICE,
     "the rules give case 1 with privacy cost 0.125",
-    changes=[("            precision=precision,", "            precision=precision // 2,")],
+    changes=[("        precision=precision,", "        precision=precision // 2,")],
 )
 def records_half_the_precision(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
@@ -140,15 +140,15 @@ def sells_a_precision_of_zero(ledger: LedgerUnderTest) -> str:
     return ledger.ask((OVER_60, 0))
 
 
-_ASKED = """        log Asked(
-            query=request.query,
-            analyst=msg.sender,
-            precision=precision,
-            epsilon=request.epsilon,
-            delta=request.delta,
-            case=case,
-            cost=cost,
-        )
+_ASKED = """    log Asked(
+        query=request.query,
+        analyst=analyst,
+        precision=precision,
+        epsilon=request.epsilon,
+        delta=request.delta,
+        case=case,
+        cost=cost,
+    )
 """
 
 
@@ -254,7 +254,7 @@ _GIFT = """@external
 def give(query: bytes32, cost: uint256):
     self._only(self.custodian)
     self._meters[query] += cost
-    self._charge(cost, cost)
+    self._charge(cost, cost, msg.sender)
 
 """
 
