@@ -284,6 +284,51 @@ def test_what_the_contract_would_refuse_is_refused_before_the_journal_is_written
     assert run("publish", "people.toml", "--yes").code == 0
 
 
+def test_what_the_journal_never_answers_is_not_sold_again(
+    run: Runner, published: LedgerFile, monkeypatch: pytest.MonkeyPatch, rpc: Rpc
+) -> None:
+    ledger = "people.custody/ledger.json"
+    assert run("allow", ANALYST.address, ledger, "--precision", "0.01", "--yes").code == 0
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_ANALYSTS[0])
+    assert run("ask", "over_60", ledger, "--precision", "0.01", "--yes", "--wait", "0").code == 4
+    Path("people.custody/journal.ledger").unlink()
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
+    assert run("recover", "people.toml", "--yes").code == 0
+    for query in ("over_60", "mean_age"):
+        assert run("pause", ledger, "--query", query, "--yes").code == 0
+    for options in (["--yes"], ["--print-transaction"]):
+        refused(run("resume", ledger, "--query", "over_60", *options), "must not be sold", "Nothing was changed")
+    assert run("resume", ledger, "--query", "mean_age", "--yes").code == 0
+    assert PrivacyLedgerContract(rpc, published.address).query_paused(Query.share("age > 60").identifier)
+
+
+def test_what_is_not_sold_is_said_before_anybody_buys(run: Runner) -> None:
+    Path("people.toml").write_text(LIMITED)
+    ledger = "people.custody/ledger.json"
+    assert run("publish", "people.toml", "--yes").code == 0
+    quote = ("quote", "over_60", ledger, "--precision")
+    assert run(*quote, "0.006", "--json").json["refused"] == []
+    said = run(*quote, "0.03").out
+    assert "over_60 is not sold as accurately as this: the smallest error that is sold is ± 0.134 (13.4 points)" in said
+    assert "Privacy budget afterwards" not in said
+    paused = "The custodian has paused sales of over_60. Public answers are still free."
+    for change, sold, told in (
+        (["pause", "--query", "over_60"], "over_60 is not sold: the custodian has paused sales of this query.", paused),
+        (["pause"], "over_60 is not sold: the custodian has paused sales.", "The custodian has paused sales. Public"),
+        (
+            ["close"],
+            "over_60 is not sold: the custodian has closed the ledger",
+            "has closed the ledger for good. Public",
+        ),
+    ):
+        for command in (["queries"], ["budget"], ["doctor"]):
+            assert told not in run(*command, ledger).out
+        assert run(*change, ledger, "--yes").code == 0
+        assert sold in run(*quote, "0.006").out
+        for command in (["queries"], ["budget"], ["doctor"]):
+            assert told in " ".join(run(*command, ledger).out.replace("│", " ").split())
+
+
 def test_another_worker_is_refused_before_anything_is_done(run: Runner, published: LedgerFile, rpc: Rpc) -> None:
     with Path("people.toml").open("a") as stream:
         stream.write('[queries.new]\nmeasure = "share"\nwhere = "age > 30"\n')

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from noiseledger.cli.output import console, plain, print_table
+from noiseledger.core.accuracy import half_width
 from noiseledger.core.answer import NOISE_ONLY, Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.display import show_error
@@ -20,6 +21,7 @@ from noiseledger.ledger.shapes import amount, describe_budget, describe_price
 if TYPE_CHECKING:
     from noiseledger.client import Client
 
+_ROUNDED_UP = 1.005
 MEANING = {Case.NEW: "new", Case.KNOWN: "known", Case.EXTEND: "more than known", Case.BRIDGE: "less than known"}
 
 
@@ -34,6 +36,8 @@ class Plan:
     unnamed: str | None = None
     #: Why more of these queries is not bought now: an earlier purchase is not answered.
     late: AnswerOverdue | None = None
+    #: Why the ledger sells some of them not at all, or not so accurately, whatever the budget: sentences.
+    refused: Sequence[str] = ()
 
     @property
     def budget(self) -> Budget:
@@ -76,6 +80,10 @@ class Plan:
         if self.late is not None:
             console.print(plain(self.late), soft_wrap=True)
         now = self.budget
+        for sentence in self.refused:
+            console.print(plain(sentence), soft_wrap=True)
+        if self.refused:
+            return
         if not self.affordable:
             console.print(
                 f"Not enough budget: it needs {now.percent(self.cost)} of the privacy budget, but only "
@@ -92,6 +100,7 @@ class Plan:
             "requests": [describe_price(name, quote) for name, quote in zip(self.names, self.quotes, strict=True)],
             **amount("cost", self.cost),
             "affordable": self.affordable,
+            "refused": list(self.refused),
             "left": left,
             "budget": describe_budget(self.budget),
         }
@@ -103,7 +112,29 @@ def make_plan(client: Client, wanted: Sequence[tuple[str, Accuracy]], *, exact_n
 
     quotes = client.quote([client.resolve(query, **accuracy) for query, accuracy in wanted], exact_noise=exact_noise)
     unnamed = unnamed_note(client.unnamed(dict.fromkeys(quote.query for quote in quotes)))
-    return Plan([client.name(quote.query) for quote in quotes], quotes, unnamed, _late(client, quotes))
+    return Plan(
+        [client.name(quote.query) for quote in quotes], quotes, unnamed, _late(client, quotes), _refused(client, quotes)
+    )
+
+
+def _refused(client: Client, quotes: Sequence[Quote]) -> list[str]:
+    """Return why the ledger would refuse some of these requests. Free ones are read without asking it."""
+    paid = [quote for quote in quotes if quote.price.cost]
+    queries = list(dict.fromkeys(quote.query for quote in paid))
+    if not queries:
+        return []
+    stopped, ceilings = client.ledger.stopped(queries), client.ledger.ceilings(queries)
+    found = [f"{client.name(query)} is not sold: {reason[0].lower()}{reason[1:]}" for query, reason in stopped.items()]
+    for quote in paid:
+        ceiling = ceilings.get(quote.query)
+        if ceiling and quote.price.precision > ceiling and quote.query not in stopped:
+            # A little more, so that an error that was rounded to three digits is not refused again.
+            least = _ROUNDED_UP * half_width(ceiling, client.ledger.sensitivity(quote.query))
+            found.append(
+                f"{client.name(quote.query)} is not sold as accurately as this: the smallest error that is sold is "
+                f"± {show_error(quote.query, least)}, with 95% confidence."
+            )
+    return found
 
 
 def _late(client: Client, quotes: Sequence[Quote]) -> AnswerOverdue | None:
