@@ -309,7 +309,10 @@ def test_what_is_not_sold_is_said_before_anybody_buys(run: Runner) -> None:
     quote = ("quote", "over_60", ledger, "--precision")
     assert run(*quote, "0.006", "--json").json["refused"] == []
     said = run(*quote, "0.03").out
-    assert "over_60 is not sold as accurately as this: the smallest error that is sold is ± 0.134 (13.4 points)" in said
+    assert (
+        "over_60: This query is not sold so accurately: the smallest error that is sold is ± 0.134 (13.4 points)"
+        in said
+    )
     assert "Privacy budget afterwards" not in said
     paused = "The custodian has paused sales of over_60. Public answers are still free."
     for change, sold, told in (

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from noiseledger.cli.output import console, plain, print_table
-from noiseledger.core.accuracy import half_width
 from noiseledger.core.answer import NOISE_ONLY, Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.display import show_error
@@ -16,12 +15,12 @@ from noiseledger.core.path import Case
 from noiseledger.core.request import Accuracy, Request
 from noiseledger.errors import AnswerOverdue
 from noiseledger.ledger import Quote
+from noiseledger.ledger.ceiling import beyond_ceiling
 from noiseledger.ledger.shapes import amount, describe_budget, describe_price
 
 if TYPE_CHECKING:
     from noiseledger.client import Client
 
-_ROUNDED_UP = 1.005
 MEANING = {Case.NEW: "new", Case.KNOWN: "known", Case.EXTEND: "more than known", Case.BRIDGE: "less than known"}
 
 
@@ -126,14 +125,9 @@ def _refused(client: Client, quotes: Sequence[Quote]) -> list[str]:
     stopped, ceilings = client.ledger.stopped(queries), client.ledger.ceilings(queries)
     found = [f"{client.name(query)} is not sold: {reason[0].lower()}{reason[1:]}" for query, reason in stopped.items()]
     for quote in paid:
-        ceiling = ceilings.get(quote.query)
-        if ceiling and quote.price.precision > ceiling and quote.query not in stopped:
-            # A little more, so that an error that was rounded to three digits is not refused again.
-            least = _ROUNDED_UP * half_width(ceiling, client.ledger.sensitivity(quote.query))
-            found.append(
-                f"{client.name(quote.query)} is not sold as accurately as this: the smallest error that is sold is "
-                f"± {show_error(quote.query, least)}, with 95% confidence."
-            )
+        reason = beyond_ceiling(quote, ceilings.get(quote.query, Fraction(0)))
+        if reason and quote.query not in stopped:
+            found.append(f"{client.name(quote.query)}: {reason}")
     return found
 
 
