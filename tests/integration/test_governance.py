@@ -129,16 +129,52 @@ class TestFromPython:
         for unknown in ("", "over_31", "ff" * 32):
             with pytest.raises(UnknownQuery, match="has no query"):
                 named.pause(unknown)
+        with pytest.raises(UnknownQuery, match="give that instead of the address"):
+            custodian.pause("over_30")
+
+    def test_a_stopped_query_and_a_stopped_ledger_are_told_apart(
+        self, custodian: Custodian, contract: PrivacyLedgerContract
+    ) -> None:
+        named = Custodian(contract, names={"old": OVER_60, "over_60": OVER_60})
+        named.pause("over_60")
+        named.pause()
+        # Nothing is sold after this, and none of the sentences may say that something is.
+        change = named.propose_resume("over_60")
+        assert not any("can buy it again" in sentence for sentence in change.says)
+        assert "nobody can buy anything until noiseledger resume." in change.says[-1]
+        named.resume("over_60")
+        assert "nobody can buy anything until" in named.propose_resume("over_60").says[-1]  # it is so already
+        change = named.propose_pause("over_60")
+        assert not any("sold as before" in sentence for sentence in change.says)
+        named.carry_out(change)
+        assert named.propose_resume().says[1:] == ("Not sold until noiseledger resume --query over_60: over_60.",)
+        named.resume()
+        assert named.propose_resume().says[1:] == ("Not sold until noiseledger resume --query over_60: over_60.",)
+
+    def test_an_allowance_that_buys_nothing_is_named(self, rpc: Rpc) -> None:
+        terms = replace(TERMS, requires_allowance=True, smallest=Fraction(1, 8))
+        custodian = Custodian(PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), terms, WORKER.address))
+        assert "nothing can be bought" in custodian.propose_allow(ANALYST.address, precision="0.12").warnings[0]
+        assert not custodian.propose_allow(ANALYST.address, precision="0.125").warnings
+        # What is withdrawn already is not withdrawn again, and nothing is said about a block that will not come.
+        (says,) = custodian.propose_withdraw(ANALYST.address).says
+        assert says.startswith(f"{ANALYST.address} may buy nothing already; it has bought precision 0")
 
     def test_a_ledger_is_closed_for_good(self, custodian: Custodian, contract: PrivacyLedgerContract) -> None:
         custodian.allow(ANALYST.address, precision=1)
         assert "cannot be undone" in custodian.propose_close().says[0]
+        assert not custodian.propose_close().warnings
+        buy(contract, Fraction(1, 8))
+        assert "until everything that was bought is answered" in custodian.propose_close().warnings[0]
         assert custodian.close_ledger().transaction
         assert custodian.close_ledger().transaction is None
         with pytest.raises(LedgerPaused, match="closed the ledger for good"):
             buy(contract, QUARTER)
         with pytest.raises(LedgerPaused, match="neither be paused nor resumed"):
             custodian.resume()
+        for change_query in (custodian.resume, custodian.pause):  # nobody could buy it again, whatever this said
+            with pytest.raises(LedgerPaused, match="neither be paused nor resumed"):
+                change_query(OVER_60.identifier)
         with pytest.raises(LedgerPaused, match="closed the ledger for good"):
             contract.register(OVER_30, Fraction(1, 2000))
 

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,127 @@ def test_what_cannot_change_says_so_and_changes_nothing(run: Runner, published: 
         Path("people.toml").write_text(text)
         refused(run("publish", "people.toml", "--yes"), told)
     assert {file: file.read_bytes() for file in Path("people.custody").iterdir()} == kept
+
+
+LIMITED = CATALOGUE.replace(
+    "[columns.age]",
+    f'''query_ceiling = 0.3
+smallest_purchase = 0.001
+[analysts.ann]
+address = "{ANALYST.address}"
+precision = 0.01
+[columns.age]''',
+)
+NEW = '[queries.new]\nmeasure = "share"\nwhere = "age > 30"\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (ANALYST.address, ANALYST.address.swapcase().replace("0X", "0x"), "its checksum is wrong"),
+        ("precision = 0.01", "precision = 0.000001", "nothing can be bought"),
+        ("query_ceiling = 0.3", "query_ceiling = 0.0009", "Nobody could ever buy over_60"),
+    ],
+)
+def test_what_nobody_could_buy_is_refused_before_it_is_permanent(
+    run: Runner, before: str, after: str, told: str
+) -> None:
+    assert before in LIMITED
+    Path("people.toml").write_text(LIMITED.replace(before, after))
+    refused(run("check", "people.toml"), told)
+    refused(run("publish", "people.toml", "--yes"), told)
+    assert not Path("people.custody").exists()
+
+
+def test_ceilings_are_shown_and_named_as_they_were_written(run: Runner) -> None:
+    Path("people.toml").write_text(LIMITED.replace("[queries.mean_age]", "[queries.mean_age]\nceiling = 0"))
+    shown = run("publish", "people.toml", typed="n\n").out
+    assert "over_60: share of rows where age > 60; at most 30.00% of the budget can be used on it\n" in shown
+    assert "missing ones as 40\n" in shown  # mean_age has none
+    assert run("publish", "people.toml", "--yes").code == 0
+    for share in ("0.4", "0"):
+        Path("people.toml").write_text(LIMITED.replace("query_ceiling = 0.3", f"query_ceiling = {share}"))
+        refused(run("publish", "people.toml", "--yes"), "over_60 was permanently registered with query_ceiling = 0.3:")
+    Path("people.toml").write_text(LIMITED)
+    refused(
+        run("publish", "people.toml", "--yes"), "mean_age was permanently registered with no ceiling: write ceiling = 0"
+    )
+
+
+def test_an_allowance_in_the_catalogue_is_given_once_and_this_is_said(run: Runner, rpc: Rpc) -> None:
+    Path("people.toml").write_text(LIMITED)
+    address = run("publish", "people.toml", "--yes", "--json").json["address"]
+    assert "stays as it is" not in run("publish", "people.toml", "--yes").out
+    Path("people.toml").write_text(LIMITED.replace("precision = 0.01", "precision = 0.02"))
+    said = run("publish", "people.toml", "--yes").out
+    assert "The allowance of ann stays as it is" in said
+    assert f"run noiseledger allow {ANALYST.address}, with --withdraw for less." in said
+    assert PrivacyLedgerContract(rpc, address).allowance(ANALYST.address) == Fraction(1, 100)
+
+
+def test_what_the_contract_would_refuse_is_refused_before_the_journal_is_written(
+    run: Runner, published: LedgerFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("people.toml").write_text(CATALOGUE + NEW)
+    kept = {file: file.read_bytes() for file in Path("people.custody").iterdir()}
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[1])
+    refused(run("publish", "people.toml", "--yes"), "Only the custodian,", "Nothing was changed")
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
+    assert run("close", "people.custody/ledger.json", "--yes").code == 0
+    done = run("publish", "people.toml", "--yes")
+    refused(done, "is closed for good, so no query can be added or changed: new.", "Nothing was changed")
+    assert "This would change" not in done.out
+    assert {file: file.read_bytes() for file in Path("people.custody").iterdir()} == kept
+    Path("people.toml").write_text(CATALOGUE)
+    assert run("publish", "people.toml", "--yes").code == 0
+
+
+def test_what_the_journal_never_answers_is_not_sold_again(
+    run: Runner, published: LedgerFile, monkeypatch: pytest.MonkeyPatch, rpc: Rpc
+) -> None:
+    ledger = "people.custody/ledger.json"
+    assert run("allow", ANALYST.address, ledger, "--precision", "0.01", "--yes").code == 0
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_ANALYSTS[0])
+    assert run("ask", "over_60", ledger, "--precision", "0.01", "--yes", "--wait", "0").code == 4
+    Path("people.custody/journal.ledger").unlink()
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
+    assert run("recover", "people.toml", "--yes").code == 0
+    for query in ("over_60", "mean_age"):
+        assert run("pause", ledger, "--query", query, "--yes").code == 0
+    for options in (["--yes"], ["--print-transaction"]):
+        refused(run("resume", ledger, "--query", "over_60", *options), "must not be sold", "Nothing was changed")
+    assert run("resume", ledger, "--query", "mean_age", "--yes").code == 0
+    assert PrivacyLedgerContract(rpc, published.address).query_paused(Query.share("age > 60").identifier)
+
+
+def test_what_is_not_sold_is_said_before_anybody_buys(run: Runner) -> None:
+    Path("people.toml").write_text(LIMITED)
+    ledger = "people.custody/ledger.json"
+    assert run("publish", "people.toml", "--yes").code == 0
+    quote = ("quote", "over_60", ledger, "--precision")
+    assert run(*quote, "0.006", "--json").json["refused"] == []
+    said = run(*quote, "0.03").out
+    assert (
+        "over_60: This query is not sold so accurately: the smallest error that is sold is ± 0.134 (13.4 points)"
+        in said
+    )
+    assert "Privacy budget afterwards" not in said
+    paused = "The custodian has paused sales of over_60. Public answers are still free."
+    for change, sold, told in (
+        (["pause", "--query", "over_60"], "over_60 is not sold: the custodian has paused sales of this query.", paused),
+        (["pause"], "over_60 is not sold: the custodian has paused sales.", "The custodian has paused sales. Public"),
+        (
+            ["close"],
+            "over_60 is not sold: the custodian has closed the ledger",
+            "has closed the ledger for good. Public",
+        ),
+    ):
+        for command in (["queries"], ["budget"], ["doctor"]):
+            assert told not in run(*command, ledger).out
+        assert run(*change, ledger, "--yes").code == 0
+        assert sold in run(*quote, "0.006").out
+        for command in (["queries"], ["budget"], ["doctor"]):
+            assert told in " ".join(run(*command, ledger).out.replace("│", " ").split())
 
 
 def test_another_worker_is_refused_before_anything_is_done(run: Runner, published: LedgerFile, rpc: Rpc) -> None:

@@ -56,6 +56,14 @@ def test_a_code_outside_the_bounds_is_named(found: Doubts) -> None:
     assert 'where = "hours IS NOT NULL"' in missing
 
 
+def test_many_declared_codes_are_not_called_a_wrong_kind(found: Doubts) -> None:
+    total, mostly = MEAN.replace("mean", "sum"), [*WORK, *[99] * 100]
+    (said,) = found(mostly, HOURS + "missing_codes = [99]\n" + total)
+    assert said.startswith("hours: 100 of 190 values are missing, with its missing_codes. Does each of these codes")
+    (said,) = found([*WORK, *[""] * 100], HOURS + total)
+    assert "decimal mark or delimiter may be wrong" in said
+
+
 def test_a_sum_over_rows_with_many_missing_values_raises_a_doubt(found: Doubts) -> None:
     total, half = MEAN.replace("mean", "sum"), [*WORK, *[""] * 10]
     (said,) = found(half, HOURS + total)

@@ -34,6 +34,7 @@ from noiseledger.ledger.shapes import (
     describe_query,
     describe_record,
 )
+from noiseledger.ledger.snapshot import LedgerSnapshot
 from noiseledger.web.watcher import _read_health
 from web.system import (
     ANALYST,
@@ -479,6 +480,17 @@ class TestGoverning:
         # All that is left is withdrawn by a form without an amount, although its delta is filled in.
         given = {"action": "withdraw", "address": who, "precision": "", "delta": "1e-4"}
         assert "may buy nothing any more" in visitor.get("/custodian/change", params=given).text
+
+    def test_an_accuracy_beyond_a_ceiling_is_refused_before_anybody_signs(
+        self, visitor: TestClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        registered = LedgerSnapshot.registered
+        page = "/quote?query=over_60&within=0.00501"
+        said = "This query is not sold so accurately: the smallest error that is sold is ±"
+        assert said not in visitor.get(page).text
+        limit = Fraction(1, 10**6)
+        monkeypatch.setattr(LedgerSnapshot, "registered", lambda *given: replace(registered(*given), ceiling=limit))
+        assert said in visitor.get(page).text
 
     def test_one_query_is_paused_and_resumed(
         self, visitor: TestClient, rpc: Rpc, system: DemoSystem, python: Client

@@ -23,6 +23,18 @@ def catalogue_of(ledger: str) -> Path | None:
     return folder.with_suffix(".toml") if folder.suffix == ".custody" else None
 
 
+def closed_in_journal(ledger: str) -> frozenset[str]:
+    """Return the identifiers of the queries that the journal beside a ledger file never answers again; none without one."""
+    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
+
+    catalogue = catalogue_of(ledger)
+    custody = None if catalogue is None else Custody(catalogue.with_suffix(".custody"))
+    if custody is None or not Path(ledger).is_file() or not custody.journal_file.exists():
+        return frozenset()
+    with closing(custody.journal(None)) as journal:
+        return frozenset(journal.closed())
+
+
 def check_files(catalogue: Path) -> Check:
     """Check that every file of the custody folder of a catalogue is there."""
     from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second

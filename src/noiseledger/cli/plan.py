@@ -15,6 +15,7 @@ from noiseledger.core.path import Case
 from noiseledger.core.request import Accuracy, Request
 from noiseledger.errors import AnswerOverdue
 from noiseledger.ledger import Quote
+from noiseledger.ledger.ceiling import beyond_ceiling
 from noiseledger.ledger.shapes import amount, describe_budget, describe_price
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Plan:
     unnamed: str | None = None
     #: Why more of these queries is not bought now: an earlier purchase is not answered.
     late: AnswerOverdue | None = None
+    #: Why the ledger sells some of them not at all, or not so accurately, whatever the budget: sentences.
+    refused: Sequence[str] = ()
 
     @property
     def budget(self) -> Budget:
@@ -76,6 +79,10 @@ class Plan:
         if self.late is not None:
             console.print(plain(self.late), soft_wrap=True)
         now = self.budget
+        for sentence in self.refused:
+            console.print(plain(sentence), soft_wrap=True)
+        if self.refused:
+            return
         if not self.affordable:
             console.print(
                 f"Not enough budget: it needs {now.percent(self.cost)} of the privacy budget, but only "
@@ -92,6 +99,7 @@ class Plan:
             "requests": [describe_price(name, quote) for name, quote in zip(self.names, self.quotes, strict=True)],
             **amount("cost", self.cost),
             "affordable": self.affordable,
+            "refused": list(self.refused),
             "left": left,
             "budget": describe_budget(self.budget),
         }
@@ -103,7 +111,24 @@ def make_plan(client: Client, wanted: Sequence[tuple[str, Accuracy]], *, exact_n
 
     quotes = client.quote([client.resolve(query, **accuracy) for query, accuracy in wanted], exact_noise=exact_noise)
     unnamed = unnamed_note(client.unnamed(dict.fromkeys(quote.query for quote in quotes)))
-    return Plan([client.name(quote.query) for quote in quotes], quotes, unnamed, _late(client, quotes))
+    return Plan(
+        [client.name(quote.query) for quote in quotes], quotes, unnamed, _late(client, quotes), _refused(client, quotes)
+    )
+
+
+def _refused(client: Client, quotes: Sequence[Quote]) -> list[str]:
+    """Return why the ledger would refuse some of these requests. Free ones are read without asking it."""
+    paid = [quote for quote in quotes if quote.price.cost]
+    queries = list(dict.fromkeys(quote.query for quote in paid))
+    if not queries:
+        return []
+    stopped, ceilings = client.ledger.stopped(queries), client.ledger.ceilings(queries)
+    found = [f"{client.name(query)} is not sold: {reason[0].lower()}{reason[1:]}" for query, reason in stopped.items()]
+    for quote in paid:
+        reason = beyond_ceiling(quote, ceilings.get(quote.query, Fraction(0)))
+        if reason and quote.query not in stopped:
+            found.append(f"{client.name(quote.query)}: {reason}")
+    return found
 
 
 def _late(client: Client, quotes: Sequence[Quote]) -> AnswerOverdue | None:

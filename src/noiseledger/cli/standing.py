@@ -12,6 +12,7 @@ from noiseledger.core.accuracy import half_width
 
 if TYPE_CHECKING:
     from noiseledger.client import Client, Offer
+    from noiseledger.core.query import Query
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,22 @@ def remarks(client: Client, found: Sequence[OfferStanding]) -> list[str]:
     from noiseledger.client.reader import unnamed_note  # noqa: PLC0415 - takes a second
 
     said = [unnamed_note(client.unnamed(standing.offer.query for standing in found))]
+    said += not_sold(client, [standing.offer.query for standing in found])
     waiting = client.unanswered()
     if waiting:
         text = listed(client, waiting)
         said.append(f"{text[0].upper()}{text[1:]}. What to do about it: noiseledger doctor")
     return [sentence for sentence in said if sentence is not None]
+
+
+def not_sold(client: Client, queries: Sequence[Query]) -> list[str]:
+    """Return, as sentences, what is not sold now. Public answers stay free."""
+    from noiseledger.ledger.snapshot import QUERY_PAUSED  # noqa: PLC0415 - takes a second
+
+    stopped = client.ledger.stopped(queries)
+    if alone := [client.name(query) for query, reason in stopped.items() if reason == QUERY_PAUSED]:
+        return [f"The custodian has paused sales of {', '.join(alone)}. Public answers are still free."]
+    return [f"{reason} Public answers are still free." for reason in dict.fromkeys(stopped.values())]
 
 
 def standings(client: Client) -> list[OfferStanding]:

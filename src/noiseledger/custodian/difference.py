@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import count
 from typing import Any
 
@@ -13,6 +14,7 @@ from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.values import from_units
 from noiseledger.core.access import InvitedAnalyst
 from noiseledger.core.display import definition
+from noiseledger.core.privacy import whole_units
 from noiseledger.core.query import Query
 from noiseledger.custodian.custody import Custody
 from noiseledger.data.catalogue import Catalogue, CatalogueEntry
@@ -41,6 +43,8 @@ class Difference:
     renamed: tuple[CatalogueEntry, ...] = ()
     #: Analysts of the catalogue who were never given an allowance. Others are left as they are: allowances only add up.
     to_invite: tuple[InvitedAnalyst, ...] = ()
+    #: Analysts whose allowance in the catalogue is not the one that they were given first. Publishing does not change it.
+    as_before: tuple[InvitedAnalyst, ...] = ()
 
     @property
     def to_register(self) -> list[CatalogueEntry]:
@@ -53,16 +57,28 @@ class Difference:
         return self.is_same_catalogue and not (self.to_register or self.to_invite or self.in_file)
 
     @property
+    def kept(self) -> list[str]:
+        """What the catalogue says about analysts and publishing does not change, for people."""
+        return [
+            f"The allowance of {analyst.name} stays as it is, whatever [analysts] says now: {analyst.address} had one "
+            f"before. To change it, run noiseledger allow {analyst.address}, with --withdraw for less."
+            for analyst in self.as_before
+        ]
+
+    @property
     def sentences(self) -> list[str]:
         """The difference, for people."""
         names = {query: name for name, query in self.names.items()}
         redefined = {old for _, old in self.redefined}
         return [
-            *(f"New query {names.get(entry.query, entry.name)}: {definition(entry.query)}." for entry in self.added),
             *(
-                f"Second query, permanently: {definition(entry.query)} ({_changed(old, entry.query)}). Analysts see it as "
-                f"{names.get(entry.query, entry.name)}, because {entry.name} keeps meaning the first one, which stays on the "
-                "chain too: it can still be bought and is still answered, from the same budget."
+                f"New query {names.get(entry.query, entry.name)}: {definition(entry.query)}{up_to(entry)}."
+                for entry in self.added
+            ),
+            *(
+                f"Second query, permanently: {definition(entry.query)}{up_to(entry)} ({_changed(old, entry.query)}). Analysts "
+                f"see it as {names.get(entry.query, entry.name)}, because {entry.name} keeps meaning the first one, which "
+                "stays on the chain too: it can still be bought and is still answered, from the same budget."
                 for entry, old in self.redefined
             ),
             *(
@@ -78,6 +94,7 @@ class Difference:
             ),
             *(f"{analyst.name} is invited: {analyst}." for analyst in self.to_invite),
             *self.in_file,
+            *self.kept,
             *([] if self.is_same_catalogue else ["The ledger file gets the hash of the changed catalogue."]),
         ]
 
@@ -96,10 +113,11 @@ def compare(catalogue: Catalogue, contract: PrivacyLedgerContract, others: tuple
     every = list(dict.fromkeys([*current, *earlier]))
     meters = contract.meters([query.identifier for query in every])
     registered = {query for query, meter in zip(every, meters, strict=True) if meter.dimension}
-    _check_ceilings(contract, [entry for query, entry in current.items() if query in registered])
+    _check_ceilings(catalogue, contract, [entry for query, entry in current.items() if query in registered])
     new = [entry for query, entry in current.items() if query not in registered]
     old = {entry.name: known.queries[entry.name] for entry in new if known.queries.get(entry.name) in registered}
     left_out = [query for query in earlier if query in registered and query not in current]
+    given = _first_allowances(catalogue.analysts, contract, known.block)
     every_name = names_for_analysts(catalogue, known.queries, left_out)
     return Difference(
         added=tuple(entry for entry in new if entry.name not in old),
@@ -109,17 +127,19 @@ def compare(catalogue: Catalogue, contract: PrivacyLedgerContract, others: tuple
         is_same_catalogue=known.catalogue_sha256 == public_hash(catalogue),
         names=every_name,
         renamed=tuple(e for q, e in current.items() if q in registered and every_name[e.name] != q),
-        to_invite=_never_invited(catalogue.analysts, contract, known.block),
+        to_invite=tuple(analyst for analyst in catalogue.analysts if analyst.address.lower() not in given),
+        as_before=tuple(a for a in catalogue.analysts if given.get(a.address.lower(), a.allowance) != a.allowance),
     )
 
 
-def _never_invited(
+def _first_allowances(
     analysts: tuple[InvitedAnalyst, ...], contract: PrivacyLedgerContract, first_block: int
-) -> tuple[InvitedAnalyst, ...]:
-    if not analysts:
-        return ()
-    invited = {event.fields["analyst"].lower() for event in contract.events(["Allowed"], first=first_block)}
-    return tuple(analyst for analyst in analysts if analyst.address.lower() not in invited)
+) -> dict[str, Fraction]:
+    """Return what each address was allowed first, if the catalogue names analysts at all."""
+    found: dict[str, Fraction] = {}
+    for event in contract.events(["Allowed"], first=first_block) if analysts else ():
+        found.setdefault(event.fields["analyst"].lower(), from_units(event.fields["change"]))
+    return found
 
 
 def names_for_analysts(
@@ -179,15 +199,39 @@ def _parts(definition: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value) for key, value in {**definition, "column": inner.pop("name", column), **inner}.items()}
 
 
-def _check_ceilings(contract: PrivacyLedgerContract, entries: list[CatalogueEntry]) -> None:
+def as_written(precision: Fraction, unit: Fraction = Fraction(1)) -> str:
+    """Return the shortest decimal number that means a precision, as a share of a unit, or else the exact fraction.
+
+    >>> as_written(Fraction(1, 8), Fraction(1, 2)), as_written(Fraction(1, 8), Fraction(3, 8))
+    ('0.25', '"1/3"')
+    """
+    share = precision / unit
+    decimals = (f"{float(share):.{digits}g}" for digits in range(1, 17))
+    return next((text for text in decimals if whole_units(Fraction(text) * unit) == precision), f'"{share}"')
+
+
+def _check_ceilings(catalogue: Catalogue, contract: PrivacyLedgerContract, entries: list[CatalogueEntry]) -> None:
     found = contract.read_many([("ceiling", [bytes.fromhex(entry.query.identifier)], "latest") for entry in entries])
     for entry, reply in zip(entries, found, strict=True):
         ceiling = from_units(reply[0]) if reply else entry.ceiling
         if ceiling != entry.ceiling:
-            was = f"ceiling = {float(ceiling):g}" if ceiling else "no ceiling"
-            raise DataMismatch(
-                f"Query {entry.name} was permanently registered with {was}: put that back into {catalogue_line(entry)}."
-            )
+            raise DataMismatch(_other_ceiling(catalogue, entry, ceiling))
+
+
+def _other_ceiling(catalogue: Catalogue, entry: CatalogueEntry, ceiling: Fraction) -> str:
+    """Say with which ceiling a query was registered, in the key that probably set it."""
+    own, share = as_written(ceiling), as_written(ceiling, catalogue.budget.total)
+    said = f"Query {entry.name} was permanently registered with"
+    if '"' in own and '"' not in share:
+        return f"{said} query_ceiling = {share}: put that back into [privacy] of {catalogue.file}."
+    if ceiling:
+        return f"{said} ceiling = {own}: put that back into {catalogue_line(entry)}."
+    return f"{said} no ceiling: write ceiling = 0 into {catalogue_line(entry)}."
+
+
+def up_to(entry: CatalogueEntry) -> str:
+    """Return how much of a query can be bought at most, which is permanent; an empty text if there is no ceiling."""
+    return f"; at most precision {float(entry.ceiling):.6g} can be bought" if entry.ceiling else ""
 
 
 def catalogue_line(entry: CatalogueEntry) -> str:

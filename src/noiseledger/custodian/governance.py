@@ -180,7 +180,7 @@ class Custodian:
     def propose_resume(self, query: str | None = None) -> Change:
         """Return what ``resume`` would do."""
         if query is None:
-            return governance.pause(self.look(), paused=False)
+            return governance.pause(self.look(), paused=False, label=self._label)
         return self._propose_pause_query(query, paused=False)
 
     def _propose_pause_query(self, query: str, *, paused: bool) -> Change:
@@ -190,8 +190,14 @@ class Custodian:
         found = [entry.identifier for entry in snapshot.state.registered if entry.identifier.startswith(identifier)]
         if len(found) != 1 or not identifier:
             hint = did_you_mean(query, self._names)
-            raise UnknownQuery(f"The ledger has no query {query!r}{hint}: give its name, or its identifier.")
+            where = "" if self._names else " Names are in the ledger file: give that instead of the address."
+            raise UnknownQuery(f"The ledger has no query {query!r}{hint}: give its name, or its identifier.{where}")
         return governance.pause_query(snapshot, found[0], query, paused)
+
+    def _label(self, identifier: str) -> str:
+        """Return what the ledger file calls a query: its last name is the current one."""
+        names = {query.identifier: name for name, query in self._names.items()}
+        return names.get(identifier, identifier[:12])
 
     def propose_close(self) -> Change:
         """Return what ``close_ledger`` would do."""

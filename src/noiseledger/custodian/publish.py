@@ -5,20 +5,18 @@ A second run finds the ledger and completes the remaining steps. What cannot be 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
-from fractions import Fraction
 
 from noiseledger.chain.contract import MAX_COORDINATES, MAX_DEFINITION, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
-from noiseledger.core.privacy import whole_units
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian.current import check_current, check_not_replaced
 from noiseledger.custodian.custody import Custody, commitment
-from noiseledger.custodian.difference import Difference, compare
+from noiseledger.custodian.difference import Difference, as_written, compare
 from noiseledger.custodian.intent import deploy_once
 from noiseledger.custodian.promises import (
     check_not_forgotten,
@@ -31,11 +29,11 @@ from noiseledger.custodian.promises import (
     refuse,
     refuse_local,
 )
-from noiseledger.data.catalogue import Catalogue
+from noiseledger.data.catalogue import Catalogue, CatalogueEntry
 from noiseledger.data.commitment import PUBLISHED
 from noiseledger.data.pinned import Pinned
 from noiseledger.data.public_parts import public_hash
-from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput
+from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput, LedgerPaused, NotAllowed
 from noiseledger.ledger.file import LedgerFile, OtherLedger
 from noiseledger.ledger.governance import read_address
 from noiseledger.ledger.register import Registers
@@ -109,6 +107,7 @@ def propose(
     for entry in catalogue.entries:
         if reason := too_large(entry.query):
             raise InvalidInput(f"Query {entry.name}: {reason}")
+    check_analysts(catalogue)
     custody = Custody.of(catalogue)
     custody.check_complete()
     registers = registers or Registers.of(catalogue.file.parent)
@@ -120,6 +119,7 @@ def propose(
             raise refuse(catalogue, earlier)
         if not second_promise and (local := local_ledgers(catalogue)):
             raise refuse_local(catalogue, local)
+        check_can_be_bought(catalogue, catalogue.entries)
         return None, Difference(catalogue.entries, (), {}, (), is_same_catalogue=False, to_invite=catalogue.analysts)
     current = checksummed(contract.worker())
     if worker is not None and current.lower() != worker.lower():
@@ -128,7 +128,49 @@ def propose(
             f"change the worker, run noiseledger rotate-worker {worker} {custody.ledger_file}"
         )
     others = others_named(custody.read_ledger_file(), earlier_promises(catalogue, data.origin, registers))
-    return contract, compare(catalogue, contract, others)
+    difference = compare(catalogue, contract, others)
+    _check_possible(catalogue, contract, difference, sender)
+    return contract, difference
+
+
+def check_analysts(catalogue: Catalogue) -> None:
+    """Refuse a mistyped address, for which nobody has a key, and an allowance with which nothing can be bought."""
+    for analyst in catalogue.analysts:
+        read_address(analyst.address, f"address of {analyst.name} in [analysts]")
+        if analyst.allowance < catalogue.smallest_purchase:
+            raise InvalidInput(
+                f"With the allowance of {analyst.name} in [analysts], precision {float(analyst.allowance):.6g}, nothing can be "
+                f"bought: smallest_purchase is precision {float(catalogue.smallest_purchase):.6g}. Raise the allowance."
+            )
+
+
+def check_can_be_bought(catalogue: Catalogue, entries: Iterable[CatalogueEntry]) -> None:
+    """Refuse queries that nobody could ever buy. Both limits are permanent."""
+    for entry in entries:
+        if 0 < entry.ceiling < catalogue.smallest_purchase:
+            raise InvalidInput(
+                f"Nobody could ever buy {entry.name}: its ceiling, precision {float(entry.ceiling):.6g}, is below "
+                f"smallest_purchase, precision {float(catalogue.smallest_purchase):.6g}. Change one of them in "
+                f"{catalogue.file}."
+            )
+
+
+def _check_possible(
+    catalogue: Catalogue, contract: PrivacyLedgerContract, difference: Difference, sender: Sender
+) -> None:
+    """Refuse what the contract would refuse, before anything is asked or written into the journal."""
+    check_can_be_bought(catalogue, difference.to_register)
+    if difference.to_register and contract.closed():
+        names = ", ".join(entry.name for entry in difference.to_register)
+        raise LedgerPaused(
+            f"The ledger at {contract.address} is closed for good, so no query can be added or changed: {names}. Put "
+            f"{catalogue.file} back as it was published. Nothing was changed."
+        )
+    custodian = checksummed(contract.custodian())
+    if (difference.to_register or difference.to_invite) and sender.address.lower() != custodian.lower():
+        raise NotAllowed(
+            f"Only the custodian, {custodian}, can make these changes, not {sender.address}. Nothing was changed."
+        )
 
 
 def _check_answerable(catalogue: Catalogue, data: Pinned) -> None:
@@ -183,16 +225,9 @@ def check_terms(catalogue: Catalogue, terms: Terms) -> None:
         )
     if terms.smallest != catalogue.smallest_purchase:
         raise DataMismatch(
-            f"The ledger was permanently published with smallest_purchase = {_share(terms.smallest, terms)}: write that into "
-            f"[privacy] of {catalogue.file}."
+            f"The ledger was permanently published with smallest_purchase = {as_written(terms.smallest, terms.budget)}: write "
+            f"that into [privacy] of {catalogue.file}."
         )
-
-
-def _share(precision: Fraction, terms: Terms) -> str:
-    """Return the shortest decimal share of the budget that means a precision, or else the exact fraction."""
-    share = precision / terms.budget
-    decimals = (f"{float(share):.{digits}g}" for digits in range(1, 17))
-    return next((text for text in decimals if whole_units(Fraction(text) * terms.budget) == precision), f'"{share}"')
 
 
 def _deploy(

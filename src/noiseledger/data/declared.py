@@ -170,7 +170,9 @@ def query(fields: Mapping[str, Any], summed: Column | None, columns: Container[s
 def ceiling(fields: Mapping[str, Any], default: Fraction) -> Fraction:
     """Return the largest precision that may be bought on a query; 0 if there is no limit."""
     given = fields.get("ceiling")
-    return default if given is None else whole_units(positive(given, "ceiling"))
+    if given is None:
+        return default
+    return whole_units(positive(given, "ceiling")) if exact(given, "ceiling") else Fraction(0)
 
 
 def _needed(table: Mapping[str, Any], key: str, where: str, why: str = "") -> Any:

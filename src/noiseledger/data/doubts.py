@@ -59,6 +59,11 @@ def doubts(catalogue: Catalogue, source: Source) -> Iterator[str]:
             and (missing <= source.rows * _MOSTLY or name in catalogue.reading.missing_codes)
         ):
             yield _missing_doubt(summed[name], look.share(missing))
+        elif missing > source.rows * _MOSTLY and name in catalogue.reading.missing_codes:
+            yield (
+                f"{name}: {missing:,} of {source.rows:,} values are missing, with its missing_codes. Does each of these codes "
+                "really mean that there is no value?"
+            )
         elif missing > source.rows * _MOSTLY:
             yield (
                 f"{name}: {missing:,} of {source.rows:,} values are missing when read as {kind}. If the file does contain "

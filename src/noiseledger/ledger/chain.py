@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from noiseledger.chain.contract import MAX_BATCH, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.typed_data import AskData
-from noiseledger.chain.values import Terms, encode_request, to_units
+from noiseledger.chain.values import Terms, encode_request, from_units, to_units
 from noiseledger.core.access import Access
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
@@ -30,6 +30,7 @@ from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.purchase import Buyer
 from noiseledger.ledger.reading import ChainReader
 from noiseledger.ledger.signed import find_signer
+from noiseledger.ledger.snapshot import CLOSED, PAUSED, QUERY_PAUSED
 from noiseledger.ledger.state import LedgerState, readable
 from noiseledger.ledger.unanswered import Unanswered, find_unanswered
 from noiseledger.progress import Listener, ignore
@@ -127,6 +128,18 @@ class ChainLedger(Ledger):
     def check_sold(self, queries: Sequence[Query]) -> None:
         if queries:
             self._buyer.check_sold(self._reader.read(dict.fromkeys(queries)).states)
+
+    def stopped(self, queries: Sequence[Query]) -> dict[Query, str]:
+        each = [("query_paused", [bytes.fromhex(query.identifier)], "latest") for query in queries]
+        found = self.contract.read_many([("closed", [], "latest"), ("paused", [], "latest"), *each])
+        closed, paused, *alone = (bool(reply and reply[0]) for reply in found)
+        if closed or paused:
+            return dict.fromkeys(queries, CLOSED if closed else PAUSED)
+        return {query: QUERY_PAUSED for query, is_paused in zip(queries, alone, strict=True) if is_paused}
+
+    def ceilings(self, queries: Sequence[Query]) -> dict[Query, Fraction]:
+        found = self.contract.read_many([("ceiling", [bytes.fromhex(query.identifier)], "latest") for query in queries])
+        return {query: from_units(reply[0]) for query, reply in zip(queries, found, strict=True) if reply and reply[0]}
 
     @property
     def _buyer(self) -> Buyer:

@@ -6,7 +6,7 @@ whether anything is sold and which key reveals; no custodian can undo what was s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -118,6 +118,11 @@ def allow(snapshot: LedgerSnapshot, analyst: str, amount: Fraction) -> Change:
             f"All analysts together may then buy {budget.percent(after + others)} of the privacy budget, but only "
             f"{budget.percent(budget.remaining)} is left: first come, first served."
         )
+    if 0 < after < snapshot.smallest_purchase:
+        warnings.append(
+            f"The smallest purchase of this ledger is {_amount(snapshot.smallest_purchase, snapshot)}, which is more: with "
+            "this allowance nothing can be bought."
+        )
     if snapshot.facts.closed:
         warnings.append("The ledger is closed for good: nobody can buy anything.")
     elif snapshot.facts.paused:
@@ -136,6 +141,10 @@ def withdraw(snapshot: LedgerSnapshot, analyst: str, amount: Fraction | None = N
         else f"{address} may buy nothing any more. Free answers stay free, as for everyone.",
         f"Now it may buy {_amount(now, snapshot)}; {_bought(before, snapshot)}. Until this is in a block, it still can.",
     ]
+    if not now:
+        says = [
+            f"{address} may buy nothing already; {_bought(before, snapshot)}. Free answers stay free, as for everyone."
+        ]
     # All that is left is taken away by the largest amount: the analyst may have been given more since this was read.
     return _allowance(snapshot, "withdraw", before, -(MAX_PRECISION if amount is None else amount), after, says, [])
 
@@ -175,8 +184,10 @@ def _allowance(
     return _by_custodian(snapshot, action, "allow", arguments, says, warnings, facts, after != now)
 
 
-def pause(snapshot: LedgerSnapshot, paused: bool) -> Change:
-    """Stop selling, or resume."""
+def pause(
+    snapshot: LedgerSnapshot, paused: bool, label: Callable[[str], str] = lambda identifier: identifier
+) -> Change:
+    """Stop selling, or resume; ``label`` returns what the ledger file calls the query with an identifier."""
     _check_not_closed(snapshot)
     if paused:
         says = [
@@ -192,22 +203,33 @@ def pause(snapshot: LedgerSnapshot, paused: bool) -> Change:
     needed = snapshot.facts.paused is not paused
     if not needed:
         says = ["Selling is already stopped." if paused else "Selling is already on."]
+    if not paused:
+        says += [
+            f"Not sold until noiseledger resume --query {name}: {name}."
+            for name in (label(identifier) for identifier in sorted(snapshot.state.paused))
+        ]
     action = "pause" if paused else "resume"
     return _by_custodian(snapshot, action, "pause", (paused,), says, [], {"paused": paused}, needed)
 
 
 def pause_query(snapshot: LedgerSnapshot, identifier: str, name: str, paused: bool) -> Change:
     """Stop selling one query, or resume; ``name`` is what the ledger file calls it."""
+    _check_not_closed(snapshot)
+    stopped = "Selling of all queries is stopped: nobody can buy anything until noiseledger resume."
     if paused:
         says = [
             f"Nobody can buy {name} until noiseledger resume --query {name}. Its public answers stay free, and what was bought "
-            "can still be answered. Other queries are sold as before."
+            "can still be answered.",
+            stopped if snapshot.facts.paused else "Other queries are sold as before.",
         ]
+    elif snapshot.facts.paused:
+        says = [f"{name} will be sold like the other queries.", stopped]
     else:
         says = [f"Selling of {name} resumes: {_buyers(snapshot)} can buy it again."]
     needed = (identifier in snapshot.state.paused) is not paused
     if not needed:
         says = [f"Selling of {name} is already {'stopped' if paused else 'on'}."]
+        says += [stopped] if snapshot.facts.paused else []
     action, facts = "pause" if paused else "resume", {"query": identifier, "name": name, "paused": paused}
     arguments = (bytes.fromhex(identifier), paused)
     return _by_custodian(snapshot, action, "pause_query", arguments, says, [], facts, needed)
@@ -224,7 +246,12 @@ def close(snapshot: LedgerSnapshot) -> Change:
     if snapshot.facts.closed:
         says = ["The ledger is already closed."]
     needed = not snapshot.facts.closed
-    return _by_custodian(snapshot, "close", "close", (), says, [], {"closed": True}, needed)
+    warnings = []
+    if needed and not (snapshot.state.has_beginning and not snapshot.waiting):
+        warnings.append(
+            "Keep the data, the custody folder and the worker until everything that was bought is answered."
+        )
+    return _by_custodian(snapshot, "close", "close", (), says, warnings, {"closed": True}, needed)
 
 
 def _check_not_closed(snapshot: LedgerSnapshot) -> None:

@@ -234,6 +234,16 @@ class Ledger(LedgerView):
     def check_sold(self, queries: Sequence[Query]) -> None:
         """Raise ``AnswerOverdue`` if an earlier purchase of one of these is overdue: then ``ask`` buys no more of it."""
 
+    def stopped(self, queries: Sequence[Query]) -> dict[Query, str]:
+        """Return those of some queries of which nothing is sold now, each with the reason as a sentence."""
+        del queries
+        return {}
+
+    def ceilings(self, queries: Sequence[Query]) -> dict[Query, Fraction]:
+        """Return the largest precision that may be bought on those of some queries that have such a limit."""
+        del queries
+        return {}
+
     @abstractmethod
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
         """Answer many requests as ``ask`` does, in order; all paid requests are bought together, all or nothing.

@@ -24,6 +24,11 @@ from noiseledger.ledger.query_state import LoggedRequest, QueryState
 from noiseledger.ledger.state import LedgerState, RecordLine, Registered, readable
 from noiseledger.ledger.unanswered import Unanswered
 
+#: Why nothing is sold.
+CLOSED = "The custodian has closed the ledger for good."
+PAUSED = "The custodian has paused sales."
+QUERY_PAUSED = "The custodian has paused sales of this query."
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -150,10 +155,10 @@ class LedgerSnapshot(LedgerView):
     def not_sold(self, query: Query) -> str:
         """Return why nothing more of a query is sold; an empty text if it is."""
         if self.facts.closed:
-            return "The custodian has closed the ledger for good."
+            return CLOSED
         if self.facts.paused:
-            return "The custodian has paused sales."
-        return "The custodian has paused sales of this query." if query.identifier in self.state.paused else ""
+            return PAUSED
+        return QUERY_PAUSED if query.identifier in self.state.paused else ""
 
     def path(self, query: Query) -> PublicPath:
         """Return the public part of a query's path."""

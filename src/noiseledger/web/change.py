@@ -66,7 +66,7 @@ def _read(snapshot: LedgerSnapshot, action: str, given: Mapping[str, str], label
 def propose_pause(snapshot: LedgerSnapshot, query: str | None, label: Callable[[str], str], *, paused: bool) -> Change:
     """Return the change that pauses or resumes the sales of one query, or, without one, of everything."""
     if query is None:
-        return governance.pause(snapshot, paused)
+        return governance.pause(snapshot, paused, label)
     if query not in {entry.identifier for entry in snapshot.state.registered}:
         raise UnknownQuery("The ledger has no such query.")
     return governance.pause_query(snapshot, query, label(query), paused)

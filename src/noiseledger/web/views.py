@@ -20,6 +20,7 @@ from noiseledger.core.group_product import SEPARATOR
 from noiseledger.core.query import Measure, Query
 from noiseledger.core.sampling import PRIVATE_ROWS, SAMPLING
 from noiseledger.errors import InvalidInput, NoiseledgerError, UnknownQuery
+from noiseledger.ledger.ceiling import beyond_ceiling
 from noiseledger.ledger.interface import Quote, Record
 from noiseledger.ledger.snapshot import LedgerSnapshot
 from noiseledger.web import charts
@@ -235,9 +236,8 @@ def quote_view(look: Look, form: Form) -> QuoteView:
         return QuoteView(error, best=best_view(look, form.offer))
     best = best_view(look, form.offer, quote.known)
     after = quote.budget.charge(quote.price.cost) if quote.affordable else None
-    return QuoteView(
-        None, quote, best, after, snapshot.not_sold(quote.query), _picture(quote, best), look.late(form.offer.query)
-    )
+    not_sold = snapshot.not_sold(quote.query) or beyond_ceiling(quote, snapshot.registered(quote.query).ceiling)
+    return QuoteView(None, quote, best, after, not_sold, _picture(quote, best), look.late(form.offer.query))
 
 
 def _picture(quote: Quote, best: AnswerView | None) -> Markup:

@@ -59,9 +59,17 @@ def check(
 
 def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
     """Read the data as publishing does, so that what fails there fails here; problems name columns, never values."""
-    from noiseledger.custodian.publish import too_large  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.publish import (  # noqa: PLC0415 - takes a second
+        check_analysts,
+        check_can_be_bought,
+        too_large,
+    )
     from noiseledger.data.pinned import Pinned  # noqa: PLC0415 - likewise
 
+    check_analysts(catalogue)
+    if not Custody.of(catalogue).ledger_file.exists():
+        check_can_be_bought(catalogue, catalogue.entries)
     problems = [
         Problem(entry.line, f"Query {entry.name}: {reason}")
         for entry in catalogue.entries

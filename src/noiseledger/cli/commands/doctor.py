@@ -21,6 +21,7 @@ from noiseledger.cli.custody_check import catalogue_of, check_files, check_match
 from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, print_json, print_table
+from noiseledger.cli.standing import not_sold
 from noiseledger.cli.waiting import listed, waited
 from noiseledger.core.address import is_address
 from noiseledger.core.composition import Promised, together
@@ -181,9 +182,12 @@ def _check_ledger(client: Client | Check) -> Check:
         return client
     try:
         budget = client.budget()
+        stopped = not_sold(client, client.ledger.queries())
     except NoiseledgerError as error:
         return Check("ledger", Status.PROBLEM, str(error))
     left = f"{budget.percent(budget.remaining)} of the privacy budget is left"
+    if stopped:
+        return Check("ledger", Status.WARNING, f"{left}.", " ".join(stopped))
     advice = "" if budget.remaining else "Only answers that are public already are available, for free."
     return Check("ledger", Status.OK if budget.remaining else Status.WARNING, left, advice)
 

@@ -52,7 +52,7 @@ def history(
 def _show(records: Sequence[Record], names: Sequence[str], answers: Sequence[str], budget: Budget) -> None:
     columns = ("when", "who", "what", "case", ">privacy", ">naive", ">answer ± (95%)", ">block")
     rows = [_cells(*line, budget) for line in zip(records, names, answers, strict=True)]
-    print_table(f"{len(records)} requests", columns, rows)
+    print_table(f"{len(records)} request{'' if len(records) == 1 else 's'}", columns, rows)
     cost = sum((record.cost for record in records), Fraction(0))
     naive = sum((record.precision for record in records), Fraction(0))
     if naive:

@@ -93,7 +93,10 @@ def publish(
         return
     console.print(f"The ledger is at {contract.address} on chain {contract.rpc.chain_id}.")
     if found is not None and difference.is_empty:
-        console.print("The catalogue is unchanged: there was nothing to do.")
+        console.print(
+            "There was nothing to do." if difference.kept else "The catalogue is unchanged: there was nothing to do."
+        )
+        _print_lines(difference.kept, console)
         return
     console.print(
         f"Give analysts {custody.ledger_file}. Keep everything else in {custody.folder} private, and back up the secret "
@@ -152,7 +155,12 @@ def _show(catalogue: Catalogue, rows: int, chain_id: int, both: list[str], conso
         console.print(f"  smallest purchase: {share} of the budget; a request that needs less is rounded up to it")
     _print_lines([f"  {analyst.name} is invited: {analyst}" for analyst in catalogue.analysts], console)
     for entry in catalogue.entries:
-        console.print(plain(f"  {entry.name}: {definition(entry.query)}"), soft_wrap=True)
+        ceiling = (
+            f"; at most {percent(entry.ceiling / budget.total)} of the budget can be used on it"
+            if entry.ceiling
+            else ""
+        )
+        console.print(plain(f"  {entry.name}: {definition(entry.query)}{ceiling}"), soft_wrap=True)
     _print_lines(both, console)
 
 

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from noiseledger.cli.config import find_ledger
+from noiseledger.cli.custody_check import closed_in_journal
 from noiseledger.cli.governing import PrintTransactionOption, QueryOption, govern
 from noiseledger.cli.options import ChainLedgerArgument, CustodianKeyOption, JsonOption, RpcOption, YesOption
+from noiseledger.errors import QueryClosed
+
+if TYPE_CHECKING:
+    from noiseledger.custodian import Custodian
+    from noiseledger.ledger.governance import Change
 
 
 def resume(
@@ -17,7 +26,7 @@ def resume(
 ) -> None:
     """Sell answers again after a pause."""
     govern(
-        lambda custodian: custodian.propose_resume(query),
+        lambda custodian: _propose(custodian, query, ledger),
         ledger,
         rpc,
         key,
@@ -25,3 +34,14 @@ def resume(
         yes=yes,
         json=json,
     )
+
+
+def _propose(custodian: Custodian, query: str | None, ledger: str | None) -> Change:
+    """Refuse to sell a query that this machine's journal never answers: what is sold must be answered."""
+    change = custodian.propose_resume(query)
+    if change.facts.get("query") in closed_in_journal(find_ledger(ledger)):
+        raise QueryClosed(
+            f"{query} is closed: a lost journal may have answered it, so the worker never answers it again. It must not be "
+            "sold. Nothing was changed."
+        )
+    return change
