@@ -20,6 +20,7 @@ from noiseledger.ledger.shapes import amount, describe_budget, describe_price
 
 if TYPE_CHECKING:
     from noiseledger.client import Client
+    from noiseledger.ledger.interface import Sales
 
 MEANING = {Case.NEW: "new", Case.KNOWN: "known", Case.EXTEND: "more than known", Case.BRIDGE: "less than known"}
 
@@ -111,32 +112,23 @@ def make_plan(client: Client, wanted: Sequence[tuple[str, Accuracy]], *, exact_n
 
     quotes = client.quote([client.resolve(query, **accuracy) for query, accuracy in wanted], exact_noise=exact_noise)
     unnamed = unnamed_note(client.unnamed(dict.fromkeys(quote.query for quote in quotes)))
-    return Plan(
-        [client.name(quote.query) for quote in quotes], quotes, unnamed, _late(client, quotes), _refused(client, quotes)
-    )
-
-
-def _refused(client: Client, quotes: Sequence[Quote]) -> list[str]:
-    """Return why the ledger would refuse some of these requests. Free ones are read without asking it."""
     paid = [quote for quote in quotes if quote.price.cost]
-    queries = list(dict.fromkeys(quote.query for quote in paid))
-    if not queries:
-        return []
-    stopped, ceilings = client.ledger.stopped(queries), client.ledger.ceilings(queries)
-    found = [f"{client.name(query)} is not sold: {reason[0].lower()}{reason[1:]}" for query, reason in stopped.items()]
+    # Free answers are read without asking whether anything is sold.
+    sales = client.ledger.sales(list(dict.fromkeys(quote.query for quote in paid)))
+    names = [client.name(quote.query) for quote in quotes]
+    return Plan(names, quotes, unnamed, sales.overdue, _refused(client, paid, sales))
+
+
+def _refused(client: Client, paid: Sequence[Quote], sales: Sales) -> list[str]:
+    """Return why the ledger would refuse some of these requests."""
+    found = [
+        f"{client.name(query)} is not sold: {reason[0].lower()}{reason[1:]}" for query, reason in sales.stopped.items()
+    ]
     for quote in paid:
-        reason = beyond_ceiling(quote, ceilings.get(quote.query, Fraction(0)))
-        if reason and quote.query not in stopped:
+        reason = beyond_ceiling(quote, sales.ceilings.get(quote.query, Fraction(0)))
+        if reason and quote.query not in sales.stopped:
             found.append(f"{client.name(quote.query)}: {reason}")
     return found
-
-
-def _late(client: Client, quotes: Sequence[Quote]) -> AnswerOverdue | None:
-    try:
-        client.ledger.check_sold([quote.query for quote in quotes if quote.price.cost])
-    except AnswerOverdue as late:
-        return late
-    return None
 
 
 def _cells(quote: Quote) -> tuple[str, str, str]:

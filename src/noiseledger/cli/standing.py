@@ -46,7 +46,7 @@ def not_sold(client: Client, queries: Sequence[Query]) -> list[str]:
     """Return, as sentences, what is not sold now. Public answers stay free."""
     from noiseledger.ledger.snapshot import QUERY_PAUSED  # noqa: PLC0415 - takes a second
 
-    stopped = client.ledger.stopped(queries)
+    stopped = client.ledger.sales(queries).stopped
     if alone := [client.name(query) for query, reason in stopped.items() if reason == QUERY_PAUSED]:
         return [f"The custodian has paused sales of {', '.join(alone)}. Public answers are still free."]
     return [f"{reason} Public answers are still free." for reason in dict.fromkeys(stopped.values())]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from noiseledger.chain.contract import MAX_BATCH, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.typed_data import AskData
-from noiseledger.chain.values import Terms, encode_request, from_units, to_units
+from noiseledger.chain.values import Meter, Terms, encode_request, from_units, to_units
 from noiseledger.core.access import Access
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
@@ -24,7 +24,7 @@ from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded, InvalidInput
 from noiseledger.ledger.admission import Admission
-from noiseledger.ledger.interface import Ledger, Quote, Record, Standing
+from noiseledger.ledger.interface import Ledger, Quote, Record, Sales, Standing
 from noiseledger.ledger.list_prices import price_in_order
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.purchase import Buyer
@@ -125,21 +125,27 @@ class ChainLedger(Ledger):
             if self.contract.meter(query.identifier).dimension == 0:
                 self.contract.register(query, unit)
 
-    def check_sold(self, queries: Sequence[Query]) -> None:
-        if queries:
-            self._buyer.check_sold(self._reader.read(dict.fromkeys(queries)).states)
-
-    def stopped(self, queries: Sequence[Query]) -> dict[Query, str]:
-        each = [("query_paused", [bytes.fromhex(query.identifier)], "latest") for query in queries]
-        found = self.contract.read_many([("closed", [], "latest"), ("paused", [], "latest"), *each])
-        closed, paused, *alone = (bool(reply and reply[0]) for reply in found)
-        if closed or paused:
-            return dict.fromkeys(queries, CLOSED if closed else PAUSED)
-        return {query: QUERY_PAUSED for query, is_paused in zip(queries, alone, strict=True) if is_paused}
-
-    def ceilings(self, queries: Sequence[Query]) -> dict[Query, Fraction]:
-        found = self.contract.read_many([("ceiling", [bytes.fromhex(query.identifier)], "latest") for query in queries])
-        return {query: from_units(reply[0]) for query, reply in zip(queries, found, strict=True) if reply and reply[0]}
+    def sales(self, queries: Sequence[Query]) -> Sales:
+        """Return what is sold now; one exchange, unless a purchase waits for its answer."""
+        if not queries:
+            return Sales()
+        names = ("query_paused", "ceiling", "meter")
+        calls = [(name, [bytes.fromhex(query.identifier)], "latest") for name in names for query in queries]
+        found = self.contract.read_many([("closed", [], "latest"), ("paused", [], "latest"), *calls])
+        (closed, paused), each, many = found[:2], found[2:], len(queries)
+        alone, ceilings, meters = (dict(zip(queries, each[n * many : (n + 1) * many], strict=True)) for n in range(3))
+        stopped = {query: QUERY_PAUSED for query, reply in alone.items() if reply and reply[0]}
+        if closed and paused and (closed[0] or paused[0]):
+            stopped = dict.fromkeys(queries, CLOSED if closed[0] else PAUSED)
+        decoded = {query: Meter.decode(reply) for query, reply in meters.items() if reply}
+        ahead = [
+            (query.identifier, meter.revealed) for query, meter in decoded.items() if meter.revealed < meter.bought
+        ]
+        return Sales(
+            stopped,
+            {query: from_units(reply[0]) for query, reply in ceilings.items() if reply and reply[0]},
+            self._buyer.overdue(ahead, alone=many == 1),
+        )
 
     @property
     def _buyer(self) -> Buyer:

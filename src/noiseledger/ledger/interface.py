@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,7 @@ from noiseledger.core.path import Case, Price, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request, resolve
 from noiseledger.core.sensitivity import Population, sensitivity
-from noiseledger.errors import NotAllowed, UnknownQuery
+from noiseledger.errors import AnswerOverdue, NotAllowed, UnknownQuery
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
@@ -84,6 +84,18 @@ class Quote:
         left = f"{budget.percent(budget.remaining)} is left now"
         verdict = left if self.affordable else f"too much: only {left}"
         return f"{self.query}: ± {show_error(self.query, self.half_width())} (95%), case {self.price.case}, {uses}; {verdict}"
+
+
+@dataclass(frozen=True)
+class Sales:
+    """What of some queries is sold now."""
+
+    #: The queries of which nothing is sold, each with the reason as a sentence.
+    stopped: Mapping[Query, str] = field(default_factory=dict)
+    #: The largest precision that may be bought on the queries that have such a limit.
+    ceilings: Mapping[Query, Fraction] = field(default_factory=dict)
+    #: Why ``ask`` buys no more of them: an earlier purchase of one is overdue.
+    overdue: AnswerOverdue | None = None
 
 
 @dataclass(frozen=True)
@@ -231,18 +243,10 @@ class Ledger(LedgerView):
         """
         return self.ask_many([self.resolve(query, **accuracy)], analyst=analyst, exact_noise=exact_noise)[0]
 
-    def check_sold(self, queries: Sequence[Query]) -> None:
-        """Raise ``AnswerOverdue`` if an earlier purchase of one of these is overdue: then ``ask`` buys no more of it."""
-
-    def stopped(self, queries: Sequence[Query]) -> dict[Query, str]:
-        """Return those of some queries of which nothing is sold now, each with the reason as a sentence."""
+    def sales(self, queries: Sequence[Query]) -> Sales:
+        """Return what of some queries is sold now; on a local ledger, everything."""
         del queries
-        return {}
-
-    def ceilings(self, queries: Sequence[Query]) -> dict[Query, Fraction]:
-        """Return the largest precision that may be bought on those of some queries that have such a limit."""
-        del queries
-        return {}
+        return Sales()
 
     @abstractmethod
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:

@@ -37,22 +37,23 @@ class PendingAnswers:
         except ChainError:
             return AnswerPending(f"{_not_within(seconds)}. Nothing is lost: {_FREE}.")
 
-    def check_sold(self, wanted: Sequence[tuple[str, Fraction]], *, alone: bool) -> None:
-        """Refuse to buy more of a query of which an earlier purchase is overdue; the contract cannot pause one query.
+    def overdue(self, wanted: Sequence[tuple[str, Fraction]], *, alone: bool) -> AnswerOverdue | None:
+        """Return the error for buying more of a query of which an earlier purchase is overdue; None if none is.
 
         With ``alone``, no other query can be meant. Ages are measured with the chain's own clock, because that of this machine
         may be wrong.
         """
         if not wanted:
-            return
+            return None
         found = find_unanswered(self.contract, wanted, self.first_block, reuses=self.reuses)
         now = block_time(self.contract, "latest").timestamp()
         if found and found[0].is_overdue(now):
             which = "this query" if alone else f"the query {found[0].query[:12]}"
-            raise AnswerOverdue(
+            return AnswerOverdue(
                 f"Nothing was bought: {which} was {_since(found[0], now)}. Until that is answered, no more of it is bought. "
                 f"Ask {self._whom()}."
             )
+        return None
 
     def _describe(self, found: Sequence[Unanswered], seconds: float) -> AnswerPending:
         if not found:

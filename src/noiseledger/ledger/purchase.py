@@ -18,7 +18,7 @@ from noiseledger.core.answer import Answer
 from noiseledger.core.path import Point, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
-from noiseledger.errors import AllowanceExceeded, AnswerPending, ChainError, RpcFailed
+from noiseledger.errors import AllowanceExceeded, AnswerOverdue, AnswerPending, ChainError, RpcFailed
 from noiseledger.ledger.interface import Quote, at_its_best
 from noiseledger.ledger.pending import PendingAnswers
 from noiseledger.ledger.query_state import Behind, LoggedRequest, QueryState
@@ -64,10 +64,16 @@ class Buyer:
             return [self._answer(item, purchase, reading) for item, purchase in asked]
         return [self._best(item, purchase, reading) for item, purchase in asked]
 
+    def overdue(self, ahead: Sequence[tuple[str, Fraction]], *, alone: bool) -> AnswerOverdue | None:
+        """Return why no more of some queries, each revealed so far, is bought: an earlier purchase is overdue."""
+        return self._answers.overdue(ahead, alone=alone)
+
     def check_sold(self, states: Mapping[Query, QueryState]) -> None:
         """Refuse queries of which an earlier purchase is overdue."""
         ahead = [(query.identifier, state.revealed) for query, state in states.items() if state.is_ahead]
-        self._answers.check_sold(ahead, alone=len(states) == 1)
+        late = self.overdue(ahead, alone=len(states) == 1)
+        if late is not None:
+            raise late
 
     def _buy(self, quotes: Sequence[Quote]) -> list[LoggedRequest]:
         """Send requests, and return the resulting purchases, in order."""
