@@ -121,14 +121,8 @@ contract Claims {
             svm.createUint256("epsilon"),
             svm.createUint256("delta")
         );
-        bytes memory code = bytes.concat(CREATION, abi.encode(terms, svm.createAddress("first worker")));
-        address created;
-        assembly {
-            created := create(0, add(code, 32), mload(code))
-        }
-        vm.assume(created != address(0));
-        ledger = created;
-        svm.enableSymbolicStorage(created);
+        publish(svm.createAddress("first worker"));
+        svm.enableSymbolicStorage(ledger);
         put(CUSTODIAN, uint160(svm.createAddress("custodian")));
         put(HEIR, uint160(svm.createAddress("heir")));
         put(WORKER, uint160(svm.createAddress("worker")));
@@ -139,6 +133,16 @@ contract Claims {
         stranger = svm.createAddress("other analyst");
         coordinate = svm.createUint256("coordinate");
         otherCoordinate = svm.createUint256("coordinate of the other");
+    }
+
+    function publish(address worker) private {
+        bytes memory code = bytes.concat(CREATION, abi.encode(terms, worker));
+        address created;
+        assembly {
+            created := create(0, add(code, 32), mload(code))
+        }
+        vm.assume(created != address(0));
+        ledger = created;
     }
 
     // --- reading the state
@@ -249,6 +253,22 @@ contract Claims {
     function changed(State memory s, State memory t) private pure returns (uint256) {
         return changedRoles(s, t) | changedOthers(s, t) | changedPath(s, t) | changedAnalyst(s, t) | differ(s.till, t.till)
             | differ(s.meter, t.meter);
+    }
+
+    // --- the beginning: nothing is bought, revealed, allowed or signed
+
+    function claim_published(address worker) external {
+        publish(worker);
+        State memory t = read();
+        uint256 wrong = differ(t.till, SELLING) | t.meter | t.ceiling | t.allowance | t.nonce | t.point | t.heir;
+        wrong |= differ(t.custodian, uint160(address(this))) | differ(t.worker, uint160(worker)) | not(worker != address(0));
+        wrong |= not(terms.budget != 0) | not(terms.budget <= MAX) | not(terms.smallest <= terms.budget) | (fits(t.till) ^ 1);
+        assert(wrong == 0);
+    }
+
+    function false_published_never_succeeds(address worker) external {
+        publish(worker);
+        assert(ledger == address(0));
     }
 
     // --- ask
