@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # chain, a worker or a browser. Files are handed out in the order of collection: tests/conftest.py puts the longest first.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-deep test-times test-network network weight check bench mutants mutants-contract mutants-python faults membership audit-power evaluation screenshots map contract setup lock format clean
+.PHONY: demo test test-deep test-times test-network network weight check bench mutants mutants-contract mutants-python prove faults membership audit-power evaluation screenshots map contract setup lock format clean
 
 demo: setup ## run the main job
 	@$(BIN)/noiseledger demo
@@ -41,6 +41,9 @@ mutants-contract: setup ## the contract, line by line: every change
 
 mutants-python: setup ## the Python modules that carry the promise: 150 changes; make mutants-python SEED=7 SAMPLE=40 MODULES="core custodian"
 	@$(BIN)/python scripts/mutate_python.py --seed $(or $(SEED),0) --sample $(or $(SAMPLE),150) $(MODULES)
+
+prove: setup ## prove on the compiled contract what it keeps, by symbolic execution; make prove ONLY="ask reveal"
+	@$(BIN)/python scripts/prove_contract.py $(ONLY)
 
 faults: setup ## play 500 random schedules of faults against real workers and a real chain
 	@NOISELEDGER_FAULT_SCHEDULES=500 $(BIN)/python -m pytest -q -n 4 --dist worksteal tests/faults/worker
@@ -87,6 +90,8 @@ $(READY): pyproject.toml requirements/dev.lock requirements/node.lock
 lock: setup ## resolve the development dependencies anew
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile pyproject.toml --all-extras --group dev requirements/build.in --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" --upgrade --quiet --output-file requirements/dev.lock
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile requirements/proof.in --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" --upgrade --quiet --output-file requirements/proof.lock
 
 format: setup ## format the code with ruff
 	$(BIN)/ruff check --fix .

@@ -55,7 +55,7 @@ def test_a_stranger_is_told_whom_to_ask_and_asks_once_invited(
     page = custodian.page
     expect(page.locator("#role")).to_have_text("Your wallet has the custodian's key.")
     page.get_by_label("Analyst's address").fill(DORA.address)
-    page.get_by_label("ε of everything they may buy from now on").fill("2")
+    page.get_by_label("ε of what they may buy in addition").fill("2")
     page.locator("#show-allow").click()
     expect(page.locator("#change-allow")).to_contain_text(f"{DORA.address} may buy precision")
     expect(page.locator("#change-allow")).to_contain_text("of the privacy budget")
