@@ -23,7 +23,7 @@ _STEP = Fraction(1, 10_000)
 def _measure(space: Workspace) -> list[Row]:
     block_seconds, rounds = (0.5, 1) if space.quick else (1.0, 3)
     rows: list[Row] = []
-    with census_system(block_seconds=block_seconds, access=Access.OPEN) as system:
+    with census_system(block_seconds=block_seconds, access=Access.OPEN, has_smallest_purchase=False) as system:
         key = Key.from_hex(local_chain.PLAY_ANALYSTS[0])
         with nl.connect(system.ledger_file, rpc=system.url, key=key) as client:
             client.ask([client.resolve(name, precision=_STEP) for name in _NAMES])

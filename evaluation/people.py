@@ -20,7 +20,8 @@ def people(epsilon: str = "8") -> Iterator[Path]:
         write_people(folder / "people.csv")
         text = catalogue().replace("\nepsilon = 8\n", f"\nepsilon = {epsilon}\n")
         # Anyone may ask the paper's contract. Allowances would add their own gas and time to the measurements.
-        text = text.replace('access = "invitation"', 'access = "open"')
+        # Nor has it a smallest purchase, and some experiments buy very little very often.
+        text = text.replace('access = "invitation"', 'access = "open"\nsmallest_purchase = 0')
         file = folder / "people.toml"
         file.write_text(text, encoding="utf-8")
         yield file

@@ -180,7 +180,7 @@ PARTS = (
     Part(("chain/sender.py",), integration("sender", "contract")),
     Part(("chain/node_errors.py",), unit("node_errors")),
     Part(("chain/typed_data.py", "chain/signed_ask.py"), unit("signed_ask")),
-    Part(("ledger/signed.py",), integration("signed")),
+    Part(("ledger/signed.py",), integration("ask_without_coins")),
     Part(("relay/relay.py", "relay/store.py"), integration("relay")),
     Part(
         tuple(f"auditing/{name}.py" for name in ("replay", "state", "wire")),
@@ -226,7 +226,7 @@ BESIDES = (
     ),
     "data/engines/look.py",
     *(f"core/{name}.py" for name in ("address", "answer", "display", "sampling")),
-    *(f"ledger/{name}.py" for name in ("pending", "shapes", "signed", "unanswered")),
+    *(f"ledger/{name}.py" for name in ("ceiling", "pending", "shapes", "unanswered")),
     *(
         f"custodian/{name}.py"
         for name in ("advice", "backlog", "governance", "health", "log", "metrics", "service", "spending")

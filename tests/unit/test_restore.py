@@ -61,7 +61,7 @@ def test_restored_points_are_repeated_and_counted(journal: Journal) -> None:
 def test_what_was_bought_and_is_not_known_is_closed_for_good(journal: Journal, tmp_path: Path) -> None:
     journal.restore({OVER_20: {HALF: (7,)}}, {OVER_20: ONE, OVER_30: HALF})
     for query, precision in ((OVER_20, ONE), (OVER_20, TWO), (OVER_20, Fraction(1, 4)), (OVER_30, HALF)):
-        with pytest.raises(QueryClosed, match="nobody paid for"):
+        with pytest.raises(QueryClosed, match="privacy that no budget contains"):
             journal.ask(query, exact_noise=True, precision=precision)
     journal.close()
     again = Journal.open(tmp_path / "journal.ledger", PEOPLE)

@@ -100,7 +100,7 @@ class DemoSystem:
 
 
 @contextmanager
-def census_catalogue(access: Access = Access.INVITATION) -> Iterator[Path]:
+def census_catalogue(access: Access = Access.INVITATION, *, has_smallest_purchase: bool = True) -> Iterator[Path]:
     """Copy the census sample into a temporary folder; yield the path of its catalogue."""
     with tempfile.TemporaryDirectory(prefix="noiseledger-") as folder:
         for name in ("acs12.csv", "acs12.toml"):
@@ -108,16 +108,26 @@ def census_catalogue(access: Access = Access.INVITATION) -> Iterator[Path]:
                 shutil.copy(shipped, folder)
         catalogue = Path(folder) / "acs12.toml"
         text = catalogue.read_text(encoding="utf-8")
-        catalogue.write_text(text.replace(f'"{Access.INVITATION}"', f'"{access}"'), encoding="utf-8")
+        text = text.replace(f'"{Access.INVITATION}"', f'"{access}"')
+        if not has_smallest_purchase:
+            text = text.replace("[privacy]", "[privacy]\nsmallest_purchase = 0")
+        catalogue.write_text(text, encoding="utf-8")
         yield catalogue
 
 
 @contextmanager
 def census_system(
-    port: int = 0, block_seconds: float | None = None, access: Access = Access.INVITATION
+    port: int = 0,
+    block_seconds: float | None = None,
+    access: Access = Access.INVITATION,
+    *,
+    has_smallest_purchase: bool = True,
 ) -> Iterator[DemoSystem]:
     """Start a system for the census sample on a new development node, as a context manager."""
-    with census_catalogue(access) as catalogue, demo_system(catalogue, port, block_seconds) as system:
+    with (
+        census_catalogue(access, has_smallest_purchase=has_smallest_purchase) as catalogue,
+        demo_system(catalogue, port, block_seconds) as system,
+    ):
         yield system
 
 
