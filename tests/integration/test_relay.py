@@ -432,7 +432,7 @@ def test_killed_between_any_two_steps_nothing_is_lost_or_doubled(
             _work(ledger, tmp_path, requests, [])
         assert ledger.spent() == HALF
         assert lines[0] > 100
-        every = max(1, lines[0] // examples(80))
+        every = max(1, lines[0] // examples(30))
         for line in range(1, lines[0] + 1, every):
             rpc.call("evm_revert", clean)
             clean = rpc.call("evm_snapshot")

@@ -19,6 +19,7 @@ from hexbytes import HexBytes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from depth import examples
 from integration.conftest import ANALYST, CUSTODIAN, WORKER, as_seen_by
 from noiseledger.chain import ContractReveal, PrivacyLedgerContract, Rpc, Sender, encode_request
 from noiseledger.chain.values import from_units, to_units
@@ -298,7 +299,7 @@ MOVES = st.lists(
 )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES)
 def test_random_histories_keep_the_promise(
     moves: list[tuple[str, int, int]],
