@@ -132,7 +132,7 @@ def test_another_network_is_not_touched(run: Run, binary: Path, tmp_path: Path) 
 
 def test_other_folders_are_not_touched(run: Run, binary: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
-    assert "contains something else" in run("network", "up", "--dir", tmp_path).err
+    assert "contains something other" in run("network", "up", "--dir", tmp_path).err
     for command in ("down", "status", "idle"):
         assert "There is no network in" in run("network", command, "--dir", tmp_path).err
     assert "too long" in run("network", "up", "--dir", tmp_path / ("x" * 80)).err
