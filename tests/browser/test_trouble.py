@@ -181,6 +181,16 @@ def test_loading_again_while_the_wallet_asks_finds_the_request_later(ada: Visito
     expect(mine.get_by_role("link", name=f"{answer.transaction[:6]}…{answer.transaction[-4:]}")).to_be_visible()
 
 
+def test_a_request_made_elsewhere_appears_without_loading_again(ada: Visitor, system: DemoSystem) -> None:
+    ada.connect()
+    within = ada.want_new("ages")
+    with connect(system.ledger_file, rpc=system.url, key=Key.from_hex(local_chain.PLAY_ANALYSTS[0])) as client:
+        answer = client.ask("ages", within=within)
+    assert answer.transaction is not None
+    link = f"{answer.transaction[:6]}…{answer.transaction[-4:]}"
+    expect(ada.page.locator("#mine").get_by_role("link", name=link)).to_be_visible()
+
+
 def test_a_worker_that_is_stopped_and_started(ada: Visitor, system: DemoSystem) -> None:
     ada.connect()
     system.stop_worker()

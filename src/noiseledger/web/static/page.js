@@ -134,6 +134,9 @@ function showMine() {
   htmx.ajax("GET", `/accounts/${connected.address}`, { target: "#mine", swap: "innerHTML" });
 }
 
+// The account may have asked elsewhere, or a page loaded just before the request was seen.
+document.body.addEventListener("ledger-changed", showMine);
+
 function forget() {
   connected = null;
   sessionStorage.removeItem("wallet");
