@@ -319,6 +319,9 @@ def test_what_is_not_sold_is_said_before_anybody_buys(run: Runner) -> None:
         in said
     )
     assert "Privacy budget afterwards" not in said
+    refused(
+        run("ask", "over_60", ledger, "--precision", "0.03", typed="y\n"), "not sold so accurately", "Nothing was spent"
+    )
     paused = "The custodian has paused sales of over_60. Public answers are still free."
     for change, sold, told in (
         (["pause", "--query", "over_60"], "over_60 is not sold: the custodian has paused sales of this query.", paused),
@@ -333,6 +336,10 @@ def test_what_is_not_sold_is_said_before_anybody_buys(run: Runner) -> None:
             assert told not in run(*command, ledger).out
         assert run(*change, ledger, "--yes").code == 0
         assert sold in run(*quote, "0.006").out
+        # Nobody is asked to agree to what is not sold.
+        done = run("ask", "over_60", ledger, "--precision", "0.006", typed="y\n")
+        refused(done, sold, "Nothing was spent.")
+        assert "Use " not in done.out + done.err
         for command in (["queries"], ["budget"], ["doctor"]):
             assert told in " ".join(run(*command, ledger).out.replace("│", " ").split())
 

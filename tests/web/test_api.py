@@ -399,7 +399,7 @@ class TestRefusals:
             page = visitor.get(f"/accounts/{ANALYST.address}").text
             assert f"{ANALYST.address} has no allowance: ask the custodian, {CUSTODIAN.address}" in page
             assert "contact: data@example.org" in page
-            assert "may buy precision 0.01 more" in visitor.get(f"/accounts/{SECOND_ANALYST.address}").text
+            assert "of the privacy budget more." in visitor.get(f"/accounts/{SECOND_ANALYST.address}").text
             for path in ("/budget", "/quote?query=over_60&within=0.01"):
                 assert "for an allowance, ask the custodian" in visitor.get(path).text
             (analyst,) = visitor.get("/api/v1/analysts").json()["analysts"]

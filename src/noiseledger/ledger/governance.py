@@ -120,9 +120,11 @@ def allow(snapshot: LedgerSnapshot, analyst: str, amount: Fraction) -> Change:
     others = sum((other.allowance or 0 for other in snapshot.analysts() if other.address != address), Fraction(0))
     warnings = []
     if after + others > budget.remaining:
+        together, left = budget.percent(after + others), budget.percent(budget.remaining)
+        more = "slightly more than " if together == left else ""
         warnings.append(
-            f"All analysts together may then buy {budget.percent(after + others)} of the privacy budget, but only "
-            f"{budget.percent(budget.remaining)} is left: first come, first served."
+            f"All analysts together may then buy {more}{together} of the privacy budget, but only {left} is left: first come, "
+            "first served."
         )
     if 0 < after < snapshot.smallest_purchase:
         warnings.append(
