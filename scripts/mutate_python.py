@@ -176,7 +176,10 @@ PARTS = (
         ),
     ),
     Part(("custodian/intake.py",), integration("sold_means_answered")),
-    Part(("custodian/recover.py", "custodian/current.py"), (*unit("restore"), *integration("recover"))),
+    Part(
+        ("custodian/recover.py", "custodian/current.py", "custodian/closed.py"),
+        (*unit("restore"), *integration("recover")),
+    ),
     Part(("chain/sender.py",), integration("sender", "contract")),
     Part(("chain/node_errors.py",), unit("node_errors")),
     Part(("chain/typed_data.py", "chain/signed_ask.py"), unit("signed_ask")),

@@ -163,6 +163,14 @@ class Refused(ProgressEvent):
 
 
 @dataclass(frozen=True)
+class ClosedQueries(ProgressEvent):
+    """These queries are never answered, because a lost journal may have answered them; ``sold`` are those still for sale."""
+
+    queries: tuple[str, ...]
+    sold: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Waiting(ProgressEvent):
     """The worker cannot go on now and tries again later."""
 

@@ -174,11 +174,14 @@ class Office:
         journal = file.with_suffix(".custody") / "journal.ledger"
         lost = journal.read_bytes() if journal.exists() else b""
         journal.unlink(missing_ok=True)
-        done = self.call(CUSTODIAN, self.urls[0], file.parent, "recover", file.name, "--yes")
+        key, flags = chance.choice([(CUSTODIAN, []), (STRANGER, []), (STRANGER, ["--without-custodian-key"])])
+        done = self.call(key, self.urls[0], file.parent, "recover", file.name, "--yes", *flags)
         self.story.append(f"recover {file.name}: exit {done.code} {done.err.strip()[:200]}")
         if done.code:
             journal.write_bytes(lost) if lost else None
             return
+        if not flags:
+            self.check_closed_is_not_sold(journal)
         rebuilt = journal.read_bytes()
         if lost:
             journal.write_bytes(lost)
@@ -191,6 +194,11 @@ class Office:
             if ledger.custody == file.with_suffix(".custody"):
                 ledger.replaced = len(ledger.copies)
         self.copy_custodies()
+
+    def check_closed_is_not_sold(self, journal_file: Path) -> None:
+        with closing(Journal.open(journal_file)) as journal, Rpc(self.urls[0]) as rpc:
+            contract = PrivacyLedgerContract(rpc, journal.address)
+            assert all(contract.query_paused(identifier) for identifier in journal.closed())
 
     def edit(self, chance: random.Random) -> None:
         file = chance.choice(self.catalogues())
@@ -360,7 +368,8 @@ class Office:
                 key, owner = KEYS[contract.worker().lower()], KEYS[contract.custodian().lower()]
                 if contract.terms().requires_allowance:
                     self.call(owner, ledger.url, ledger.copies[-1], *ALLOW, "people.custody/ledger.json")
-                queries = ChainLedger(contract).queries()
+                known = ChainLedger(contract).queries()
+                queries = [query for query in known if not contract.query_paused(query.identifier)]
                 contract.ask([encode_request(q.identifier, contract.meter(q.identifier).bought + 1) for q in queries])
                 copies = reversed(ledger.copies[ledger.replaced :])
                 assert any(self.answers(copy, contract, queries, key, ledger) for copy in copies)
@@ -374,9 +383,12 @@ class Office:
         shutil.copy(copy / "people.toml", folder / catalogue)
         worked = self.call(key, ledger.url, folder, "work", catalogue, *ONCE)
         self.story.append(f"  work with {copy}: exit {worked.code} {worked.err[:300]}")
-        meters = contract.meters([query.identifier for query in queries])
-        if worked.code or (not ledger.replaced and any(meter.bought > meter.revealed for meter in meters)):
-            return False  # after a recovery, queries may be closed
+        meters = zip(queries, contract.meters([query.identifier for query in queries]), strict=True)
+        left = {query.identifier for query, meter in meters if meter.bought > meter.revealed}
+        with closing(Journal.open(ledger.custody / "journal.ledger")) as journal:
+            # What was closed and is still sold, because recover had no custodian's key, was announced.
+            if worked.code or left - set(journal.closed()):
+                return False
         ledger_file = str(ledger.custody / "ledger.json")
         audited = self.call(
             key, ledger.url, folder, "audit", ledger_file, "--catalogue", catalogue, "--block", "latest"

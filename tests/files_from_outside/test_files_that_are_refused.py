@@ -24,6 +24,7 @@ __________
 TABLE = "\n".join(STATISTICS_OFFICE.splitlines()[3:7]) + "\n"
 
 #: A name for each file, its bytes, and what the refusal says after the file's name.
+A_TABLE = "expected a table as text, with the names of the columns in line 1 and one record in each line after it. Save"
 REFUSED: dict[str, tuple[bytes, str]] = {
     "preamble.csv": (
         STATISTICS_OFFICE.replace(";;;", "").encode(),
@@ -59,7 +60,18 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         ", line 3: expected 2 fields, as in the first line, but found 3.",
     ),
     "line-break-in-a-field.csv": (b'age,note\n61,"a\nb"\n34,c\n', ", line 2: a quote is not closed in this line"),
-    "names-only.csv": (b"age,town\n", " has no records after line 1"),
+    "names-only.csv": (b"age,town\n", " has only one line: expected a table as text, with the names of the columns"),
+    "page.html": (b"<!DOCTYPE html>\n<table><tr><td>61</td></tr></table>\n", f" looks like an HTML page: {A_TABLE}"),
+    "page.csv": (b"\xef\xbb\xbf  <html lang=en>\n61\n", f" looks like an HTML page: {A_TABLE}"),
+    "people.xml": (
+        b'<?xml version="1.0"?>\n<people><person age="61"/></people>\n',
+        f" looks like an XML file: {A_TABLE}",
+    ),
+    "people.json": (b'[{"age": 61, "town": "Ulm"}]\n', f" looks like JSON: {A_TABLE}"),
+    "wide.json": (b'[\n  {\n    "age": 61\n  }\n]\n', f" looks like JSON: {A_TABLE}"),
+    "lists.json": (b'[["age"], [61]]\n', f" looks like JSON: {A_TABLE}"),
+    "people.jsonl": (b'{"age": 61}\n{"age": 34}\n', f" looks like JSON: {A_TABLE}"),
+    "object.json": (b'{\n  "people": [61]\n}\n', f" looks like JSON: {A_TABLE}"),
     "empty.csv": (b"", " is empty: expected a first line with the names of the columns."),
     "one-blank-line.csv": (b"\n", ", line 1 is blank"),
     "old-macintosh.csv": (b"age,town\r61,Ulm\r", ", line 1: lines end with a carriage return only"),

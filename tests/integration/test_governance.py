@@ -86,6 +86,9 @@ class TestFromPython:
         more = custodian.propose_allow(ANALYST.address, precision="0.25")
         assert (more.facts["before_exact"], more.facts["allowance_exact"]) == ("1/2", "3/4")
         too_much = custodian.propose_allow(HEIR.address, precision=3)
+        # One part in a billion more than all of it is not said to be all of it.
+        just = custodian.propose_allow(HEIR.address, precision=TERMS.budget - Fraction(1, 2) + Fraction(1, 10**9))
+        assert "together may then buy >100% of the privacy budget, but only 100% is left" in just.warnings[0]
         assert "together may then buy 103.23% of the privacy budget, but only 100% is left" in too_much.warnings[0]
         less = custodian.propose_withdraw(ANALYST.address, precision="0.1")
         assert f"{ANALYST.address} may buy precision 0.1 (epsilon" in less.says[0]

@@ -293,9 +293,14 @@ def test_what_the_journal_never_answers_is_not_sold_again(
     assert run("ask", "over_60", ledger, "--precision", "0.01", "--yes", "--wait", "0").code == 4
     Path("people.custody/journal.ledger").unlink()
     monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
-    assert run("recover", "people.toml", "--yes").code == 0
-    for query in ("over_60", "mean_age"):
-        assert run("pause", ledger, "--query", query, "--yes").code == 0
+    both = run("recover", "people.toml", "--yes", "--key", "custodian.json", "--without-custodian-key")
+    refused(both, "either --key or --without-custodian-key")
+    done = run("recover", "people.toml", "--yes")
+    assert done.code == 0
+    assert "First, selling of over_60 stops." in done.out
+    assert "over_60 is closed and is no longer sold." in done.out
+    assert "never answered because a journal was lost, and not for sale: over_60" in run("doctor", ledger).out
+    assert run("pause", ledger, "--query", "mean_age", "--yes").code == 0
     for options in (["--yes"], ["--print-transaction"]):
         refused(run("resume", ledger, "--query", "over_60", *options), "must not be sold", "Nothing was changed")
     assert run("resume", ledger, "--query", "mean_age", "--yes").code == 0
@@ -314,6 +319,9 @@ def test_what_is_not_sold_is_said_before_anybody_buys(run: Runner) -> None:
         in said
     )
     assert "Privacy budget afterwards" not in said
+    refused(
+        run("ask", "over_60", ledger, "--precision", "0.03", typed="y\n"), "not sold so accurately", "Nothing was spent"
+    )
     paused = "The custodian has paused sales of over_60. Public answers are still free."
     for change, sold, told in (
         (["pause", "--query", "over_60"], "over_60 is not sold: the custodian has paused sales of this query.", paused),
@@ -328,6 +336,10 @@ def test_what_is_not_sold_is_said_before_anybody_buys(run: Runner) -> None:
             assert told not in run(*command, ledger).out
         assert run(*change, ledger, "--yes").code == 0
         assert sold in run(*quote, "0.006").out
+        # Nobody is asked to agree to what is not sold.
+        done = run("ask", "over_60", ledger, "--precision", "0.006", typed="y\n")
+        refused(done, sold, "Nothing was spent.")
+        assert "Use " not in done.out + done.err
         for command in (["queries"], ["budget"], ["doctor"]):
             assert told in " ".join(run(*command, ledger).out.replace("│", " ").split())
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,17 +35,21 @@ from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender
 from noiseledger.chain.rpc import Call
 from noiseledger.core.query import Query
 from noiseledger.custodian import Custody, Worker
+from noiseledger.custodian.closed import still_sold, stop_selling
+from noiseledger.custodian.governance import connect_custodian
 from noiseledger.custodian.publish import find, propose, publish
 from noiseledger.custodian.recover import recover
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.pinned import Pinned
 from noiseledger.errors import (
+    AnswerPending,
     ChainMismatch,
     DataMismatch,
     InvalidInput,
     JournalLost,
     LedgerError,
     LedgerExists,
+    LedgerPaused,
     QueryClosed,
 )
 
@@ -92,6 +97,81 @@ def test_what_the_chain_has_goes_on_and_the_rest_is_closed(
     buy(published, TOWNS, "1")  # for ever: also beyond
     assert set(start().step().refused) == {TOWNS.identifier}
     check_promise(wire, published.terms().budget)
+
+
+def test_what_is_closed_is_not_sold_and_never_sold_again_from_anywhere(
+    published: PrivacyLedgerContract, rpc: Rpc, catalogue: Catalogue, data: Pinned, custody: Custody, tmp_path: Path
+) -> None:
+    for query in (OVER_60, TOWNS):
+        buy(published, query, "0.5")
+    custody.journal_file.unlink()
+    recovery = recover(catalogue, data, rpc)
+    closed = [query.identifier for query in recovery.closed]
+    assert still_sold(published, closed) == closed == [OVER_60.identifier, TOWNS.identifier]
+    as_custodian = as_seen_by(CUSTODIAN, published)
+    as_custodian.pause_query(TOWNS.identifier, paused=True)
+    assert still_sold(published, closed) == [OVER_60.identifier]
+    stop_selling(as_custodian, [OVER_60.identifier])
+    assert still_sold(published, closed) == []
+    recovery.carry_out()
+    with pytest.raises(LedgerPaused, match="this query"):
+        buy(published, OVER_60, "0.75")
+    elsewhere = Path(shutil.copy(custody.ledger_file, tmp_path / "elsewhere.json"))
+    for ledger, error, why in (
+        (custody.ledger_file, QueryClosed, "must not be sold, because it is not answered: a lost journal may"),
+        (elsewhere, AnswerPending, "bought and is not answered since .* It must not be sold again before that"),
+        (published.address, AnswerPending, "bought and is not answered since"),
+    ):
+        with connect_custodian(ledger, rpc=rpc.url, key=CUSTODIAN) as custodian:
+            for identifier in (OVER_60.identifier, TOWNS.identifier[:12]):
+                with pytest.raises(error, match=why):
+                    custodian.resume(identifier)
+            assert custodian.pause().transaction
+            # Sales of everything can resume, since these queries are paused by themselves.
+            assert custodian.resume().transaction
+    assert not published.paused()
+    assert still_sold(published, closed) == []
+
+
+def test_sales_of_everything_do_not_resume_while_a_closed_query_would_be_sold(
+    published: PrivacyLedgerContract, rpc: Rpc, catalogue: Catalogue, data: Pinned, custody: Custody, tmp_path: Path
+) -> None:
+    buy(published, TOWNS, "0.5")
+    custody.journal_file.unlink()
+    recover(catalogue, data, rpc).carry_out()
+    with connect_custodian(custody.ledger_file, rpc=rpc.url, key=CUSTODIAN) as custodian:
+        assert "0 requests are waiting; 1 more cannot be answered" in custodian.propose_close().says[-1]
+        assert custodian.propose_close().warnings == ()
+        custodian.pause()
+        with pytest.raises(QueryClosed, match=r"First stop selling it by itself: noiseledger pause --query towns\."):
+            custodian.resume()
+    # On another machine, nobody can know whether the worker will answer; this is said.
+    with connect_custodian(published.address, rpc=rpc.url, key=CUSTODIAN) as custodian:
+        (warning,) = custodian.propose_resume().warnings
+        assert "bought and is not answered since" in warning
+        assert f"noiseledger pause --query {TOWNS.identifier[:12]}." in warning
+        assert "1 request is waiting" in custodian.propose_close().says[-1]
+        custodian.pause(TOWNS.identifier)
+        assert custodian.propose_resume().warnings == ()
+    with connect_custodian(custody.ledger_file, rpc=rpc.url, key=CUSTODIAN) as custodian:
+        custodian.resume()
+        # In an emergency, a journal that cannot be read stops nobody from pausing.
+        custody.journal_file.write_text("spoiled " * 1000)
+        assert custodian.pause().transaction
+        assert custodian.propose_close().is_needed
+
+
+def test_a_query_is_sold_again_once_it_is_answered(
+    published: PrivacyLedgerContract, start: Start, rpc: Rpc, custody: Custody
+) -> None:
+    buy(published, OVER_60, "0.5")
+    with connect_custodian(published.address, rpc=rpc.url, key=CUSTODIAN) as custodian:
+        custodian.pause(OVER_60.identifier)
+        with pytest.raises(AnswerPending):
+            custodian.resume(OVER_60.identifier)
+        start().step()
+        assert custodian.resume(OVER_60.identifier).transaction
+    buy(published, OVER_60, "0.75")
 
 
 def test_the_lost_journals_own_transaction_may_still_arrive(

@@ -432,24 +432,42 @@ def test_recovering_by_the_command(
     lost = works("--once")
     assert "noiseledger recover people.toml" in lost.communicate(timeout=60)[1]
     assert lost.returncode == 2
-    unsure = works(command="recover")  # nobody is there to say yes
+    custodian, worker = local_chain.PLAY_KEYS[:2]
+    unsure = works(command="recover", key=custodian)  # nobody is there to say yes
     out, _ = unsure.communicate(timeout=60)
     assert unsure.returncode == 1
     assert "continues" in out
     assert "closed for good" in out
     assert not Custody.of(catalogue).journal_file.exists()
     assert not list(Custody.of(catalogue).folder.glob("*.new"))
-    agreed = works("--yes", command="recover")
+    for key, given in ((worker, f"this key is {WORKER.address}"), ("", "no key was given")):
+        refused = works("--yes", command="recover", key=key)
+        _, err = refused.communicate(timeout=60)
+        assert refused.returncode == 2
+        assert "may have answered towns, which must not be sold any more. Only the custodian" in err
+        assert f"{given}: pass the custodian's key" in err
+        assert "--without-custodian-key" in err
+    assert not Custody.of(catalogue).journal_file.exists()
+    assert not published.query_paused(TOWNS.identifier)
+    agreed = works("--yes", "--without-custodian-key", command="recover", key=worker)
     out, err = agreed.communicate(timeout=60)
     assert agreed.returncode == 0, err
     assert "towns is closed and can still be bought. Stop selling it: noiseledger pause" in out
     assert "--query towns" in out
+    loud = works("--once")
+    out, err = loud.communicate(timeout=60)
+    assert f"Still sold, and never answered because a journal was lost: {TOWNS.identifier}. Stop selling" in out
+    said = [json.loads(line) for line in err.splitlines() if '"closed_queries"' in line]
+    assert [(line["queries"], line["sold"]) for line in said] == [([TOWNS.identifier], [TOWNS.identifier])]
     Custody.of(catalogue).journal_file.unlink()  # and lost once more
-    sure = works("--yes", "--json", command="recover")
+    sure = works("--yes", "--json", command="recover", key=custodian)
     out, err = sure.communicate(timeout=60)
     assert sure.returncode == 0, err
     closed = {query["query"]: query["closed_until"] for query in json.loads(out)["queries"]}
     assert closed == {str(OVER_60): None, str(TOWNS): 0.5, str(OVER_30): None}
+    assert not any(query["still_sold"] for query in json.loads(out)["queries"])
+    assert published.query_paused(TOWNS.identifier)
+    assert not published.query_paused(OVER_60.identifier)
     again = works("--yes", command="recover")
     assert "nothing to recover" in again.communicate(timeout=60)[1]
 

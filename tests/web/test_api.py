@@ -48,6 +48,7 @@ from web.system import (
     until,
     visiting_site,
 )
+from web.test_hostile_text import reporting
 
 NOBODY = "0x" + "12" * 20
 UNKNOWN_HASH = "0x" + "ab" * 32
@@ -398,7 +399,7 @@ class TestRefusals:
             page = visitor.get(f"/accounts/{ANALYST.address}").text
             assert f"{ANALYST.address} has no allowance: ask the custodian, {CUSTODIAN.address}" in page
             assert "contact: data@example.org" in page
-            assert "may buy precision 0.01 more" in visitor.get(f"/accounts/{SECOND_ANALYST.address}").text
+            assert "of the privacy budget more." in visitor.get(f"/accounts/{SECOND_ANALYST.address}").text
             for path in ("/budget", "/quote?query=over_60&within=0.01"):
                 assert "for an allowance, ask the custodian" in visitor.get(path).text
             (analyst,) = visitor.get("/api/v1/analysts").json()["analysts"]
@@ -512,6 +513,40 @@ class TestGoverning:
         assert visitor.get("/api/v1/ledger").json()["paused_queries"] == []
         unknown = {"query": "ab" * 32, "paused": True}
         assert refusal(visitor, 404, "/api/v1/pause", **unknown)["type"] == "UnknownQuery"
+
+    def test_a_query_that_the_worker_never_answers_is_not_sold_again(self, system: DemoSystem, python: Client) -> None:
+        closed = python.find("over_60").identifier
+        report = {"ok": False, "last_error": "QueryClosed", "last_step_age_seconds": 1, "closed": [closed]}
+        with reporting(json.dumps(report)) as url, visiting_site(settings_of(system, worker_health=url)) as visitor:
+            found = refusal(visitor, 409, "/api/v1/pause", query=closed, paused=False)
+            assert (found["type"], "over_60 must not be sold" in found["message"]) == ("QueryClosed", True)
+            given = {"action": "pause-query", "query": closed, "paused": "no"}
+            page = visitor.get("/custodian/change", params=given).text
+            assert "a lost journal may have answered it already" in page
+            assert "Sign with your wallet" not in page
+
+    def test_a_query_is_not_sold_again_before_it_is_answered(
+        self, visitor: TestClient, rpc: Rpc, system: DemoSystem, python: Client
+    ) -> None:
+        """The chain shows it, also without a word from the worker."""
+        query = python.find("white").identifier
+        body = {"query": query, "paused": False, "custodian": CUSTODIAN.address}
+        system.stop_worker()
+        try:
+            with contract_of(system, ANALYST) as contract:
+                contract.ask([encode_request(query, contract.meter(query).bought + contract.terms().smallest)])
+            with contract_of(system, CUSTODIAN) as contract:
+                contract.pause_query(query, paused=True)
+            caught_up(visitor, system)
+            found = refusal(visitor, 409, "/api/v1/pause", **body)
+            assert found["type"] == "AnswerPending"
+            assert found["message"].startswith("white was bought and is not answered since")
+        finally:
+            system.start_worker()
+        with contract_of(system, CUSTODIAN) as contract:
+            until(lambda: contract.meter(query).revealed == contract.meter(query).bought)
+        caught_up(visitor, system)
+        self._sign(visitor, rpc, system, "pause", body)
 
     def test_closing_is_prepared(self, visitor: TestClient) -> None:
         assert refusal(visitor, 403, "/api/v1/close", custodian=ANALYST.address)["type"] == "NotAllowed"

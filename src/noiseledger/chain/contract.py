@@ -259,7 +259,12 @@ class PrivacyLedgerContract:
 
     def query_paused(self, query: str, block: BlockId = "latest") -> bool:
         """Return whether sales of a query are paused."""
-        return bool(self._read("query_paused", bytes.fromhex(query), block=block))
+        return self.queries_paused([query], block)[0]
+
+    def queries_paused(self, queries: Sequence[str], block: BlockId = "latest") -> list[bool]:
+        """Return whether sales of each of many queries are paused, in one exchange."""
+        replies = self._read_many([("query_paused", (bytes.fromhex(query),)) for query in queries], block)
+        return [bool(is_paused) for (is_paused,) in replies]
 
     def custodian(self, block: BlockId = "latest") -> str:
         """Return the custodian's address."""

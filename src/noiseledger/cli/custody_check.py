@@ -16,25 +16,6 @@ if TYPE_CHECKING:
     from noiseledger.ledger.chain import ChainLedger
 
 
-def catalogue_of(ledger: str) -> Path | None:
-    """Return the catalogue beside the custody folder that a ledger file is in; None for any other ledger file."""
-    given = Path(ledger).parent
-    folder = given if given.suffix else Path(ledger).resolve().parent  # in the folder itself, or through a link
-    return folder.with_suffix(".toml") if folder.suffix == ".custody" else None
-
-
-def closed_in_journal(ledger: str) -> frozenset[str]:
-    """Return the identifiers of the queries that the journal beside a ledger file never answers again; none without one."""
-    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
-
-    catalogue = catalogue_of(ledger)
-    custody = None if catalogue is None else Custody(catalogue.with_suffix(".custody"))
-    if custody is None or not Path(ledger).is_file() or not custody.journal_file.exists():
-        return frozenset()
-    with closing(custody.journal(None)) as journal:
-        return frozenset(journal.closed())
-
-
 def check_files(catalogue: Path) -> Check:
     """Check that every file of the custody folder of a catalogue is there."""
     from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
@@ -78,7 +59,8 @@ def check_match(catalogue: Path, client: Client | Check) -> Iterator[Check]:
 
 def check_queries(catalogue: Path, client: Client) -> Iterator[Check]:
     """Check the catalogue, and that the journal contains every registered query. Needs neither the data nor a key."""
-    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.advice import advise  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - likewise
     from noiseledger.data.catalogue import read_catalogue  # noqa: PLC0415 - likewise
 
     try:
@@ -93,31 +75,33 @@ def check_queries(catalogue: Path, client: Client) -> Iterator[Check]:
         yield Check("queries", Status.PROBLEM, str(error), advice)
         return
     unknown = [query for query in registered if query not in known]
-    stuck = _stuck(client, [query for query in registered if query.identifier in closed])
+    never = [query for query in registered if query.identifier in closed]
     new = [entry.name for entry in read.entries if entry.query not in registered]
-    yield from _faults(catalogue, client, unknown, stuck)
-    if new:
-        found = f"not for sale yet: {', '.join(new)}."
-        yield Check("queries", Status.WARNING, found, f"To register it, run: noiseledger publish {catalogue}")
-    if not (unknown or stuck or new):
-        yield Check("queries", Status.OK, "the journal contains every query that is for sale")
-
-
-def _faults(catalogue: Path, client: Client, unknown: list[Query], stuck: list[Query]) -> Iterator[Check]:
-    from noiseledger.custodian.advice import advise  # noqa: PLC0415 - takes a second
-
     if unknown:
         found = f"for sale and not in the journal: {_names(client, unknown)}."
         yield Check("queries", Status.PROBLEM, found, advise("UnknownQuery", str(catalogue), client.name(unknown[0])))
-    if stuck:
-        found = f"bought, and closed because a journal was lost: {_names(client, stuck)}."
-        yield Check("queries", Status.PROBLEM, found, advise("QueryClosed", str(catalogue), client.name(stuck[0])))
+    yield from _check_closed(catalogue, client, never)
+    if new:
+        found = f"not for sale yet: {', '.join(new)}."
+        yield Check("queries", Status.WARNING, found, f"To register it, run: noiseledger publish {catalogue}")
+    if not (unknown or never or new):
+        yield Check("queries", Status.OK, "the journal contains every query that is for sale")
 
 
-def _stuck(client: Client, closed: list[Query]) -> list[Query]:
-    """Return the closed queries of which more is bought than is revealed."""
-    meters = cast("ChainLedger", client.ledger).contract.meters([query.identifier for query in closed])
-    return [query for query, meter in zip(closed, meters, strict=True) if meter.revealed < meter.bought]
+def _check_closed(catalogue: Path, client: Client, closed: list[Query]) -> Iterator[Check]:
+    """Report the queries that are never answered, and whether they are still sold."""
+    from noiseledger.custodian.advice import advise  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.closed import still_sold  # noqa: PLC0415 - likewise
+
+    identifiers = still_sold(cast("ChainLedger", client.ledger).contract, [query.identifier for query in closed])
+    sold = [query for query in closed if query.identifier in identifiers]
+    stopped = [query for query in closed if query not in sold]
+    if sold:
+        found = f"for sale, and never answered because a journal was lost: {_names(client, sold)}."
+        yield Check("queries", Status.PROBLEM, found, advise("QueryClosed", str(catalogue), client.name(sold[0])))
+    if stopped:
+        found = f"never answered because a journal was lost, and not for sale: {_names(client, stopped)}."
+        yield Check("queries", Status.WARNING, found, "Tell the analysts who have bought it.")
 
 
 def _names(client: Client, queries: list[Query]) -> str:

@@ -56,6 +56,15 @@ CustodyKeyOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(flag_of(KEY_FILE), help=f"{KEY_FILE.help} Default: the key in {KEY.variable}.", metavar="KEYSTORE"),
 ]
+#: The same, where only the custodian's key does what is to be done.
+CustodianKeyHereOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        flag_of(KEY_FILE),
+        help=f"Encrypted keystore file of the custodian's key. Default: the key in {KEY.variable}.",
+        metavar="KEYSTORE",
+    ),
+]
 SecondPromiseOption: TypeAlias = Annotated[
     bool,
     typer.Option(

@@ -13,7 +13,7 @@ from noiseledger.core.budget import Budget
 from noiseledger.core.display import show_error
 from noiseledger.core.path import Case
 from noiseledger.core.request import Accuracy, Request
-from noiseledger.errors import AnswerOverdue
+from noiseledger.errors import AnswerOverdue, LedgerError, LedgerPaused, LedgerRefused
 from noiseledger.ledger import Quote
 from noiseledger.ledger.ceiling import beyond_ceiling
 from noiseledger.ledger.shapes import amount, describe_budget, describe_price
@@ -36,8 +36,8 @@ class Plan:
     unnamed: str | None = None
     #: Why more of these queries is not bought now: an earlier purchase is not answered.
     late: AnswerOverdue | None = None
-    #: Why the ledger sells some of them not at all, or not so accurately, whatever the budget: sentences.
-    refused: Sequence[str] = ()
+    #: Why the ledger sells some of them not at all, or not so accurately, whatever the budget.
+    refused: Sequence[LedgerError] = ()
 
     @property
     def budget(self) -> Budget:
@@ -65,6 +65,13 @@ class Plan:
         answers = [quote.known for quote in self.quotes if quote.known is not None]
         return answers if len(answers) == len(self.quotes) else None
 
+    def check_sold(self) -> None:
+        """Refuse what the contract would refuse, before anybody confirms it or types a password."""
+        if self.late is not None:
+            raise self.late
+        if self.refused:
+            raise type(self.refused[0])(" ".join([*map(str, self.refused), "Nothing was spent."]))
+
     def show(self) -> None:
         """Print the privacy cost, case, expected error, and the budget that remains."""
         rows = [(name, str(quote.query), *_cells(quote)) for name, quote in zip(self.names, self.quotes, strict=True)]
@@ -80,8 +87,8 @@ class Plan:
         if self.late is not None:
             console.print(plain(self.late), soft_wrap=True)
         now = self.budget
-        for sentence in self.refused:
-            console.print(plain(sentence), soft_wrap=True)
+        for refusal in self.refused:
+            console.print(plain(refusal), soft_wrap=True)
         if self.refused:
             return
         if not self.affordable:
@@ -100,7 +107,7 @@ class Plan:
             "requests": [describe_price(name, quote) for name, quote in zip(self.names, self.quotes, strict=True)],
             **amount("cost", self.cost),
             "affordable": self.affordable,
-            "refused": list(self.refused),
+            "refused": [str(refusal) for refusal in self.refused],
             "left": left,
             "budget": describe_budget(self.budget),
         }
@@ -119,15 +126,16 @@ def make_plan(client: Client, wanted: Sequence[tuple[str, Accuracy]], *, exact_n
     return Plan(names, quotes, unnamed, sales.overdue, _refused(client, paid, sales))
 
 
-def _refused(client: Client, paid: Sequence[Quote], sales: Sales) -> list[str]:
+def _refused(client: Client, paid: Sequence[Quote], sales: Sales) -> list[LedgerError]:
     """Return why the ledger would refuse some of these requests."""
-    found = [
-        f"{client.name(query)} is not sold: {reason[0].lower()}{reason[1:]}" for query, reason in sales.stopped.items()
+    found: list[LedgerError] = [
+        LedgerPaused(f"{client.name(query)} is not sold: {reason[0].lower()}{reason[1:]}")
+        for query, reason in sales.stopped.items()
     ]
     for quote in paid:
         reason = beyond_ceiling(quote, sales.ceilings.get(quote.query, Fraction(0)))
         if reason and quote.query not in sales.stopped:
-            found.append(f"{client.name(quote.query)}: {reason}")
+            found.append(LedgerRefused(f"{client.name(quote.query)}: {reason}"))
     return found
 
 

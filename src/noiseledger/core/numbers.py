@@ -108,10 +108,12 @@ def readable(value: float, digits: int = 6) -> str:
 def percent(share: Fraction | float) -> str:
     """Format a part of a whole as a per cent with two decimals, so that a part and the rest add up to 100%.
 
-    A part that is not 0 is never shown as 0%, and one that is not everything never as 100%.
+    A part that is not 0 is never shown as 0%, and one that is not everything never as 100%; nor is more than everything.
 
     >>> percent(Fraction(613, 1000)), percent(Fraction(387, 1000)), percent(Fraction(0)), percent(Fraction(1, 10**9))
     ('61.30%', '38.70%', '0%', '<0.01%')
+    >>> percent(1 - Fraction(1, 10**9)), percent(1 + Fraction(1, 10**9))
+    ('>99.99%', '>100%')
     """
     part = Fraction(share)
     # Rounded from the exact number, with halves to the even digit: then the roundings of x and 1 - x add up to 1.
@@ -122,4 +124,6 @@ def percent(share: Fraction | float) -> str:
         return "<0.01%"
     if part < 1 and hundredths == 10_000:
         return ">99.99%"
+    if part > 1 and hundredths == 10_000:
+        return ">100%"
     return f"{hundredths // 100:,}.{hundredths % 100:02}%"

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 from noiseledger.chain.block import BlockRef
@@ -16,16 +17,18 @@ from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.chain.keys import Key, find_key
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.sender import Sender
+from noiseledger.core.address import is_address
 from noiseledger.core.numbers import Number
 from noiseledger.core.query import Query
 from noiseledger.data.hints import did_you_mean
-from noiseledger.errors import ChainMismatch, LedgerRefused, RpcFailed, UnknownQuery
+from noiseledger.errors import ChainMismatch, LedgerRefused, NoiseledgerError, RpcFailed, UnknownQuery
 from noiseledger.ledger import governance
-from noiseledger.ledger.file import find_on_chain
+from noiseledger.ledger.file import catalogue_of, find_on_chain
 from noiseledger.ledger.governance import Change
 from noiseledger.ledger.mirror import Mirror, read_facts
 from noiseledger.ledger.snapshot import Analyst, LedgerSnapshot
 from noiseledger.ledger.state import LedgerState
+from noiseledger.ledger.unanswered import REASONS
 from noiseledger.progress import warn
 from noiseledger.settings import RPC
 
@@ -60,10 +63,18 @@ class Custodian:
     """
 
     def __init__(
-        self, contract: PrivacyLedgerContract, first_block: int = 0, names: Mapping[str, Query] | None = None
+        self,
+        contract: PrivacyLedgerContract,
+        first_block: int = 0,
+        names: Mapping[str, Query] | None = None,
+        ledger_file: Path | None = None,
     ) -> None:
-        """Govern a contract whose first event is in ``first_block``; ``names`` are those of the ledger file."""
+        """Govern a contract whose first event is in ``first_block``; ``names`` are those of the ledger file.
+
+        If the ledger file is in a custody folder, the journal there shows which queries can never be answered.
+        """
         self.contract = contract
+        self._ledger_file = ledger_file
         self._names = names or {}
         self._mirror = Mirror(contract, first_block, "latest")
 
@@ -174,13 +185,13 @@ class Custodian:
     def propose_pause(self, query: str | None = None) -> Change:
         """Return what ``pause`` would do."""
         if query is None:
-            return governance.pause(self._look_at_roles(), paused=True)
+            return governance.pause(self._look_at_roles(), paused=True, reasons=self._known_reasons())
         return self._propose_pause_query(query, paused=True)
 
     def propose_resume(self, query: str | None = None) -> Change:
         """Return what ``resume`` would do."""
         if query is None:
-            return governance.pause(self.look(), paused=False, label=self._label)
+            return governance.pause(self.look(), paused=False, label=self._label, reasons=self._reasons())
         return self._propose_pause_query(query, paused=False)
 
     def _propose_pause_query(self, query: str, *, paused: bool) -> Change:
@@ -192,7 +203,22 @@ class Custodian:
             hint = did_you_mean(query, self._names)
             where = "" if self._names else " Names are in the ledger file: give that instead of the address."
             raise UnknownQuery(f"The ledger has no query {query!r}{hint}: give its name, or its identifier.{where}")
-        return governance.pause_query(snapshot, found[0], query, paused)
+        return governance.pause_query(snapshot, found[0], query, paused, {} if paused else self._reasons())
+
+    def _reasons(self) -> governance.Reasons:
+        """Return why queries are never answered, as the journal on this machine knows, if there is one."""
+        if self._ledger_file is None or catalogue_of(self._ledger_file) is None:
+            return {}
+        from noiseledger.custodian.closed import closed_beside  # noqa: PLC0415 - takes a second
+
+        return dict.fromkeys(closed_beside(self._ledger_file), REASONS["QueryClosed"])
+
+    def _known_reasons(self) -> governance.Reasons:
+        """Return the same; nothing if the journal cannot be read, because in an emergency sales must stop all the same."""
+        try:
+            return self._reasons()
+        except NoiseledgerError:
+            return {}
 
     def _label(self, identifier: str) -> str:
         """Return what the ledger file calls a query: its last name is the current one."""
@@ -201,7 +227,7 @@ class Custodian:
 
     def propose_close(self) -> Change:
         """Return what ``close_ledger`` would do."""
-        return governance.close(self._look_at_roles())
+        return governance.close(self._look_at_roles(), self._known_reasons())
 
     def propose_rotate_worker(self, worker: str) -> Change:
         """Return what ``rotate_worker`` would do."""
@@ -266,6 +292,8 @@ def connect_custodian_with(ledger: str | os.PathLike[str], rpc: str, key: Key | 
     with ExitStack() as stack:
         endpoint = stack.enter_context(Rpc(rpc, found.chain_id, listener=warn))
         signer = None if key is None else Sender(endpoint, key)
-        custodian = Custodian(PrivacyLedgerContract(endpoint, found.address, signer), found.block, found.queries)
+        contract = PrivacyLedgerContract(endpoint, found.address, signer)
+        file = None if is_address(os.fspath(ledger)) else Path(ledger)
+        custodian = Custodian(contract, found.block, found.queries, file)
         stack.pop_all()
     return custodian

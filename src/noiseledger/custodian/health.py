@@ -15,7 +15,15 @@ from typing import Any
 
 from noiseledger.custodian.advice import advise
 from noiseledger.ledger.unanswered import OVERDUE_SECONDS, moment
-from noiseledger.progress import CatalogueRead, CatalogueRefused, Confirmed, Looked, ProgressEvent, Refused
+from noiseledger.progress import (
+    CatalogueRead,
+    CatalogueRefused,
+    ClosedQueries,
+    Confirmed,
+    Looked,
+    ProgressEvent,
+    Refused,
+)
 
 _ETHER = 10**18
 #: The report lists at most this many queries.
@@ -50,6 +58,8 @@ class Health:
         #: By query: the kind of the error for which it is refused, and since when it is bought and not answered.
         self.reasons: dict[str, str] = {}
         self.due: dict[str, float] = {}
+        #: The queries that are never answered, because a lost journal may have answered them, and those of them still sold.
+        self.closed = ClosedQueries((), ())
         #: The kind of the error for which a changed catalogue, or a query in it, was not taken up.
         self.catalogue_error: str | None = None
         self.budget_left: Fraction | None = None
@@ -80,6 +90,8 @@ class Health:
             case Refused():
                 self.refusals += 1
                 self.reasons[event.query] = event.kind
+            case ClosedQueries():
+                self.closed = event
             case CatalogueRefused():
                 self.catalogue_error = event.kind
             case CatalogueRead():
@@ -118,6 +130,8 @@ class Health:
             return self.last_error or "NoHead"
         if self.waits_for == "GasLimit":
             return self.waits_for
+        if self.closed.sold:
+            return "QueryClosed"
         owed = self.owed
         return owed[0].kind or "AnswerOverdue" if owed else None
 
@@ -141,6 +155,8 @@ class Health:
             "waits_for": self.waits_for,
             "last_step_age_seconds": round(self.age, 3),
             "unanswered": [self._describe(owed) for owed in self.owed[:MOST_OWED]],
+            "closed": list(self.closed.queries[:MOST_OWED]),
+            "closed_and_sold": list(self.closed.sold[:MOST_OWED]),
             "catalogue_error": self.catalogue_error,
         }
 

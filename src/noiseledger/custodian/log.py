@@ -10,6 +10,7 @@ import structlog
 from noiseledger.progress import (
     CatalogueRead,
     CatalogueRefused,
+    ClosedQueries,
     Confirmed,
     Drawn,
     EndpointLeftOut,
@@ -32,6 +33,7 @@ LOGGED: dict[type[ProgressEvent], tuple[str, tuple[str, ...]]] = {
     TransactionReplaced: ("replaced", ("transaction", "replaces", "nonce", "stretches")),
     Confirmed: ("confirmed", ("transaction", "block", "stretches")),
     Refused: ("refused", ("query", "kind", "reason")),
+    ClosedQueries: ("closed_queries", ("queries", "sold")),
     Waiting: ("waiting", ("kind", "reason", "nonce")),
     EndpointSwitched: ("switched", ("endpoint", "reason")),
     EndpointLeftOut: ("left_out", ("endpoint", "reason")),

@@ -50,10 +50,12 @@ class Recovery:
     """A rebuilt journal that is not in use yet."""
 
     custody: Custody
+    contract: PrivacyLedgerContract
     new_file: Path
     #: How far each query is known: it can be continued from there, unless it is closed.
     known: dict[Query, Fraction]
-    #: How far the lost journal may have revealed a query beyond what is known: it is never answered further.
+    #: How far the lost journal may have revealed a query beyond what is known: it is never answered further, so it must not
+    #: be sold any more (``custodian.closed``) when the rebuilt journal is used.
     closed: dict[Query, Fraction]
     #: Transactions of the worker's key that are not mined yet; once they are, fewer queries may have to be closed.
     in_no_block: int
@@ -131,7 +133,7 @@ def recover(
         with registers.locked(), closing(Journal.open(new_file)) as journal:
             note(catalogue, data, journal, rpc.chain_id, contract.address, registers)
 
-    return Recovery(custody, new_file, known, closed, pending - mined, register)
+    return Recovery(custody, contract, new_file, known, closed, pending - mined, register)
 
 
 def _published(custody: Custody, rpc: Rpc) -> tuple[PrivacyLedgerContract, int]:

@@ -23,6 +23,7 @@ from noiseledger.chain.values import ContractReveal, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.custodian.backlog import Backlog
+from noiseledger.custodian.closed import still_sold
 from noiseledger.custodian.current import is_late
 from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.spending import Spending
@@ -40,6 +41,7 @@ from noiseledger.errors import (
 )
 from noiseledger.ledger.query_state import Behind, fold
 from noiseledger.progress import (
+    ClosedQueries,
     Confirmed,
     Drawn,
     Listener,
@@ -132,6 +134,9 @@ class Worker:
         #: The queries that are sold and not in the journal, as of this much spent and this many queries in the journal.
         self._unknown: dict[str, Fraction] = {}
         self._unknown_at: tuple[Fraction, int] | None = None
+        #: The closed queries, and what was last said about them.
+        self._closed = tuple(journal.closed())
+        self._closed_said = ClosedQueries((), ())
 
     def step(self) -> Step:
         """Reveal everything that is bought by now, as far as the journal's own budget allows."""
@@ -174,7 +179,15 @@ class Worker:
         waiting = len(view.waiting) + len(self._unknown)
         self._notify(Looked(view.newest.number, head, view.balance, waiting, due))
         self._check_points(view)
+        self._report_closed()
         return view
+
+    def _report_closed(self) -> None:
+        """Say which queries are closed and which of them are still sold, whenever that changes: the custodian must stop it."""
+        found = ClosedQueries(self._closed, tuple(still_sold(self._contract, self._closed)))
+        if found != self._closed_said:
+            self._closed_said = found
+            self._notify(found)
 
     def _find_unknown(self, view: View) -> None:
         """Find the queries that are sold and not in the journal; it is never drawn for them, but the custodian must know."""
@@ -205,6 +218,7 @@ class Worker:
             revealed = view.now[query].revealed
             if is_late(self._journal, query, revealed, point):
                 self._journal.restore({query: {revealed: point}}, {})
+                self._closed = tuple(self._journal.closed())
 
     def _stretches(self, query: Query, view: View) -> Iterator[Stretch]:
         # After a reorganisation the newest block may contain fewer purchases than the head did; only its own are revealed.

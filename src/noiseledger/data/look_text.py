@@ -30,7 +30,14 @@ from noiseledger.errors import DataUnavailable
 _BYTES = 2**24
 #: The encoding depends on single characters, which may come late in the file.
 _BYTES_FOR_ENCODING = 2**28
+_EXPECTED = "expected a table as text, with the names of the columns in line 1 and one record in each line after it."
 _WHOLE = " *[+-]?[0-9]+ *"
+#: How files begin that are text, and no table.
+_NO_TABLE = (
+    (re.compile(r"\s*<(!doctype|html|head|body|table|!--)", re.IGNORECASE), "an HTML page"),
+    (re.compile(r"\s*<\?xml", re.IGNORECASE), "an XML file"),
+    (re.compile(r"\s*(\[\s*)*\{\s*(\"|$)|\s*\[\s*(\[|$)"), "JSON"),
+)
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
@@ -38,6 +45,7 @@ def look_at_text(file: Path, header: bool | None) -> Look:
     """Propose a dialect and the kind of each column; refuse a file for which there is none."""
     encoding = _encoding(file)
     lines = _lines(file, encoding)
+    _check_is_table(file, lines)
     dialect = _dialect(lines, encoding)
     _check_shape(file, lines, dialect)
     if header is None:
@@ -47,7 +55,7 @@ def look_at_text(file: Path, header: bool | None) -> Look:
     # Read all inspected lines: each is one record, or is reported.
     records = list(islice(records_of(file, dialect), len(lines)))
     if not records:
-        raise DataUnavailable(f"{file} has no records after line 1, so there is nothing to inspect.")
+        raise DataUnavailable(f"{file} has only one line: {_EXPECTED}")
     columns = list(zip(*records, strict=True))
     decimal = decimal_mark(field for column in columns for field in column)
     missing = missing_texts(field for column in columns for field in column)
@@ -124,6 +132,13 @@ def _lines(file: Path, encoding: str) -> list[str]:
                 "save the table as CSV or Parquet; otherwise remove them."
             )
     return lines
+
+
+def _check_is_table(file: Path, lines: Sequence[str]) -> None:
+    """Refuse text of which we know that it is no table."""
+    for pattern, what in _NO_TABLE:
+        if lines and pattern.match(lines[0]):
+            raise DataUnavailable(f"{file} looks like {what}: {_EXPECTED} Save the table as CSV or Parquet first.")
 
 
 def _dialect(lines: Sequence[str], encoding: str) -> Dialect:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from noiseledger.core.access import Access
+from noiseledger.core.numbers import percent
 
 
 def whom_to_ask(custodian: str, contact: str) -> str:
@@ -23,6 +24,8 @@ class Admission:
 
     access: Access
     custodian: str
+    #: The whole privacy budget, as a precision.
+    budget: Fraction
     #: How to reach the custodian, as stated in the ledger file; may be empty.
     contact: str
     #: The analyst's address, if there is a key, and the precision that they may still buy, if they need an allowance.
@@ -42,4 +45,5 @@ class Admission:
             return f"This ledger is by invitation: for an allowance, ask {self.whom}."
         if not self.allowance:
             return f"This ledger is by invitation, and {self.analyst} has no allowance: ask {self.whom}."
-        return f"This ledger is by invitation: {self.analyst} may buy precision {float(self.allowance):.4g} more."
+        share = percent(self.allowance / self.budget)
+        return f"This ledger is by invitation: {self.analyst} may buy {share} of the privacy budget more."

@@ -97,7 +97,8 @@ class ChainLedger(Ledger):
         access, analyst = Access.of(self.terms.requires_allowance), self.contract.signer
         needs = access is Access.INVITATION and analyst is not None
         allowance = self.contract.allowance(str(analyst)) if needs else None
-        return Admission(access, checksummed(self.contract.custodian()), self.contact, analyst, allowance)
+        custodian = checksummed(self.contract.custodian())
+        return Admission(access, custodian, self.terms.budget, self.contact, analyst, allowance)
 
     def queries(self) -> list[Query]:
         """Return the queries that may be asked; definitions that cannot be read are left out."""

@@ -133,6 +133,13 @@ def _fraction(text: object) -> Fraction:
     return Fraction(text)
 
 
+def catalogue_of(ledger_file: Path) -> Path | None:
+    """Return the catalogue beside the custody folder that a ledger file is in; None for any other ledger file."""
+    given = ledger_file.parent
+    folder = given if given.suffix else ledger_file.resolve().parent  # in the folder itself, or through a link
+    return folder.with_suffix(".toml") if folder.suffix == ".custody" else None
+
+
 def find_on_chain(ledger: str) -> LedgerFile:
     """Return what is known about a ledger on a chain, from its file or only its address."""
     if is_address(ledger):

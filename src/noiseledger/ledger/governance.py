@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from noiseledger.chain import abi
 from noiseledger.chain.contract import checksummed
@@ -18,8 +18,14 @@ from noiseledger.core.access import Access
 from noiseledger.core.address import is_address
 from noiseledger.core.numbers import Number, exact, percent
 from noiseledger.core.privacy import MAX_PRECISION, epsilon_for, precision_for, whole_units
-from noiseledger.errors import InvalidInput, LedgerPaused, NotAllowed
+from noiseledger.errors import AnswerPending, InvalidInput, LedgerPaused, NotAllowed, QueryClosed
+from noiseledger.ledger.query_state import LoggedRequest
 from noiseledger.ledger.snapshot import Analyst, LedgerSnapshot
+from noiseledger.ledger.unanswered import moment
+
+#: By identifier: why the worker does not answer a query, as far as whoever governs the ledger knows.
+Reasons: TypeAlias = Mapping[str, str]
+_NO_REASONS: Reasons = {}
 
 #: The address that stands for nobody in the contract; it withdraws an offer of custody.
 NOBODY = "0x" + "0" * 40
@@ -114,9 +120,11 @@ def allow(snapshot: LedgerSnapshot, analyst: str, amount: Fraction) -> Change:
     others = sum((other.allowance or 0 for other in snapshot.analysts() if other.address != address), Fraction(0))
     warnings = []
     if after + others > budget.remaining:
+        together, left = budget.percent(after + others), budget.percent(budget.remaining)
+        more = "slightly more than " if together == left else ""
         warnings.append(
-            f"All analysts together may then buy {budget.percent(after + others)} of the privacy budget, but only "
-            f"{budget.percent(budget.remaining)} is left: first come, first served."
+            f"All analysts together may then buy {more}{together} of the privacy budget, but only {left} is left: first come, "
+            "first served."
         )
     if 0 < after < snapshot.smallest_purchase:
         warnings.append(
@@ -185,36 +193,45 @@ def _allowance(
 
 
 def pause(
-    snapshot: LedgerSnapshot, paused: bool, label: Callable[[str], str] = lambda identifier: identifier
+    snapshot: LedgerSnapshot,
+    paused: bool,
+    label: Callable[[str], str] = lambda identifier: identifier,
+    reasons: Reasons = _NO_REASONS,
 ) -> Change:
     """Stop selling, or resume; ``label`` returns what the ledger file calls the query with an identifier."""
     _check_not_closed(snapshot)
+    warnings = [] if paused else _unanswered(snapshot, label)
     if paused:
         says = [
             "Nobody can buy anything until noiseledger resume. Public answers stay free for everyone.",
-            f"The worker still answers what was bought ({_waiting(snapshot)}): stop the worker as well if its answers are "
-            "the problem.",
+            f"The worker still answers what was bought ({_waiting(snapshot, reasons)}): stop the worker as well if its answers "
+            "are the problem.",
         ]
     else:
+        _check_all_answerable(snapshot, label, reasons)
         left = percent(snapshot.budget().remaining / snapshot.budget().total)
         says = [
             f"Selling resumes: {_buyers(snapshot)} can buy again, up to the remaining {left} of the privacy budget."
         ]
     needed = snapshot.facts.paused is not paused
     if not needed:
-        says = ["Selling is already stopped." if paused else "Selling is already on."]
+        says, warnings = ["Selling is already stopped." if paused else "Selling is already on."], []
     if not paused:
         says += [
             f"Not sold until noiseledger resume --query {name}: {name}."
             for name in (label(identifier) for identifier in sorted(snapshot.state.paused))
         ]
     action = "pause" if paused else "resume"
-    return _by_custodian(snapshot, action, "pause", (paused,), says, [], {"paused": paused}, needed)
+    return _by_custodian(snapshot, action, "pause", (paused,), says, warnings, {"paused": paused}, needed)
 
 
-def pause_query(snapshot: LedgerSnapshot, identifier: str, name: str, paused: bool) -> Change:
+def pause_query(
+    snapshot: LedgerSnapshot, identifier: str, name: str, paused: bool, reasons: Reasons = _NO_REASONS
+) -> Change:
     """Stop selling one query, or resume; ``name`` is what the ledger file calls it."""
     _check_not_closed(snapshot)
+    if not paused:
+        _check_answered(snapshot, identifier, name, reasons)
     stopped = "Selling of all queries is stopped: nobody can buy anything until noiseledger resume."
     if paused:
         says = [
@@ -235,19 +252,58 @@ def pause_query(snapshot: LedgerSnapshot, identifier: str, name: str, paused: bo
     return _by_custodian(snapshot, action, "pause_query", arguments, says, [], facts, needed)
 
 
-def close(snapshot: LedgerSnapshot) -> Change:
+def _check_answered(snapshot: LedgerSnapshot, identifier: str, name: str, reasons: Reasons) -> None:
+    """Refuse to sell a query again before what was bought of it is answered: what is sold must be answered.
+
+    Everyone sees this on the chain. A query that can never be answered, because a lost journal may have answered it, is bought
+    further than it is revealed; once that is answered, the worker can answer more. While sales are paused, nobody buys more.
+    """
+    if identifier in reasons:
+        raise QueryClosed(
+            f"{name} must not be sold, because it is not answered: {reasons[identifier]}. Nothing was changed."
+        )
+    since = next((late.since for late in snapshot.unanswered() if late.query == identifier), None)
+    if since is not None and identifier in snapshot.state.paused:
+        raise AnswerPending(
+            f"{name} was bought and is not answered since {moment(since)}. It must not be sold again before that: if a journal "
+            "was lost, it may never be answered. Make sure that the worker is running, and try again once it has answered. "
+            "Nothing was changed."
+        )
+
+
+def _check_all_answerable(snapshot: LedgerSnapshot, label: Callable[[str], str], reasons: Reasons) -> None:
+    """Refuse to resume sales of everything while a query would be sold that is known not to be answered."""
+    sold = sorted(set(reasons) - snapshot.state.paused)
+    if sold and snapshot.facts.paused:
+        raise QueryClosed(
+            f"{label(sold[0])} would be sold, and it is not answered: {reasons[sold[0]]}. First stop selling it by itself: "
+            f"noiseledger pause --query {label(sold[0])}. Nothing was changed."
+        )
+
+
+def _unanswered(snapshot: LedgerSnapshot, label: Callable[[str], str]) -> list[str]:
+    """Warn of queries that are sold again although it is not known whether the worker can answer them."""
+    return [
+        f"{label(late.query)} was bought and is not answered since {moment(late.since)}. If the worker cannot answer it, stop "
+        f"selling it by itself: noiseledger pause --query {label(late.query)}."
+        for late in snapshot.unanswered()
+        if late.query not in snapshot.state.paused
+    ]
+
+
+def close(snapshot: LedgerSnapshot, reasons: Reasons = _NO_REASONS) -> Change:
     """Stop selling for good."""
     left = percent(snapshot.budget().remaining / snapshot.budget().total)
     says = [
         "Nothing is ever sold again on this ledger, and no query can be added. This cannot be undone, by you or by anybody.",
         f"The remaining {left} of the privacy budget is never spent. Public answers stay free for everyone.",
-        f"The worker still answers what was bought ({_waiting(snapshot)}).",
+        f"The worker still answers what was bought ({_waiting(snapshot, reasons)}).",
     ]
     if snapshot.facts.closed:
         says = ["The ledger is already closed."]
     needed = not snapshot.facts.closed
     warnings = []
-    if needed and not (snapshot.state.has_beginning and not snapshot.waiting):
+    if needed and not (snapshot.state.has_beginning and not _answerable(snapshot, reasons)):
         warnings.append(
             "Keep the data, the custody folder and the worker until everything that was bought is answered."
         )
@@ -352,11 +408,18 @@ def _another(snapshot: LedgerSnapshot, text: str, what: str) -> str:
     return address
 
 
-def _waiting(snapshot: LedgerSnapshot) -> str:
+def _waiting(snapshot: LedgerSnapshot, reasons: Reasons = _NO_REASONS) -> str:
     if not snapshot.state.has_beginning:
         return "the number of waiting requests could not be read"
-    requests = len(snapshot.waiting)
-    return "1 request is waiting" if requests == 1 else f"{requests} requests are waiting"
+    requests = len(_answerable(snapshot, reasons))
+    waiting = "1 request is waiting" if requests == 1 else f"{requests} requests are waiting"
+    lost = len(snapshot.waiting) - requests
+    return waiting + (f"; {lost} more cannot be answered" if lost else "")
+
+
+def _answerable(snapshot: LedgerSnapshot, reasons: Reasons) -> list[LoggedRequest]:
+    """Return the waiting requests, without those of queries that are known not to be answered."""
+    return [request for request in snapshot.waiting if request.query not in reasons]
 
 
 def _amount(precision: Fraction, snapshot: LedgerSnapshot) -> str:

@@ -153,12 +153,13 @@ def router(site: Site) -> APIRouter:
     def pause(body: PauseBody) -> ChangeShape:
         """Prepare the transaction that pauses or resumes sales, of everything or of one query. Nothing is sent."""
         look = site.look()
-        return _change(site, propose_pause(look.snapshot, body.query, look.label, paused=body.paused), body.custodian)
+        return _change(site, propose_pause(look, body.query, paused=body.paused), body.custodian)
 
     @api.post("/close", responses=_errors(403, 409, 422))
     def close(body: CloseBody) -> ChangeShape:
         """Prepare the transaction that stops sales for good. Nothing is sent."""
-        return _change(site, governance.close(site.look().snapshot), body.custodian)
+        look = site.look()
+        return _change(site, governance.close(look.snapshot, look.health.reasons), body.custodian)
 
     @api.post("/allow", responses=_errors(403, 409, 422))
     def allow(body: AllowBody) -> ChangeShape:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from noiseledger.core.numbers import exact
 from noiseledger.errors import InvalidInput, NoiseledgerError, UnknownQuery
 from noiseledger.ledger import governance
 from noiseledger.ledger.governance import Change
-from noiseledger.ledger.snapshot import LedgerSnapshot
+from noiseledger.web.site import Look
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,16 @@ class ChangeView:
     signer: str = "custodian"
 
 
-def change_view(snapshot: LedgerSnapshot, given: Mapping[str, str], label: Callable[[str], str]) -> ChangeView:
-    """Read a form; if it is wrong, the view contains the error. ``label`` returns the name of a query by its identifier."""
+def change_view(look: Look, given: Mapping[str, str]) -> ChangeView:
+    """Read a form; if it is wrong, the view contains the error."""
     try:
-        return _read(snapshot, given.get("action", ""), given, label)
+        return _read(look, given.get("action", ""), given)
     except NoiseledgerError as error:
         return ChangeView(error)
 
 
-def _read(snapshot: LedgerSnapshot, action: str, given: Mapping[str, str], label: Callable[[str], str]) -> ChangeView:
+def _read(look: Look, action: str, given: Mapping[str, str]) -> ChangeView:
+    snapshot = look.snapshot
     address = given.get("address", "").strip()
     match action:
         case "allow":
@@ -48,10 +49,10 @@ def _read(snapshot: LedgerSnapshot, action: str, given: Mapping[str, str], label
             return _view(change, {"analyst": address, **amount})
         case "pause-query":
             query, is_paused = given.get("query", ""), given.get("paused") == "yes"
-            change = propose_pause(snapshot, query, label, paused=is_paused)
+            change = propose_pause(look, query, paused=is_paused)
             return replace(_view(change, {"query": query, "paused": is_paused}), path="/api/v1/pause")
         case "close":
-            return _view(governance.close(snapshot), {})
+            return _view(governance.close(snapshot, look.health.reasons), {})
         case "rotate-worker":
             return _view(governance.rotate_worker(snapshot, address), {"worker": address})
         case "hand-over":
@@ -63,13 +64,14 @@ def _read(snapshot: LedgerSnapshot, action: str, given: Mapping[str, str], label
     )
 
 
-def propose_pause(snapshot: LedgerSnapshot, query: str | None, label: Callable[[str], str], *, paused: bool) -> Change:
+def propose_pause(look: Look, query: str | None, *, paused: bool) -> Change:
     """Return the change that pauses or resumes the sales of one query, or, without one, of everything."""
+    snapshot, reasons = look.snapshot, look.health.reasons
     if query is None:
-        return governance.pause(snapshot, paused, label)
+        return governance.pause(snapshot, paused, look.label, reasons)
     if query not in {entry.identifier for entry in snapshot.state.registered}:
         raise UnknownQuery("The ledger has no such query.")
-    return governance.pause_query(snapshot, query, label(query), paused)
+    return governance.pause_query(snapshot, query, look.label(query), paused, reasons)
 
 
 def _amount(given: Mapping[str, str]) -> dict[str, str]:

@@ -119,7 +119,7 @@ def router(site: Site) -> APIRouter:
         """Describe the effect of a change before anybody signs it."""
         look = site.look()
         name = "_change.html" if is_part(request) else "change.html"
-        return page(name, look, view=change_view(look.snapshot, request.query_params, look.label))
+        return page(name, look, view=change_view(look, request.query_params))
 
     @pages.get("/api")
     def api(request: Request) -> HTMLResponse:

@@ -97,7 +97,8 @@ class Look:
         """Return who may ask, an analyst's remaining allowance, and the contact for more."""
         snapshot = self.snapshot
         allowance = None if analyst is None else snapshot.analyst(analyst).allowance
-        return Admission(snapshot.access, snapshot.facts.custodian, self.ledger.contact, analyst, allowance)
+        custodian, budget = snapshot.facts.custodian, snapshot.terms.budget
+        return Admission(snapshot.access, custodian, budget, self.ledger.contact, analyst, allowance)
 
     @property
     def joint_promise(self) -> JointPromise:

@@ -40,6 +40,11 @@ class WorkerHealth:
     #: The queries that the worker refuses to answer, by identifier, with the kinds of the errors.
     refused: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """Why the worker refuses these queries, in words."""
+        return {query: REASONS[kind] for query, kind in self.refused.items()}
+
 
 UNKNOWN = WorkerHealth(
     None, "The worker's state is unknown: this site was started without the worker's health endpoint."
@@ -172,4 +177,5 @@ def _read_health(report: dict[str, Any]) -> WorkerHealth:
 def _refused(report: Mapping[str, Any]) -> dict[str, str]:
     """Return the queries that the worker refuses, each with a kind of error that is known here; anything else is left out."""
     listed = [(owed["query"], owed["kind"]) for owed in report.get("unanswered", [])]
+    listed += [(query, "QueryClosed") for query in report.get("closed", [])]
     return {query: kind for query, kind in listed if isinstance(query, str) and kind in REASONS}

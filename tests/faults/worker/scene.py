@@ -228,11 +228,11 @@ class Scene:
         self.workers.append(worker)
         return worker
 
-    def run(self, *arguments: str, key: str = WORKER, job: Job | None = None) -> Worker:
+    def run(self, *arguments: str, key: str = WORKER, job: Job | None = None, url: str = "") -> Worker:
         """Run another command on the catalogue to its end."""
         output = self.folder.folder / f"output-{next(self._numbers)}"
         command, *options = arguments
-        full = [command, str(self.folder.catalogue), "--rpc", self.wire.url, *options]
+        full = [command, str(self.folder.catalogue), "--rpc", url or self.wire.url, *options]
         given = replace(job or Job([], "", ""), arguments=full, key=key, output=str(output))
         worker = Worker(self.lab.nursery.start(given), output)
         self.workers.append(worker)
@@ -275,8 +275,11 @@ class Scene:
         bought = {query.identifier: self.contract.meter(query.identifier).bought for query in self.queries}
         return all(each.end <= bought[each.query] for each in self.released())
 
-    def recover_the_journal(self, job: Job | None = None) -> Worker:
-        """Lose the journal and rebuild it from the chain; what is bought then and not revealed is closed."""
+    def recover_the_journal(self, job: Job | None = None, *, by_custodian: bool = False) -> Worker:
+        """Lose the journal and rebuild it from the chain; what is bought then and not revealed is closed.
+
+        With the custodian's key, closed queries are no longer sold; without it, analysts buy on, and nothing may be answered.
+        """
         self.kill_all()
         self.lost.append((len(self.wire.sent), self.folder.points()))
         for file in self.folder.custody.glob("journal.ledger*"):
@@ -285,9 +288,14 @@ class Scene:
             meter = self.contract.meter(query.identifier)
             self.closed[query.identifier] = max(meter.bought, self.closed.get(query.identifier, Fraction(0)))
         fault, self.wire.fault = self.wire.fault, wire.Fault.NONE
-        done = self.run("recover", "--yes", job=job)
+        done = self.recover(job, by_custodian=by_custodian)
         self.wire.fault = fault
         return done
+
+    def recover(self, job: Job | None = None, *, by_custodian: bool = False) -> Worker:
+        if by_custodian:  # not through the wire, which only ever sees what a worker sends
+            return self.run("recover", "--yes", key=CUSTODIAN, job=job, url=self.chain.url)
+        return self.run("recover", "--yes", "--without-custodian-key", job=job)
 
     # What the chain does.
 

@@ -53,7 +53,7 @@ def test_killed_at_every_moment_there_is(every: int, lab: FaultLab) -> None:
 
 @pytest.mark.parametrize("every", [3] if THOROUGH else [73, pytest.param(40, marks=pytest.mark.deep)])
 def test_killed_while_a_lost_journal_is_rebuilt(every: int, lab: FaultLab) -> None:
-    """Until the new journal is in its place there is none; then it is whole."""
+    """Until the new journal is in its place there is none; then it is whole, and what it never answers is not sold."""
     for nth in count(1, every):
         with lab.scene() as scene:
             scene.buy(0, "1/2")
@@ -62,11 +62,12 @@ def test_killed_while_a_lost_journal_is_rebuilt(every: int, lab: FaultLab) -> No
             scene.stop_all()
             scene.buy(1, "1/2")
             before = scene.folder.points()
-            code = scene.recover_the_journal(killed_at(ANY, nth)).process.code()
+            code = scene.recover_the_journal(killed_at(ANY, nth), by_custodian=True).process.code()
             assert code in (0, -SIGKILL)
             if not scene.folder.journal.exists():
                 assert scene.refused()
-                assert scene.run("recover", "--yes").process.code() == 0
+                assert scene.recover(by_custodian=True).process.code() == 0
+            assert scene.contract.query_paused(scene.queries[1].identifier)
             assert scene.folder.points() == before
             scene.buy(0, "3/4")
             scene.check()

@@ -134,8 +134,7 @@ def ask(
         if sampling_error:
             check_public_rows(client.ledger.population)  # before anything is spent
         plan = make_plan(client, requests, exact_noise=exact_noise)
-        if plan.late is not None:
-            raise plan.late  # before anybody confirms it or types a password
+        plan.check_sold()
         if not json:
             plan.show()
         if not plan.affordable:

@@ -17,7 +17,7 @@ from rich.text import Text
 from noiseledger.cli.checks import Check, Status
 from noiseledger.cli.config import config_file, find_keystore, find_ledger, find_rpc, has_key, read_config
 from noiseledger.cli.connect import open_client, open_key
-from noiseledger.cli.custody_check import catalogue_of, check_files, check_match, check_queries
+from noiseledger.cli.custody_check import check_files, check_match, check_queries
 from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.options import JsonOption, KeyOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, print_json, print_table
@@ -27,7 +27,7 @@ from noiseledger.core.address import is_address
 from noiseledger.core.composition import Promised, together
 from noiseledger.errors import ChainError, InvalidInput, NoiseledgerError
 from noiseledger.extras import EXTRAS, missing
-from noiseledger.ledger.file import LedgerFile
+from noiseledger.ledger.file import LedgerFile, catalogue_of
 from noiseledger.settings import KEY, KEY_FILE, cache_folder
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
         yield from _check_promise(client, ledger)
         yield _check_access(client, ledger, rpc, key)
         if not isinstance(client, Check):
-            catalogue = catalogue_of(find_ledger(ledger))
+            catalogue = catalogue_of(Path(find_ledger(ledger)))
             yield from check_queries(catalogue, client) if catalogue is not None else ()
         yield _check_worker(client, chain)
 
@@ -206,7 +206,7 @@ def _check_local_promise(client: Client) -> Iterator[Check]:
 def _check_custody(ledger: str | None, client: Client | Check) -> Iterator[Check]:
     """Check the custody folder that the ledger file is in, and its data: only the custodian has them."""
     try:
-        catalogue = catalogue_of(find_ledger(ledger))
+        catalogue = catalogue_of(Path(find_ledger(ledger)))
     except InvalidInput:
         return  # no ledger was given, which is reported as such
     if catalogue is None:

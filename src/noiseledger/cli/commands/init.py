@@ -32,6 +32,14 @@ delta = "1e-6"      # {delta}; choose it far below 1 / number of people
 neighbours = "replace"  # one record replaced (the number of rows is public); or "add-remove" (it is private)
 access = "invitation"  # only analysts whom you allow; or "open": anyone on the chain can spend the whole budget at once
 # contact = "..."   # public: how analysts reach you to ask for an allowance
+# query_ceiling = 0.5         # nobody can buy more than this share of the budget on one query
+# smallest_purchase = 0.0001  # a share of the budget: a request that needs less is rounded up to it; this is the default
+
+# Who is invited when the ledger is published; `noiseledger allow` invites others later:
+# [analysts.NAME]
+# address = "0x..."
+# epsilon = ...     # what they may buy
+# delta = "..."
 
 # Every column that a query uses is declared here. The kinds are guessed: please confirm them too. A value that cannot be read
 # as its column's kind (number, text, flag, date) counts as missing, in that record only.

@@ -22,6 +22,7 @@ from noiseledger.extras import require
 from noiseledger.progress import (
     CatalogueRead,
     CatalogueRefused,
+    ClosedQueries,
     Confirmed,
     EndpointLeftOut,
     EndpointSwitched,
@@ -243,6 +244,11 @@ def _sentence(event: ProgressEvent) -> str | None:
             return f"Replaced with a higher fee: {event.replaces} by {event.transaction}"
         case Refused():
             return f"Not answered: query {event.query[:12]}. {event.reason}"
+        case ClosedQueries() if event.sold:
+            return (
+                f"Still sold, and never answered because a journal was lost: {', '.join(event.sold)}. Stop selling each: "
+                "noiseledger pause LEDGER --query QUERY"
+            )
         case EndpointSwitched():
             return f"Switched to the endpoint {event.endpoint}: {event.reason}"
         case EndpointLeftOut():
