@@ -77,6 +77,7 @@ PARTS = (
         (*unit("query", "table", "catalogue", "sensitivity"), _LOCAL),
     ),
     Part(("core/access.py",), unit("catalogue")),
+    Part(("core/relay_address.py",), unit("relay_address")),
     Part(("core/codebook.py",), unit("codebook")),
     Part(
         (

@@ -160,12 +160,15 @@ def test_every_change_is_shown_and_asked_for(run: Runner, published: LedgerFile,
     assert all(contract.meter(query.identifier).dimension for query in now.values())
     # Nothing new: nothing is asked. What was left out is said again when something else changes.
     assert run("publish", "people.toml", "--json").json["changes"] == []
-    Path("people.toml").write_text(text.replace('"1e-5"', '"1e-5"\ncontact = "me"'))
+    Path("people.toml").write_text(
+        text.replace('"1e-5"', '"1e-5"\ncontact = "me"\nrelay = "https://relay.example.org"')
+    )
     said = run("publish", "people.toml", "--yes", "--json").json["changes"]
     assert said[0].startswith("Query mean_age is not in the catalogue: mean of age; values outside 0 to 100")
-    assert said[1:3] == [
+    assert said[1:4] == [
         "Analysts see mean_age of the catalogue as mean_age_2, because mean_age keeps meaning another query.",
         "The contact in the ledger file becomes: me.",
+        "The relay in the ledger file becomes: https://relay.example.org.",
     ]
 
 

@@ -106,10 +106,11 @@ def test_a_good_catalogue_is_read_whole(tmp_path: Path) -> None:
 
 def test_a_ledger_is_by_invitation_unless_an_open_one_is_asked_for(tmp_path: Path) -> None:
     silent = read_catalogue(write(tmp_path, GOOD))
-    assert (silent.access, silent.contact) == (Access.INVITATION, "")
-    words = '"replace"\naccess = "open"\ncontact = " data@example.org "'
+    assert (silent.access, silent.contact, silent.relay) == (Access.INVITATION, "", "")
+    words = '"replace"\naccess = "open"\ncontact = " data@example.org "\nrelay = "https://relay.example.org/"'
     spoken = read_catalogue(write(tmp_path, GOOD.replace('"replace"', words)))
     assert (spoken.access, spoken.contact) == (Access.OPEN, "data@example.org")
+    assert spoken.relay == "https://relay.example.org"
     longest = read_catalogue(write(tmp_path, GOOD.replace('"replace"', f'"replace"\ncontact = "{200 * "a"}"')))
     assert len(longest.contact) == 200
 
@@ -129,6 +130,8 @@ def test_a_ledger_is_by_invitation_unless_an_open_one_is_asked_for(tmp_path: Pat
         ('"replace"', '"replace"\ncontact = "a\\nb"', 9, "contact must be one line"),
         ('"replace"', '"replace"\ncontact = 7', 9, "contact must be one line"),
         ('"replace"', f'"replace"\ncontact = "{201 * "a"}"', 9, "contact must be one line"),
+        ('"replace"', '"replace"\nrelay = "http://relay.example.org"', 9, "relay must be the address of a relay"),
+        ('"replace"', '"replace"\nrelay = 8100', 9, "relay must be the address of a relay"),
         ("lower = -10_000", "lower = 2e6", 10, "must be below the upper"),
         ("lower = -10_000", "", 10, "true minima and maxima are private"),
         ('grid = "0.5"', 'grid = "0.3"', 16, "not on the grid"),

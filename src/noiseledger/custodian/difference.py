@@ -177,6 +177,8 @@ def _in_file(
     ]
     if known.contact != catalogue.contact:
         changes.append(f"The contact in the ledger file becomes: {catalogue.contact or 'none'}.")
+    if known.relay != catalogue.relay:
+        changes.append(f"The relay in the ledger file becomes: {catalogue.relay or 'none'}.")
     changes += known.codebook.changes(catalogue.codebook)
     changes += [
         f"The ledger file will name another ledger about the same data: {other.address}."

@@ -274,6 +274,7 @@ def _write_ledger_file(
         queries=names,
         catalogue_sha256=public_hash(catalogue),
         contact=catalogue.contact,
+        relay=catalogue.relay,
         commitment=PUBLISHED,
         access=catalogue.access.value,
         also_published=others,

@@ -72,6 +72,8 @@ class Catalogue:
     #: Who may ask, and how analysts can contact the custodian, as the custodian wrote it.
     access: Access = Access.INVITATION
     contact: str = ""
+    #: The address of the relay to which analysts without coins hand their requests; empty if there is none.
+    relay: str = ""
     #: The least precision that is sold at once; 0 if there is no such limit.
     smallest_purchase: Fraction = Fraction(0)
     #: Who is invited when the ledger is published.
@@ -138,6 +140,7 @@ class _Reader:
         budget = self._privacy("epsilon", declared.budget)
         access = self._privacy("access", declared.access)
         contact = self._privacy("contact", declared.contact)
+        relay = self._privacy("relay", declared.relay)
         limits = [
             None if budget is None else self._privacy(key, partial(read, budget=budget))
             for key, read in (
@@ -161,12 +164,12 @@ class _Reader:
         self._check_unique(entries)
         if source is None or reading is None or neighbours is None or budget is None:
             return None
-        if access is None or contact is None or self.problems:
+        if access is None or contact is None or relay is None or self.problems:
             return None
         summed = tuple(column for column in columns.values() if column is not None)
         line = self.lines.find("source")
-        parts = source, budget, neighbours, reading, summed, tuple(entries), line, access, contact, smallest, analysts
-        return Catalogue(self.file, *parts, codebook)
+        parts = source, budget, neighbours, reading, summed, tuple(entries), line, access, contact, relay, smallest
+        return Catalogue(self.file, *parts, analysts, codebook)
 
     def _source(self) -> Location:
         fields = self._table("source")

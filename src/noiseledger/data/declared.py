@@ -21,6 +21,7 @@ from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.numbers import exact, positive
 from noiseledger.core.privacy import precision_for, whole_units
 from noiseledger.core.query import Column, Measure, Query
+from noiseledger.core.relay_address import read_relay
 from noiseledger.core.sensitivity import Neighbours
 from noiseledger.data import location
 from noiseledger.data.hints import did_you_mean
@@ -32,7 +33,7 @@ _BOUNDS = ("lower", "upper", "grid", "missing")
 KEYS = {
     "": ("source", "privacy", "analysts", "columns", "queries"),
     "source": location.KEYS,
-    "privacy": ("epsilon", "delta", "neighbours", "access", "contact", "query_ceiling", "smallest_purchase"),
+    "privacy": ("epsilon", "delta", "neighbours", "access", "contact", "relay", "query_ceiling", "smallest_purchase"),
     "analysts": ("address", "epsilon", "delta", "precision"),
     "columns": ("kind", *_BOUNDS, "missing_codes", "labels", "meaning"),
     "queries": ("measure", "column", "where", "by", "groups", "edges", "ceiling"),
@@ -94,6 +95,11 @@ def contact(privacy: Mapping[str, Any]) -> str:
             'such as "data@example.org".'
         )
     return given.strip()
+
+
+def relay(privacy: Mapping[str, Any]) -> str:
+    """Return the address of the relay to which analysts without coins hand their requests; empty if there is none."""
+    return read_relay(privacy.get("relay", ""))
 
 
 def smallest_purchase(privacy: Mapping[str, Any], budget: Budget) -> Fraction:

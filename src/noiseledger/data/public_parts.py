@@ -16,7 +16,10 @@ from typing import Any
 from noiseledger.data.catalogue import Catalogue
 
 #: Each field of a catalogue is in one of these lists. A field in neither is not hashed, and a test fails.
-PUBLIC = ("budget", "neighbours", "reading", "columns", "entries", "access", "contact", "smallest_purchase", "codebook")
+PUBLIC = (
+    *("budget", "neighbours", "reading", "columns", "entries", "access", "contact", "relay", "smallest_purchase"),
+    "codebook",
+)
 PRIVATE = ("file", "source", "source_line", "analysts")
 
 
@@ -33,6 +36,7 @@ def public_parts(catalogue: Catalogue) -> dict[str, Any]:
         "neighbours": catalogue.neighbours.value,
         "access": catalogue.access.value,
         "contact": catalogue.contact,
+        "relay": catalogue.relay,
         "smallest_purchase": str(catalogue.smallest_purchase),
         "kinds": dict(reading.kinds),
         "decimal": reading.decimal,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from noiseledger.core.address import is_address
 from noiseledger.core.codebook import Codebook, shown
 from noiseledger.core.composition import Promised
 from noiseledger.core.query import Query
+from noiseledger.core.relay_address import read_relay
 from noiseledger.core.sensitivity import Neighbours
 from noiseledger.errors import InvalidInput, LedgerNotFound
 from noiseledger.ledger.durable import write_durably
@@ -59,7 +60,7 @@ class OtherLedger:
 
 @dataclass(frozen=True)
 class LedgerFile:
-    """Where the ledger is, what its queries are called, and whom to ask for an allowance."""
+    """Where the ledger is, what its queries are called, whom to ask for an allowance, and where to hand signed requests."""
 
     address: str
     chain_id: int | None = None
@@ -77,6 +78,8 @@ class LedgerFile:
     also_published: tuple[OtherLedger, ...] = ()
     #: What columns and values are called, in the custodian's words.
     codebook: Codebook = field(default_factory=Codebook)
+    #: The address of the relay that brings signed requests to the chain; empty if there is none.
+    relay: str = ""
 
     @classmethod
     def read(cls, file: Path) -> LedgerFile:
@@ -89,13 +92,17 @@ class LedgerFile:
             words = str(content.get("catalogue_sha256", "")), shown(content.get("contact") or "", LONGEST_CONTACT)
             others = tuple(OtherLedger.read(other) for other in content.get("also_published", [])[:_MOST_OTHERS])
             facts = str(content.get("commitment", "")), str(content.get("access", ""))
-            return cls(*place, queries, *words, *facts, others, Codebook.load(content))
+            found = cls(*place, queries, *words, *facts, others, Codebook.load(content))
         except OSError as error:
             raise LedgerNotFound(f"The ledger file {file} cannot be read: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
             raise InvalidInput(
                 f"{file} is not a ledger file: expected the ledger.json that a custodian hands out, or a local ledger."
             ) from None
+        try:
+            return replace(found, relay=read_relay(content.get("relay", "")))
+        except InvalidInput as error:
+            raise InvalidInput(f"{file} cannot be used: {error}") from None
 
     @property
     def content(self) -> dict[str, Any]:
@@ -108,6 +115,7 @@ class LedgerFile:
             "catalogue_sha256": self.catalogue_sha256,
             "access": self.access,
             "contact": self.contact,
+            "relay": self.relay,
             "also_published": [other.content for other in self.also_published],
             **self.codebook.dump(),
             "queries": {name: query.canonical for name, query in self.queries.items()},

@@ -32,6 +32,7 @@ delta = "1e-6"      # {delta}; choose it far below 1 / number of people
 neighbours = "replace"  # one record replaced (the number of rows is public); or "add-remove" (it is private)
 access = "invitation"  # only analysts whom you allow; or "open": anyone on the chain can spend the whole budget at once
 # contact = "..."   # public: how analysts reach you to ask for an allowance
+# relay = "https://..."  # public: where analysts without coins hand what they signed (noiseledger relay)
 # query_ceiling = 0.5         # nobody can buy more than this share of the budget on one query
 # smallest_purchase = 0.0001  # a share of the budget: a request that needs less is rounded up to it; this is the default
 
