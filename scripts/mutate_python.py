@@ -185,6 +185,7 @@ PARTS = (
     Part(("chain/node_errors.py",), unit("node_errors")),
     Part(("chain/typed_data.py", "chain/signed_ask.py"), unit("signed_ask")),
     Part(("ledger/signed.py",), integration("ask_without_coins")),
+    Part(("ledger/bringing.py", "ledger/relay_client.py"), integration("ask_through_relay")),
     Part(("relay/relay.py", "relay/store.py"), integration("relay")),
     Part(
         tuple(f"auditing/{name}.py" for name in ("replay", "state", "wire")),

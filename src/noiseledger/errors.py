@@ -26,6 +26,7 @@
     │       └── SignatureRefused        a signed request was altered, used before, is too late, or is for elsewhere
     ├── AnswerPending                   bought, but not yet revealed
     │   └── AnswerOverdue               for so long that somebody should ask the custodian
+    ├── RelayFailed                     the relay has refused a signed request, or has not brought it to the chain
     ├── RequestRefused                  the web application does not accept this request
     ├── NotAllowed                      this key is not allowed to do that
     │   └── AllowanceExceeded           the request costs more than the analyst's allowance
@@ -186,6 +187,13 @@ class AnswerPending(NoiseledgerError):
 
 class AnswerOverdue(AnswerPending):
     """An answer is bought and not revealed for too long; the message says since when, and whom to ask."""
+
+
+class RelayFailed(NoiseledgerError):
+    """The relay has refused a signed request, or has not brought it to the chain.
+
+    Nothing was charged so far. The relay may still bring the request until its deadline, and then once.
+    """
 
 
 class RequestRefused(NoiseledgerError):

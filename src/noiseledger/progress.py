@@ -91,6 +91,14 @@ class EndpointLeftOut(ProgressEvent):
 
 
 @dataclass(frozen=True)
+class HandedOver(ProgressEvent):
+    """A signed request was handed to a relay, which may bring it to the chain until the deadline, in seconds since 1970."""
+
+    relay: str
+    deadline: int
+
+
+@dataclass(frozen=True)
 class Mined(ProgressEvent):
     """A purchase is in a block."""
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -22,9 +22,11 @@ from starlette.testclient import TestClient
 
 from command import COMMAND
 from depth import examples
+from integration import relays
 from integration.conftest import CUSTODIAN, WORKER
+from integration.relays import DEFAULTS
 from integration.test_ask_without_coins import ALTERED, HALF, ONE, POOR, POOR_KEY, invited, resigned, sign  # noqa: F401 - a fixture
-from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, SignedAsk, local_chain
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, SignedAsk, local_chain
 from noiseledger.chain.address import checksummed
 from noiseledger.errors import (
     AllowanceExceeded,
@@ -39,30 +41,23 @@ from noiseledger.errors import (
     RpcFailed,
     SignatureRefused,
 )
+from noiseledger.ledger.relay_client import REQUESTS
 from noiseledger.ledger.signed import simulate
 from noiseledger.relay import relay as module
 from noiseledger.relay.relay import Limits, Relay
-from noiseledger.relay.service import REQUESTS, create_app
-from noiseledger.relay.store import RelayedRequest, RelayStore, State
+from noiseledger.relay.service import create_app
+from noiseledger.relay.store import RelayedRequest, State
 
-DEFAULTS = Limits()
 PAYER = Key.from_hex(local_chain.PLAY_ANALYSTS[2])
 SECOND = Key.from_hex("0x" + "5" * 64)
 QUARTER = Fraction(1, 4)
 HERE = "http://127.0.0.1"
 
 
-@contextmanager
 def relaying(
     contract: PrivacyLedgerContract, folder: Path, limits: Limits = DEFAULTS, key: Key = PAYER, name: str = "relay"
-) -> Iterator[Relay]:
-    """A relay as a process would run it: with a connection, a sender and a file of its own."""
-    with ExitStack() as stack:
-        rpc = stack.enter_context(Rpc(contract.rpc.name))
-        own = PrivacyLedgerContract(rpc, contract.address, Sender(rpc, key))
-        place = rpc.chain_id, own.address, key.address
-        store = stack.enter_context(closing(RelayStore(folder / f"{name}.sqlite", *place)))
-        yield Relay(own, store, limits, head="latest")
+) -> AbstractContextManager[Relay]:
+    return relays.relaying(contract, folder, key, limits, name)
 
 
 def bring_all(relay: Relay, steps: int = 12) -> None:

@@ -7,17 +7,13 @@ Why no endpoint can stop or flood us: a reply is limited in size and in time, ho
 from __future__ import annotations
 
 import json
-import socket
-import threading
 import time
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from weakref import WeakSet
 
+from noiseledger.chain.connections import Connections
 from noiseledger.chain.http import ACCEPTED, ReplyTooLarge, content_of
 from noiseledger.chain.replies import answers
 from noiseledger.errors import ChainUnreachable
@@ -63,8 +59,7 @@ class Endpoint:
         self.is_left_out = False
         self._http = http
         self._answered_at = -TRUSTED_SECONDS
-        self._lock = threading.Lock()
-        self._sockets = WeakSet[socket.socket]()
+        self._connections = Connections()
 
     def post(self, content: bytes, body: Any, timeout: float | None = None, *, is_known: bool = False) -> Any:
         """Send the bytes of a request and return the reply; refuse an incomplete reply.
@@ -85,7 +80,7 @@ class Endpoint:
             extensions={"trace": partial(self._notice, is_known)},
         )
         try:
-            with self._closed_at(give_up), request as reply:
+            with self._connections.closed_at(give_up), request as reply:
                 reply.raise_for_status()
                 received = content_of(reply, most_bytes(body))
             replies = json.loads(received)
@@ -110,32 +105,7 @@ class Endpoint:
             if time.monotonic() - self._answered_at >= TRUSTED_SECONDS:
                 raise Reconnected(f"{self.name} was disconnected.")
         else:
-            made: Any = info.get("return_value")
-            if hasattr(made, "get_extra_info"):  # a connection
-                with self._lock:
-                    self._sockets.add(made.get_extra_info("socket"))
-
-    @contextmanager
-    def _closed_at(self, moment: float) -> Iterator[None]:
-        """Close the connections to this endpoint at a moment, if an exchange is not done by then.
-
-        Others who use the endpoint at that time lose their reply too, and ask again.
-        """
-        timer = threading.Timer(moment - time.monotonic(), self._disconnect)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    def _disconnect(self) -> None:
-        with self._lock:
-            opened = list(self._sockets)
-        for connection in opened:
-            with suppress(OSError):  # closed already
-                # Not the method of a TLS socket, which changes what the thread that reads is using.
-                socket.socket.shutdown(connection, socket.SHUT_RDWR)
+            self._connections.notice(step, info)
 
 
 def most_bytes(body: Any) -> int:

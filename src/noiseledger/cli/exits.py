@@ -8,6 +8,7 @@ from noiseledger.errors import (
     BudgetExceeded,
     ChainError,
     NoiseledgerError,
+    RelayFailed,
     TransactionPending,
 )
 
@@ -34,6 +35,7 @@ _CODES: tuple[tuple[type[NoiseledgerError], int], ...] = (
     (AnswerPending, PENDING),
     (TransactionPending, PENDING),
     (ChainError, CHAIN_TROUBLE),
+    (RelayFailed, CHAIN_TROUBLE),
 )
 
 

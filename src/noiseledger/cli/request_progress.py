@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 from rich.status import Status
 
@@ -11,6 +12,7 @@ from noiseledger.cli.exits import Interrupted
 from noiseledger.cli.output import notes
 from noiseledger.progress import (
     EndpointLeftOut,
+    HandedOver,
     Mined,
     ProgressEvent,
     Revealed,
@@ -28,6 +30,7 @@ class RequestProgress:
         self._status: Status | None = None
         self._sent: str | None = None
         self._block: int | None = None
+        self._handed: HandedOver | None = None
 
     def on_event(self, event: ProgressEvent) -> None:
         """Print an event."""
@@ -37,6 +40,9 @@ class RequestProgress:
             case TransactionSent() | TransactionReplaced():
                 self._sent = event.transaction
                 self._print(f"Sent {self._sent}.", "Waiting for a block")
+            case HandedOver():
+                self._handed = event
+                self._print(f"Signed, and handed to the relay at {event.relay}.", "Waiting for the relay and a block")
             case Mined():
                 self._block = event.block
                 self._print(f"Mined in block {self._block}.", "Bought; waiting for the custodian's worker")
@@ -63,6 +69,12 @@ class RequestProgress:
             return (
                 f"Stopped waiting. The request is bought (block {self._block}) and nothing is lost: "
                 "run the same command again to get the answer for free."
+            )
+        if self._handed is not None:
+            until = datetime.fromtimestamp(self._handed.deadline, UTC).strftime("%H:%M UTC")
+            return (
+                "Stopped waiting. The signed request was handed to the relay, which may still bring it to the chain until "
+                f"{until}. Nothing is lost: run the same command again to get the answer. No privacy is used twice."
             )
         if self._sent is not None:
             return (

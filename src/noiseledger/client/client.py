@@ -56,6 +56,11 @@ class Client(Reader):
         """Return who may buy, how much this key may still buy, and whom to ask for more; None on a local ledger."""
         return self.ledger.admission()
 
+    @property
+    def relay(self) -> str | None:
+        """The address of the relay that brings your requests to the chain and pays the fee; None if you pay it."""
+        return self.ledger.relay
+
     @overload
     def ask(self, query: Named, *, exact_noise: bool = False, **accuracy: Unpack[Accuracy]) -> Answer: ...
 

@@ -14,9 +14,11 @@ from noiseledger.client.client import Client
 from noiseledger.client.status_line import status_line
 from noiseledger.core.codebook import Codebook
 from noiseledger.data.source import Source
+from noiseledger.ledger.bringing import Bringer
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.file import find_on_chain, is_local
 from noiseledger.ledger.local import open_ledger
+from noiseledger.ledger.relay_client import RelayClient
 from noiseledger.progress import Listener, ignore, warn
 from noiseledger.settings import ANSWER_SECONDS, KEY, RPC
 
@@ -33,6 +35,7 @@ def connect(
     source: Source | None = None,
     answer_seconds: float = ANSWER_SECONDS,
     listener: Listener | None = None,
+    pay_fee: bool = False,
 ) -> Client:
     """Connect to a ledger.
 
@@ -40,12 +43,14 @@ def connect(
         ledger: The custodian's ledger file, the contract's address, or the file of a local ledger.
         rpc: The chain's endpoint, or several separated by commas: if one does not answer, the next is used.
             Default: the variable NOISELEDGER_RPC, then a node on this machine.
-        key: A key or keystore file, to pay with; default: the variable NOISELEDGER_KEY. Free answers need no key.
+        key: A key or keystore file, to sign with; default: the variable NOISELEDGER_KEY. Free answers need no key. If the
+            ledger file names a relay, the key needs no coins: requests are signed, and the relay brings them to the chain.
         analyst: On a local ledger, the name that is recorded.
         source: On a local ledger, the data, without which only free answers are available.
         answer_seconds: How long to wait for the custodian's worker.
         listener: Called with a progress event (see ``noiseledger.progress``) when a request is sent, mined and revealed, and
             when endpoints are switched or left out; default: a status line, if standard error is a terminal.
+        pay_fee: Pay the chain's fee yourself, although the ledger file names a relay, for example because it does not reply.
     """
     return connect_with(
         ledger,
@@ -55,6 +60,7 @@ def connect(
         source=source,
         answer_seconds=answer_seconds,
         listener=listener,
+        pay_fee=pay_fee,
     )
 
 
@@ -68,6 +74,7 @@ def connect_with(
     answer_seconds: float = ANSWER_SECONDS,
     listener: Listener | None = None,
     codebook: Codebook | None = None,
+    pay_fee: bool = False,
 ) -> Client:
     """Connect as :func:`connect` does, with these arguments only: no environment variable is read.
 
@@ -89,6 +96,7 @@ def connect_with(
             answer_seconds=answer_seconds,
             listener=of_requests,
             contact=found.contact,
+            bringer=Bringer(None if pay_fee else RelayClient(found.relay)) if found.relay else None,
         )
         chain.terms  # noqa: B018 - fails now if the contract is not a ledger
         stack.pop_all()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.status import Status
 
-from noiseledger.progress import Mined, ProgressEvent, Revealed, TransactionReplaced, TransactionSent
+from noiseledger.progress import HandedOver, Mined, ProgressEvent, Revealed, TransactionReplaced, TransactionSent
 
 
 class StatusLine:
@@ -27,6 +27,8 @@ class StatusLine:
         match event:
             case TransactionSent() | TransactionReplaced():
                 self._status.update(f"Sent {event.transaction}; waiting for a block")
+            case HandedOver():
+                self._status.update(f"Signed, and handed to the relay at {event.relay}; waiting for a block")
             case Mined():
                 self._status.update(f"Bought in block {event.block}; waiting for the custodian's worker")
             case Revealed():

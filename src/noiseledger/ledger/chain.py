@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from noiseledger.chain.contract import MAX_BATCH, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Sender
-from noiseledger.chain.typed_data import AskData
-from noiseledger.chain.values import Meter, Terms, encode_request, from_units, to_units
+from noiseledger.chain.values import Meter, Terms, from_units
 from noiseledger.core.access import Access
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
@@ -24,6 +23,7 @@ from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded, InvalidInput
 from noiseledger.ledger.admission import Admission
+from noiseledger.ledger.bringing import Bringer, ask_data
 from noiseledger.ledger.interface import Ledger, Quote, Record, Sales, Standing
 from noiseledger.ledger.list_prices import price_in_order
 from noiseledger.ledger.mirror import Mirror
@@ -57,11 +57,14 @@ class ChainLedger(Ledger):
         answer_seconds: float = ANSWER_SECONDS,
         listener: Listener = ignore,
         contact: str = "",
+        bringer: Bringer | None = None,
     ) -> None:
         """Use a contract; ``record_free`` also sends a transaction for free requests, so that they are recorded.
 
-        ``contact`` is how analysts reach the custodian, as stated in the ledger file.
+        ``contact`` is how analysts reach the custodian, as stated in the ledger file. With a ``bringer``, requests are
+        signed and brought to the chain, for example by a relay; without one, the analyst sends a transaction and pays the fee.
         """
+        self.bringer = bringer
         self.contract = contract
         self.contact = contact
         self.answer_seconds = answer_seconds
@@ -85,6 +88,10 @@ class ChainLedger(Ledger):
     @property
     def smallest_purchase(self) -> Fraction:
         return self.terms.smallest
+
+    @property
+    def relay(self) -> str | None:
+        return None if self.bringer is None or self.bringer.relay is None else self.bringer.relay.address
 
     def sign_with(self, key: Key) -> None:
         self.contract = self.contract.signed_by(Sender(self.contract.rpc, key, listener=self._listener))
@@ -150,7 +157,8 @@ class ChainLedger(Ledger):
 
     @property
     def _buyer(self) -> Buyer:
-        return Buyer(self.contract, self._reader, self._listener, self.answer_seconds, self.contact)
+        waits = self._listener, self.answer_seconds
+        return Buyer(self.contract, self._reader, *waits, self.contact, self.bringer)
 
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
         reading = self._reader.read(dict.fromkeys(item.query for item in requests), ["Revealed"])
@@ -204,18 +212,9 @@ class ChainLedger(Ledger):
             )
         self._check_affordable(cost, reading.budget)
         signer = find_signer(self.contract, sender.address)
-        structs = [
-            encode_request(item.query.identifier, item.precision, item.epsilon, item.delta)
-            for item in (quote.request for quote in paid)
-        ]
-        data = AskData(
-            self.contract.rpc.chain_id,
-            self.contract.address,
-            tuple(structs),
-            to_units(cost),
-            signer.nonce if nonce is None else nonce,
-            int(signer.now + (SIGNED_SECONDS if valid_seconds is None else valid_seconds)),
-        )
+        deadline = int(signer.now + (SIGNED_SECONDS if valid_seconds is None else valid_seconds))
+        asked = [quote.request for quote in paid]
+        data = ask_data(self.contract, asked, cost, signer.nonce if nonce is None else nonce, deadline)
         return SignedAsk(data, sender.address, sender.sign_digest(data.digest))
 
     def _check_affordable(self, cost: Fraction, budget: Budget) -> None:
@@ -235,6 +234,8 @@ class ChainLedger(Ledger):
         return reading.states[query].best(query, self.sensitivity(query), reading.budget, self.population)
 
     def close(self) -> None:
+        if self.bringer is not None:
+            self.bringer.close()
         self.contract.rpc.close()
 
     def records(self, after: int = 0) -> Iterator[Record]:

@@ -147,6 +147,11 @@ class LedgerView(ABC):
         """Whether a request reuses earlier purchases; if not, each request pays in full."""
 
     @property
+    def relay(self) -> str | None:
+        """The address of the relay that brings requests to the chain; None without one, and on a local ledger."""
+        return None
+
+    @property
     def smallest_purchase(self) -> Fraction:
         """The least precision that is sold at once: a request that needs less is rounded up to it. 0 if there is none."""
         return Fraction(0)

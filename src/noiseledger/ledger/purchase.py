@@ -19,6 +19,7 @@ from noiseledger.core.path import Point, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.errors import AllowanceExceeded, AnswerOverdue, AnswerPending, ChainError, RpcFailed
+from noiseledger.ledger.bringing import Bringer
 from noiseledger.ledger.interface import Quote, at_its_best
 from noiseledger.ledger.pending import PendingAnswers
 from noiseledger.ledger.query_state import Behind, LoggedRequest, QueryState
@@ -35,9 +36,19 @@ class Buyer:
     """Buys answers and waits for those that are not public yet."""
 
     def __init__(
-        self, contract: PrivacyLedgerContract, reader: ChainReader, listener: Listener, seconds: float, contact: str
+        self,
+        contract: PrivacyLedgerContract,
+        reader: ChainReader,
+        listener: Listener,
+        seconds: float,
+        contact: str,
+        bringer: Bringer | None = None,
     ) -> None:
-        """Buy from a contract, and wait at most ``seconds``; ``contact`` is how analysts reach the custodian."""
+        """Buy from a contract, and wait at most ``seconds``; ``contact`` is how analysts reach the custodian.
+
+        With a ``bringer``, requests are signed and brought to the chain; without one, they are sent as transactions.
+        """
+        self._bringer = bringer
         self._contract = contract
         self._reader = reader
         self._notify = listener
@@ -83,13 +94,18 @@ class Buyer:
         parts = [[quote.request for quote in portion] for portion in portions]
         limits = [sum((quote.price.cost for quote in portion), Fraction(0)) for portion in portions]
         try:
-            receipts = self._contract.ask_batches(list(zip(parts, limits, strict=True)))
+            receipts = self._send(list(zip(parts, limits, strict=True)))
         except AllowanceExceeded as refused:
             who = self._contract.sender.address, checksummed(self._contract.custodian()), self._contact
             raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None
         for receipt in receipts:
             self._notify(Mined(receipt.transaction, receipt.block))
         return self._read_purchases(receipts, parts)
+
+    def _send(self, batches: list[tuple[Sequence[Request], Fraction]]) -> list[Receipt]:
+        if self._bringer is None:
+            return self._contract.ask_batches(batches)
+        return self._bringer.buy(self._contract, batches, self._notify, self._contact)
 
     def _read_purchases(self, receipts: list[Receipt], parts: Sequence[Sequence[Request]]) -> list[LoggedRequest]:
         """Return the purchases; after a reorganisation, wait until the transactions are on the chain again."""

@@ -18,14 +18,12 @@ from fastapi.responses import JSONResponse
 
 from noiseledger.chain.signed_ask import MAX_JSON, SignedAsk
 from noiseledger.errors import NoiseledgerError, RequestRefused
+from noiseledger.ledger.relay_client import REQUESTS
 from noiseledger.relay.relay import Relay
 from noiseledger.relay.store import RelayedRequest
 from noiseledger.web.guard import Guard, only_json
 from noiseledger.web.refusals import handle_errors
 from noiseledger.web.settings import LOOPBACK_NAMES
-
-#: Where requests are sent, below the relay's address.
-REQUESTS = "/api/v1/requests"
 
 _IDENTIFIER = re.compile(r"[0-9a-f]{64}")
 

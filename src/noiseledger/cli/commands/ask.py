@@ -111,6 +111,14 @@ def ask(
             rich_help_panel=_SIGNING,
         ),
     ] = None,
+    pay_fee: Annotated[
+        bool,
+        typer.Option(
+            "--pay-fee",
+            help="Pay the chain's fee yourself, although the ledger file names a relay that would.",
+            rich_help_panel=_SIGNING,
+        ),
+    ] = False,
     rpc: RpcOption = None,
     key: KeyOption = None,
     json: JsonOption = False,
@@ -124,6 +132,7 @@ def ask(
     options: dict[str, Any] = {
         "listener": progress.on_event,
         "answer_seconds": wait,
+        "pay_fee": pay_fee,
         "analyst": os.environ.get("USER", "")[:MAX_ANALYST_LENGTH],
     }
     with ExitStack() as stack:
@@ -141,6 +150,8 @@ def ask(
             raise BudgetExceeded(plan.cost, plan.budget.remaining)
         if sign_only is not None:
             check_signable(plan.cost, client.ledger, sign_only)
+        elif plan.cost and not json and (relay := client.relay) is not None:
+            console.print(f"The relay at {relay} brings the request to the chain and pays the fee.", soft_wrap=True)
         if plan.cost and client.ledger.is_on_chain:
             keystore = find_payer(key)
             _agree(plan, yes=yes)

@@ -86,7 +86,7 @@ def _examine(ledger: str | None, rpc: str | None, key: Path | None) -> Iterator[
         yield from _check_custody(ledger, client)
         chain = _open_chain(stack, rpc)
         yield _check_chain(chain)
-        yield from _check_key(chain, key)
+        yield from _check_key(chain, key, None if isinstance(client, Check) else client.relay)
         yield _check_ledger(client)
         yield from _check_promise(client, ledger)
         yield _check_access(client, ledger, rpc, key)
@@ -148,7 +148,7 @@ def _check_chain(chain: Rpc | Check) -> Check:
     return chain if isinstance(chain, Check) else Check("chain", Status.OK, f"chain {chain.chain_id} at {chain.name}")
 
 
-def _check_key(chain: Rpc | Check, given: Path | None) -> Iterator[Check]:
+def _check_key(chain: Rpc | Check, given: Path | None, relay: str | None) -> Iterator[Check]:
     try:
         keystore = find_keystore(given)
         if not has_key(keystore):
@@ -163,16 +163,18 @@ def _check_key(chain: Rpc | Check, given: Path | None) -> Iterator[Check]:
         return
     yield Check("key", Status.OK, address)
     if not isinstance(chain, Check):
-        yield _check_balance(chain, address)
+        yield _check_balance(chain, address, relay)
 
 
-def _check_balance(chain: Rpc, address: str) -> Check:
+def _check_balance(chain: Rpc, address: str, relay: str | None) -> Check:
     try:
         balance = int(chain.call("eth_getBalance", address, "latest"), 16)
     except ChainError as error:
         return Check("balance", Status.PROBLEM, str(error))
     if balance:
         return Check("balance", Status.OK, f"{balance / WEI:.4g} coins, for the chain's fees")
+    if relay is not None:
+        return Check("balance", Status.OK, f"no coins, and none are needed to ask: the relay at {relay} pays the fees")
     advice = "Send it some coins; on a local chain, use the key of one of its accounts."
     return Check("balance", Status.PROBLEM, f"{address} has no coins to pay the chain's fees.", advice)
 
