@@ -1,4 +1,4 @@
-"""A chain, and accounts that can pay on it: those of a development node, or new ones that a payer funds."""
+"""A chain, and accounts on it: those of a development node, or new ones that a payer funds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ FUNDING_WEI = 10**17
 
 @dataclass(frozen=True)
 class ChainAccounts:
-    """The address of a chain, and the private keys of custodian, worker and analysts on it."""
+    """The address of a chain, and the private keys of custodian, worker, analysts and relay on it."""
 
     url: str
     custodian: Key = field(repr=False)
     worker: str = field(repr=False)
     analysts: Sequence[str] = field(repr=False)
+    #: The key that pays for a relay, if there is one: then analysts need no coins.
+    relay: str | None = field(default=None, repr=False)
     #: The newest block that the worker considers final. A development node has no reorganisations: "latest" is safe there.
     head: str = "latest"
     #: The development node, if it is ours.
@@ -34,13 +36,20 @@ class ChainAccounts:
     def of_development_node(cls, chain: local_chain.LocalChain) -> ChainAccounts:
         """Return the accounts of a development node. Their keys are public, and their money is worthless."""
         custodian = Key.from_hex(local_chain.PLAY_KEYS[0])
-        return cls(chain.url, custodian, local_chain.PLAY_KEYS[1], local_chain.PLAY_ANALYSTS, chain=chain)
+        keys = local_chain.PLAY_KEYS[1], local_chain.PLAY_ANALYSTS, local_chain.PLAY_RELAY
+        return cls(chain.url, custodian, *keys, chain=chain)
 
     @classmethod
-    def funded_by(cls, url: str, payer: Key, head: str = "latest", analysts: int = 1) -> ChainAccounts:
-        """Create accounts for a worker and analysts on another chain, and fund them; the payer becomes the custodian."""
-        keys = [secrets.token_hex(32) for _ in range(1 + analysts)]
+    def funded_by(
+        cls, url: str, payer: Key, head: str = "latest", analysts: int = 1, *, has_relay: bool = False
+    ) -> ChainAccounts:
+        """Create accounts for a worker and analysts on another chain, and fund them; the payer becomes the custodian.
+
+        With a relay, its account is funded instead of the analysts'.
+        """
+        worker, relay, *others = (secrets.token_hex(32) for _ in range(2 + analysts))
         with Rpc(url) as rpc:
             sender = Sender(rpc, payer)
-            sender.wait_many([sender.transfer(Key.from_hex(key).address, FUNDING_WEI) for key in keys])
-        return cls(url, payer, worker=keys[0], analysts=keys[1:], head=head)
+            pay = [worker, relay] if has_relay else [worker, *others]
+            sender.wait_many([sender.transfer(Key.from_hex(key).address, FUNDING_WEI) for key in pay])
+        return cls(url, payer, worker, others, relay if has_relay else None, head)

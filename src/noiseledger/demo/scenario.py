@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 
 from noiseledger.chain.keys import Key
+from noiseledger.chain.rpc import Rpc
 from noiseledger.client import Client, connect
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
@@ -68,6 +69,8 @@ class ScenarioResult:
 
     #: How much precision each analyst may buy.
     invited: dict[str, Fraction]
+    #: How many coins, in wei, each analyst owned when everything was bought; None if they pay for themselves.
+    coins: dict[str, int] | None
     #: The refusal of an analyst who was not invited.
     stranger: AllowanceExceeded
     before: Budget
@@ -89,6 +92,7 @@ class ScenarioResult:
         promise = {"epsilon": float(self.before.epsilon), "delta": float(self.before.delta)}
         return {
             "invited": {name: float(share) for name, share in self.invited.items()},
+            "coins": self.coins,
             "stranger_refused": type(self.stranger).__name__,
             "budget": promise | {"precision": float(self.before.total)},
             "answers": [request.describe() for request in self.requests],
@@ -113,10 +117,20 @@ def run_scenario(system: DemoSystem, site: str) -> ScenarioResult:
         requests = [_ask(analysts[analyst], analyst, name, accuracy) for analyst, name, accuracy in REQUESTS]
         refusal = _ask_too_much(analysts[TOO_MUCH[0]])
         after = analysts["Ada"].budget()
-        return ScenarioResult(invited, stranger, before, requests, refusal, after, _spent_on_the_web(site, after.spent))
+        coins = _coins(system) if system.relay is not None else None
+        web_spent = _spent_on_the_web(site, after.spent)
+        return ScenarioResult(invited, coins, stranger, before, requests, refusal, after, web_spent)
     finally:
         for client in analysts.values():
             client.close()
+
+
+def _coins(system: DemoSystem) -> dict[str, int]:
+    with Rpc(system.url) as rpc:
+        return {
+            name: int(rpc.call("eth_getBalance", Key.from_hex(key).address, "latest"), 16)
+            for name, key in zip(ANALYSTS, system.accounts.analysts, strict=True)
+        }
 
 
 def _ask(client: Client, analyst: str, name: str, accuracy: Accuracy) -> AnsweredRequest:

@@ -1,4 +1,4 @@
-"""A complete system on this machine: a chain, a published ledger, a worker beside the data, and the web pages.
+"""A complete system on this machine: a chain, a published ledger, a worker beside the data, a relay, and the web pages.
 
 For the demo, tests and experiments. All files are in a temporary folder, and all processes are stopped at the end. By default
 the chain is a development node, where keys are public and money is worthless; on another chain, a payer has to fund the
@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, local_chain
 from noiseledger.core.access import Access
@@ -54,6 +55,8 @@ class DemoSystem:
         self._health_port = health_port
         self._log = self.folder / "worker.log"
         self.worker = self._start_worker()
+        #: The relay that brings the analysts' requests to the chain, if the ledger file names one.
+        self.relay: subprocess.Popen[str] | None = None
 
     @property
     def chain(self) -> local_chain.LocalChain:
@@ -68,10 +71,11 @@ class DemoSystem:
         return f"http://127.0.0.1:{self._health_port}/health"
 
     def check(self) -> None:
-        """Raise an error if the worker has stopped."""
+        """Raise an error if the worker or the relay has stopped."""
         if self.worker.poll() is not None:
-            lines = self._log.read_text(errors="replace").strip().splitlines()
-            raise NoiseledgerError("The worker has stopped: " + " ".join(lines[-_LAST_LINES:] or ["its log is empty"]))
+            raise NoiseledgerError(f"The worker has stopped: {_last_lines(self._log)}")
+        if self.relay is not None and self.relay.poll() is not None:
+            raise NoiseledgerError(f"The relay has stopped: {_last_lines(self._relay_log)}")
 
     def stop_worker(self) -> None:
         """Stop the worker, as the custodian would."""
@@ -80,6 +84,31 @@ class DemoSystem:
     def start_worker(self) -> None:
         """Start the worker again."""
         self.worker = self._start_worker()
+
+    @property
+    def _relay_log(self) -> Path:
+        return self.folder / "relay.log"
+
+    def start_relay(self) -> None:
+        """Run ``noiseledger relay`` in its own process, at the address that the ledger file names."""
+        port = urlsplit(LedgerFile.read(self.ledger_file).relay).port
+        command = [sys.executable, "-m", "noiseledger", "relay", str(self.ledger_file), "--rpc", self.url]
+        command += ["--store", str(self.folder / "relay.sqlite"), "--port", str(port), "--head", self.accounts.head]
+        command += ["--seconds", str(POLL_SECONDS), "--rate", "1000", "--per-hour", "1000"]
+        environment = os.environ | {KEY.variable: str(self.accounts.relay)}
+        with self._relay_log.open("ab") as errors:
+            self.relay = subprocess.Popen(  # noqa: S603 - fixed words
+                command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
+            )
+        if not (self.relay.stdout and self.relay.stdout.readline()):  # it says where it listens
+            raise NoiseledgerError(f"The relay did not start: {_last_lines(self._relay_log)}")
+
+    def stop_relay(self) -> None:
+        """Stop the relay, if there is one."""
+        if self.relay is not None:
+            _stop(self.relay)
+            if self.relay.stdout:
+                self.relay.stdout.close()
 
     def _start_worker(self) -> subprocess.Popen[bytes]:
         """Run ``noiseledger work`` in its own process."""
@@ -100,8 +129,10 @@ class DemoSystem:
 
 
 @contextmanager
-def census_catalogue(access: Access = Access.INVITATION, *, has_smallest_purchase: bool = True) -> Iterator[Path]:
-    """Copy the census sample into a temporary folder; yield the path of its catalogue."""
+def census_catalogue(
+    access: Access = Access.INVITATION, *, has_smallest_purchase: bool = True, relay: str = ""
+) -> Iterator[Path]:
+    """Copy the census sample into a temporary folder; yield the path of its catalogue, which may name a relay."""
     with tempfile.TemporaryDirectory(prefix="noiseledger-") as folder:
         for name in ("acs12.csv", "acs12.toml"):
             with resources.as_file(resources.files("noiseledger.data") / name) as shipped:
@@ -111,6 +142,8 @@ def census_catalogue(access: Access = Access.INVITATION, *, has_smallest_purchas
         text = text.replace(f'"{Access.INVITATION}"', f'"{access}"')
         if not has_smallest_purchase:
             text = text.replace("[privacy]", "[privacy]\nsmallest_purchase = 0")
+        if relay:
+            text = text.replace("[privacy]", f'[privacy]\nrelay = "{relay}"')
         catalogue.write_text(text, encoding="utf-8")
         yield catalogue
 
@@ -122,13 +155,28 @@ def census_system(
     access: Access = Access.INVITATION,
     *,
     has_smallest_purchase: bool = True,
+    has_relay: bool = False,
 ) -> Iterator[DemoSystem]:
-    """Start a system for the census sample on a new development node, as a context manager."""
+    """Start a system for the census sample on a new development node, as a context manager.
+
+    With a relay, the analysts own no coins.
+    """
     with (
-        census_catalogue(access, has_smallest_purchase=has_smallest_purchase) as catalogue,
+        relay_address(has_relay=has_relay) as relay,
+        census_catalogue(access, has_smallest_purchase=has_smallest_purchase, relay=relay) as catalogue,
         demo_system(catalogue, port, block_seconds) as system,
     ):
         yield system
+
+
+@contextmanager
+def relay_address(*, has_relay: bool = True) -> Iterator[str]:
+    """Keep a port free for a relay, as a context manager, and yield its address; an empty one if there is no relay."""
+    if not has_relay:
+        yield ""
+        return
+    with local_chain.kept_port() as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager
@@ -143,9 +191,9 @@ def demo_system(catalogue_file: Path, port: int = 0, block_seconds: float | None
 
 @contextmanager
 def demo_system_on(catalogue_file: Path, accounts: ChainAccounts) -> Iterator[DemoSystem]:
-    """Publish a catalogue on a running chain, and start its worker; stop the worker at the end.
+    """Publish a catalogue on a running chain, and start its worker, and a relay if it names one; stop both at the end.
 
-    If the ledger is by invitation, the analysts are invited.
+    If the ledger is by invitation, the analysts are invited. With a relay, those of a development node own no coins.
     """
     catalogue = read_catalogue(catalogue_file)
     custody = Custody.of(catalogue)
@@ -156,11 +204,17 @@ def demo_system_on(catalogue_file: Path, accounts: ChainAccounts) -> Iterator[De
         contract = publish(catalogue, custody.pin(catalogue), sender, worker, registers=registers)
         if catalogue.access is Access.INVITATION:
             invite(contract, LedgerFile.read(custody.ledger_file).block, accounts.analysts)
+        if catalogue.relay and accounts.chain is not None:
+            for key in accounts.analysts:
+                rpc.call("anvil_setBalance", Key.from_hex(key).address, "0x0")
     with local_chain.kept_port() as health_port:
         system = DemoSystem(catalogue_file, custody.ledger_file, accounts, health_port)
         try:
+            if catalogue.relay:
+                system.start_relay()
             yield system
         finally:
+            system.stop_relay()
             system.stop_worker()
 
 
@@ -206,6 +260,11 @@ def web_pages(system: DemoSystem, *options: str, port: int = 0) -> Iterator[str]
             _stop(process)
             if process.stdout:
                 process.stdout.close()
+
+
+def _last_lines(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return " ".join(lines[-_LAST_LINES:] or ["its log is empty"])
 
 
 def _stop(process: subprocess.Popen[Any]) -> None:

@@ -34,7 +34,7 @@ def demo(
     head: HeadOption = "latest",
     json: JsonOption = False,
 ) -> None:
-    """Run the whole system with a census sample: a chain, a worker, web pages, and three analysts who ask."""
+    """Run the whole system with a census sample: a chain, a worker, a relay, web pages, and three analysts without coins."""
     require("custodian", "For the demo,")
     require("web", "For the demo,")
     from noiseledger.demo.scenario import run_scenario  # noqa: PLC0415 - takes a second
@@ -47,7 +47,7 @@ def demo(
         signal.signal(number, lambda *_: _stop(done))
     if not json:
         begin = "Starting a chain, publishing" if rpc is None else "Publishing"
-        console.print(f"{begin} the census sample, starting the worker and the web pages ...")
+        console.print(f"{begin} the census sample, starting the worker, the relay and the web pages ...")
     with _start(port, rpc, payer, head) as system, web_pages(system, *_web_options(system), port=web_port) as site:
         result = run_scenario(system, site)
         if json:
@@ -68,16 +68,20 @@ def demo(
 def _start(port: int, rpc: str | None, payer: Key | None, head: str) -> Iterator[DemoSystem]:
     """Start the system on a new development node, or on the given chain."""
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - takes a second
+    from noiseledger.demo import system as demo_systems  # noqa: PLC0415 - likewise
     from noiseledger.demo.accounts import ChainAccounts  # noqa: PLC0415 - likewise
     from noiseledger.demo.scenario import ANALYSTS  # noqa: PLC0415 - likewise
-    from noiseledger.demo.system import census_catalogue, census_system, demo_system_on  # noqa: PLC0415 - likewise
 
     if rpc is None or payer is None:
-        with census_system(port) as system:
+        with demo_systems.census_system(port, has_relay=True) as system:
             yield system
         return
-    accounts = ChainAccounts.funded_by(rpc, payer, read_head(head), analysts=len(ANALYSTS))
-    with census_catalogue() as catalogue, demo_system_on(catalogue, accounts) as system:
+    accounts = ChainAccounts.funded_by(rpc, payer, read_head(head), analysts=len(ANALYSTS), has_relay=True)
+    with (
+        demo_systems.relay_address() as relay,
+        demo_systems.census_catalogue(relay=relay) as catalogue,
+        demo_systems.demo_system_on(catalogue, accounts) as system,
+    ):
         yield system
 
 
@@ -104,6 +108,9 @@ def _show(result: ScenarioResult) -> None:
     names = [f"{name} (precision {float(share):.4g})" for name, share in result.invited.items()]
     console.print(f"The ledger is by invitation. Its custodian invites {', '.join(names)}: `noiseledger allow`.")
     console.print(f"A stranger is refused. {result.stranger}\n")
+    if result.coins is not None:
+        owned = ", ".join(f"{name} {coins}" for name, coins in result.coins.items())
+        console.print(f"Coins that the analysts own: {owned}. They sign, and the custodian's relay pays the fees.\n")
     columns = ("analyst", "query", "asks for", ">gets ± 95%", "case", ">privacy", ">naive")
     title = "Three analysts ask (delta 1e-5); earlier answers are reused and use no privacy again"
     print_table(title, columns, [_row(request) for request in result.requests])
