@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from eth_account import Account
+from eth_account.messages import encode_typed_data
 from playwright.sync_api import BrowserContext, Page
 from playwright.sync_api import Error as PageGone
 
@@ -94,6 +96,10 @@ class Wallet:
         #: Hashes of what was sent, and of what was signed only.
         self.sent: list[str] = []
         self.swallowed: list[str] = []
+        #: The typed data that was signed; whether the wallet can do that; and another account's key, if it uses that one.
+        self.signed: list[dict[str, Any]] = []
+        self.signs_data = True
+        self.signing_key: Key | None = None
         #: The methods that pages have called, in order.
         self.asked: list[str] = []
         self._url, self._node_chain = url, chain_id
@@ -222,6 +228,8 @@ class Wallet:
                 return self._add(question)
             case "eth_sendTransaction":
                 return self._send(question)
+            case "eth_signTypedData_v4":
+                return self._sign_data(question)
         if not READS.fullmatch(question.method):
             raise Refusal(UNSUPPORTED, f"The wallet does not support {question.method}.")
         self._check_node()
@@ -281,6 +289,22 @@ class Wallet:
         self._rpc.call("eth_sendRawTransaction", raw)
         self.sent.append(name)
         return name
+
+    def _sign_data(self, question: Question) -> str:
+        """Sign typed data, hashed by another program than ours; wallets refuse data for another chain than their own."""
+        if not self.signs_data:
+            raise Refusal(UNSUPPORTED, "The wallet does not support eth_signTypedData_v4.")
+        account, text = question.params
+        if question.origin not in self._connected or str(account).lower() not in self.accounts:
+            raise Refusal(UNAUTHORIZED, "The requested account has not been authorized by the user.")
+        data = json.loads(text)
+        if data["domain"]["chainId"] != self.chain_id:
+            raise Refusal(INVALID, f"Provided chainId must match the active chainId {self.chain_id}.")
+        self._ask_user(question)
+        self.signed.append(data)
+        key = Account.from_key((self.signing_key or self.key)._private.secret)
+        signature: bytes = key.sign_message(encode_typed_data(full_message=data)).signature
+        return f"0x{bytes(signature).hex()}"
 
     def _completed(self, wanted: dict[str, Any]) -> dict[str, Any]:
         """Fill in what a page leaves to the wallet: nonce, gas and fees."""

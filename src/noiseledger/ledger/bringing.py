@@ -53,6 +53,11 @@ def ask_data(
     return AskData(contract.rpc.chain_id, contract.address, tuple(structs), to_units(limit), nonce, deadline)
 
 
+def soon(now: float) -> int:
+    """Return the deadline of a request that is handed to a relay now, in seconds since 1970."""
+    return math.ceil((now + _VALID_SECONDS) / _VALID_SECONDS) * _VALID_SECONDS
+
+
 class Bringer:
     """Buys on one ledger with signed requests, one after the other."""
 
@@ -90,7 +95,7 @@ class Bringer:
 
         sender = contract.sender
         signer = find_signer(contract, sender.address)
-        deadline = math.ceil((signer.now + _VALID_SECONDS) / _VALID_SECONDS) * _VALID_SECONDS
+        deadline = soon(signer.now)
         data = ask_data(contract, requests, limit, signer.nonce, deadline)
         signed = SignedAsk(data, sender.address, sender.sign_digest(data.digest))
         if self.relay is None:
@@ -105,7 +110,7 @@ class Bringer:
         try:
             relay.hand_over(signed)
         except RelayFailed as error:
-            raise RelayFailed(f"{error}. {_nothing(signed)} {_OTHERWISE}.") from None
+            raise RelayFailed(f"{error}. {so_far(signed)} {_OTHERWISE}.") from None
 
 
 def _send(contract: PrivacyLedgerContract, signed: SignedAsk) -> Receipt:
@@ -134,7 +139,7 @@ class _Waiting:
             if time.monotonic() > give_up:
                 raise RelayFailed(
                     f"The relay at {self._relay.address} took the signed request, but has not brought it to the chain within "
-                    f"{RECEIPT_SECONDS:g} seconds. {_nothing(self._signed)} {_OTHERWISE}."
+                    f"{RECEIPT_SECONDS:g} seconds. {so_far(self._signed)} {_OTHERWISE}."
                 )
             if time.monotonic() > ask_relay:
                 self._check_refusal()
@@ -160,14 +165,18 @@ class _Waiting:
         if reason is not None:
             raise RelayFailed(
                 f"The relay at {self._relay.address} will not bring the signed request to the chain ({reason}). "
-                f"{_nothing(self._signed)} {_OTHERWISE}."
+                f"{so_far(self._signed)} {_OTHERWISE}."
             )
 
 
-def _nothing(signed: SignedAsk) -> str:
+def until(signed: SignedAsk) -> str:
+    """Return the time after which a request that was handed to a relay cannot be brought any more, for people."""
+    return datetime.fromtimestamp(signed.data.deadline, UTC).strftime("%H:%M UTC")
+
+
+def so_far(signed: SignedAsk) -> str:
     """Say what became of a request, and why neither a later nor another attempt buys anything twice."""
-    until = datetime.fromtimestamp(signed.data.deadline, UTC).strftime("%H:%M UTC")
     return (
-        f"Nothing was charged so far. If it is brought after all, which is possible until {until}, it counts once, and what it "
-        "buys is free for you afterwards."
+        f"Nothing was charged so far. If it is brought after all, which is possible until {until(signed)}, it counts once, and "
+        "what it buys is free for you afterwards."
     )

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
+from noiseledger.chain.contract import checksummed
+from noiseledger.chain.signed_ask import SignedAsk
 from noiseledger.client.client import Offer
 from noiseledger.core.answer import Answer
 from noiseledger.errors import AnswerOverdue
@@ -31,6 +33,7 @@ from noiseledger.ledger.snapshot import LedgerSnapshot
 from noiseledger.ledger.unanswered import moment
 from noiseledger.web.api_shapes import (
     HASH,
+    IDENTIFIER,
     MOST_NUMBERS,
     MOST_RECORDS,
     AcceptCustodyBody,
@@ -43,6 +46,7 @@ from noiseledger.web.api_shapes import (
     CloseBody,
     ErrorBody,
     ErrorShape,
+    HandedShape,
     HandOverBody,
     HealthShape,
     HistoryShape,
@@ -53,10 +57,15 @@ from noiseledger.web.api_shapes import (
     ProgressShape,
     QuoteShape,
     RotateWorkerBody,
+    SignBody,
+    SignedBody,
+    SignShape,
     TransactionShape,
+    UnsignedBody,
     WithdrawBody,
 )
 from noiseledger.web.change import propose_pause
+from noiseledger.web.handed import HandedRequest
 from noiseledger.web.prepare import Prepared, prepare_ask, prepare_change
 from noiseledger.web.site import Look, Site
 from noiseledger.web.transactions import TransactionState, TransactionStatus
@@ -91,6 +100,7 @@ def router(site: Site) -> APIRouter:
             "heir": facts.heir,
             "worker": facts.worker,
             "contact": look.ledger.contact,
+            "relay": look.ledger.relay,
             "commitment": "0x" + terms.commitment.hex(),
             "rows": terms.population.rows,
             "neighbours": terms.population.neighbours.value,
@@ -142,6 +152,22 @@ def router(site: Site) -> APIRouter:
     def ask(wanted: AskBody) -> AskShape:
         """Return the answer if it is free; otherwise prepare the transaction that buys it. Nothing is sent."""
         return _ask(site, site.look(), wanted)
+
+    @api.post("/sign", responses=_errors(403, 404, 409, 422))
+    def sign(wanted: SignBody) -> SignShape:
+        """Return the answer if it is free; otherwise prepare what buys it once it is signed. This needs no coins."""
+        return _sign(site, site.look(), wanted)
+
+    @api.post("/requests", status_code=202, responses=_errors(404, 409, 422, 502))
+    def take(body: SignedBody) -> HandedShape:
+        """Hand a signed request to the relay that the ledger file names. It brings the request to the chain."""
+        signed = SignedAsk.read(body.model_dump_json())
+        return _handed(site.handing.hand_over(signed, site.look().ledger.relay))
+
+    @api.get("/requests/{identifier}", responses=_errors(404, 422))
+    def handed(identifier: Annotated[str, Path(pattern=IDENTIFIER)]) -> HandedShape:
+        """What became of a request that was handed to the relay here: read from the chain."""
+        return _handed(site.handing.follow(identifier))
 
     @api.get("/analysts", responses=_errors())
     def analysts() -> AnalystsShape:
@@ -273,13 +299,48 @@ def _ask(site: Site, look: Look, wanted: AskBody) -> AskShape:
     if not quote.price.cost:
         # Somebody has already bought it, and the worker is about to answer: there is nothing to buy.
         return {"quote": shape, "answer": None, "transaction": None}
+    _check_not_late(look, quote)
+    prepared = prepare_ask(site.contract, look.snapshot, quote, wanted.analyst, look.ledger.contact)
+    return {"quote": shape, "answer": None, "transaction": _transaction(prepared)}
+
+
+def _sign(site: Site, look: Look, wanted: SignBody) -> SignShape:
+    quote = look.client.quote(wanted.query, **wanted.accuracy)
+    shape = _quote(look, quote)
+    if quote.known is not None or not quote.price.cost:
+        return {"quote": shape, "answer": shape["best"] if quote.known else None, "to_sign": None}
+    _check_not_late(look, quote)
+    analyst = checksummed(wanted.analyst)
+    prepare_ask(site.contract, look.snapshot, quote, analyst, look.ledger.contact, pays_fee=False)
+    data = site.handing.prepare(quote, analyst)
+    unsigned = SignedAsk(data, analyst, b"").content
+    del unsigned["signature"]
+    return {
+        "quote": shape,
+        "answer": None,
+        "to_sign": {"typed_data": data.typed_data, "request": UnsignedBody(**unsigned)},
+    }
+
+
+def _handed(handed: HandedRequest) -> HandedShape:
+    data = handed.signed.data
+    return {
+        "identifier": handed.signed.identifier,
+        "state": handed.state.value,
+        "analyst": handed.signed.analyst,
+        "nonce": data.nonce,
+        "deadline": data.deadline,
+        "transaction": handed.transaction,
+        "refusal": handed.refusal,
+    }
+
+
+def _check_not_late(look: Look, quote: Quote) -> None:
     if (late := look.late(quote.query)) is not None:
         raise AnswerOverdue(
             f"Nothing was prepared: this query was bought and not answered since {moment(late.since)}"
             f"{'' if late.reason is None else ', because ' + late.reason}. Ask {look.admission().whom}."
         )
-    prepared = prepare_ask(site.contract, look.snapshot, quote, wanted.analyst, look.ledger.contact)
-    return {"quote": shape, "answer": None, "transaction": _transaction(prepared)}
 
 
 def _change(site: Site, change: Change, signer: str | None) -> ChangeShape:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictBool, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictBool, StrictInt, WithJsonSchema
 from typing_extensions import TypedDict
 
+from noiseledger.contracts import constant
 from noiseledger.core import address
 from noiseledger.core.numbers import MAX_DIGITS, Number, positive
 from noiseledger.core.privacy import DELTA_HELP
@@ -21,6 +22,7 @@ MOST_NUMBERS = 2000
 HASH = r"^0x[0-9a-fA-F]{64}$"
 IDENTIFIER = r"^[0-9a-f]{64}$"
 ADDRESS = f"^{address.ADDRESS}$"
+UNITS = r"^(0|[1-9][0-9]{0,77})$"
 NUMBER = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?(/[0-9]+)?$"
 
 
@@ -57,6 +59,8 @@ class LedgerShape(TypedDict):
     heir: str | None
     worker: str
     contact: str
+    #: The address of the relay that brings signed requests to the chain; empty if there is none.
+    relay: str
     commitment: str
     rows: int | None
     neighbours: str
@@ -133,6 +137,66 @@ class AskShape(TypedDict):
     quote: QuoteShape
     answer: AnswerShape | None
     transaction: TransactionShape | None
+
+
+class SignedPartBody(BaseModel):
+    """One of the things that a signed request asks for, in the contract's units."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: Annotated[str, Field(pattern=IDENTIFIER)]
+    precision: Annotated[str, Field(pattern=UNITS)]
+    epsilon: Annotated[str, Field(pattern=UNITS)]
+    delta: Annotated[str, Field(pattern=UNITS)]
+
+
+class UnsignedBody(BaseModel):
+    """A request that is to be signed: the file of ``noiseledger ask --sign-only``, but for the signature."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: Annotated[str, Field(max_length=40)]
+    chain_id: Annotated[StrictInt, Field(ge=0, le=2**53 - 1)]
+    ledger: Annotated[str, Field(pattern=ADDRESS)]
+    analyst: Annotated[str, Field(pattern=ADDRESS)]
+    requests: Annotated[list[SignedPartBody], Field(min_length=1, max_length=constant("MAX_BATCH"))]
+    limit: Annotated[str, Field(pattern=UNITS)]
+    nonce: Annotated[StrictInt, Field(ge=0, le=2**53 - 1)]
+    deadline: Annotated[StrictInt, Field(ge=0, le=2**53 - 1)]
+
+
+class SignedBody(UnsignedBody):
+    """A signed request."""
+
+    signature: Annotated[str, Field(pattern="^0x([0-9a-f]{2})+$", max_length=2 + 2 * constant("MAX_SIGNATURE"))]
+
+
+class ToSignShape(TypedDict):
+    """What a wallet signs with ``eth_signTypedData_v4``, and the request that the signature completes."""
+
+    typed_data: dict[str, Any]
+    request: UnsignedBody
+
+
+class SignShape(TypedDict):
+    """The answer if it is free, or what to sign to buy it; neither if it is bought but not yet answered."""
+
+    quote: QuoteShape
+    answer: AnswerShape | None
+    to_sign: ToSignShape | None
+
+
+class HandedShape(TypedDict):
+    """What became of a request that was handed to the relay."""
+
+    identifier: str
+    state: Literal["waiting", "brought", "replaced", "expired"]
+    analyst: str
+    nonce: int
+    deadline: int
+    transaction: str | None
+    #: Why the relay says that it will not bring it; it may still be brought until the deadline.
+    refusal: str | None
 
 
 class ProgressShape(TypedDict):
@@ -214,6 +278,12 @@ class AccuracyBody(BaseModel):
             sigma=self.sigma,
             precision=self.precision,
         )
+
+
+class SignBody(AccuracyBody):
+    """A request to sign."""
+
+    analyst: Annotated[str, Field(pattern=ADDRESS, description="Who signs, and pays from their allowance.")]
 
 
 class AskBody(AccuracyBody):

@@ -6,14 +6,14 @@ import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
 
 from noiseledger.chain.contract import checksummed
 from noiseledger.errors import RequestRefused
 from noiseledger.web import charts, views
 from noiseledger.web.api_page import operations
-from noiseledger.web.api_shapes import ADDRESS, HASH
+from noiseledger.web.api_shapes import ADDRESS, HASH, IDENTIFIER
 from noiseledger.web.change import change_view
 from noiseledger.web.form import read_form
 from noiseledger.web.overdue import mark
@@ -86,6 +86,17 @@ def router(site: Site) -> APIRouter:
             name, look, progress=progress, sent=sent, state=state, answers=answers, late=late[0] if late else None
         )
 
+    @pages.get("/requests/{identifier}")
+    def handed(request: Request, identifier: Annotated[str, Path(pattern=IDENTIFIER)], seen: _Seen = "") -> Response:
+        look = site.look()
+        found = site.handing.follow(identifier)
+        if found.transaction is not None:
+            return _moved(request, f"/transactions/{found.transaction}")
+        state = f"{found.state}-{found.refusal is None}"
+        if seen == state:
+            return _unchanged()
+        return page("_handed.html" if is_part(request) else "handed.html", look, handed=found, state=state)
+
     @pages.get("/accounts/{address}")
     def account(request: Request, address: Annotated[str, Path(pattern=ADDRESS)]) -> HTMLResponse:
         look = site.look()
@@ -126,6 +137,13 @@ def router(site: Site) -> APIRouter:
         return page("api.html", site.look(), operations=operations(request.app.openapi()))
 
     return pages
+
+
+def _moved(request: Request, path: str) -> Response:
+    """Go on at another address; a part of a page is fetched from there, and the browser shows the new address."""
+    if is_part(request):
+        return Response(headers={"HX-Location": json.dumps({"path": path, "target": "#progress", "swap": "innerHTML"})})
+    return RedirectResponse(path, 303)
 
 
 def _unchanged() -> Response:

@@ -37,14 +37,19 @@ def prepare_ask(
     quote: Quote,
     analyst: str | None,
     contact: str = "",
+    *,
+    pays_fee: bool = True,
 ) -> Prepared:
-    """Encode the quoted purchase; raise the contract's error if it would refuse, with the contact for an allowance."""
+    """Encode the quoted purchase; raise the contract's error if it would refuse, with the contact for an allowance.
+
+    An analyst who only signs, so that a relay brings the request to the chain, needs no coins (``pays_fee``).
+    """
     if not quote.affordable:
         raise BudgetExceeded(quote.price.cost, quote.budget.remaining)
     if reason := snapshot.not_sold(quote.query):
         raise LedgerPaused(f"{reason} Public answers are still free.")
     try:
-        return _tried(contract, encode_ask([quote.request], quote.price.cost), analyst)
+        return _tried(contract, encode_ask([quote.request], quote.price.cost), analyst, pays_fee=pays_fee)
     except AllowanceExceeded as refused:
         who = checksummed(analyst or ""), snapshot.facts.custodian, contact
         raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None
@@ -57,19 +62,19 @@ def prepare_change(contract: PrivacyLedgerContract, change: Change, sender: str 
     return _tried(contract, change.data, sender)
 
 
-def _tried(contract: PrivacyLedgerContract, data: str, sender: str | None) -> Prepared:
-    gas = None if sender is None else _gas(contract, data, sender)
+def _tried(contract: PrivacyLedgerContract, data: str, sender: str | None, *, pays_fee: bool = True) -> Prepared:
+    gas = None if sender is None else _gas(contract, data, sender, pays_fee=pays_fee)
     return Prepared(contract.rpc.chain_id, contract.address, data, gas)
 
 
-def _gas(contract: PrivacyLedgerContract, data: str, sender: str) -> int:
+def _gas(contract: PrivacyLedgerContract, data: str, sender: str, *, pays_fee: bool) -> int:
     call: dict[str, Any] = {"from": sender, "to": contract.address, "data": data}
     gas, balance = contract.rpc.batch([("eth_estimateGas", [call]), ("eth_getBalance", [sender, "latest"])])
     if isinstance(gas, RpcFailed):
         if lacks_funds(gas):
             raise _no_funds(sender)
         raise typed(gas)
-    if not isinstance(balance, RpcFailed) and int(balance, 16) == 0:
+    if pays_fee and not isinstance(balance, RpcFailed) and int(balance, 16) == 0:
         raise _no_funds(sender)
     return int(int(gas, 16) * _GAS_RESERVE)
 

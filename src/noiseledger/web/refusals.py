@@ -20,6 +20,7 @@ from noiseledger.errors import (
     NoFunds,
     NoiseledgerError,
     NotAllowed,
+    RelayFailed,
     RequestRefused,
     RpcFailed,
     UnknownQuery,
@@ -39,6 +40,7 @@ _STATUS: tuple[tuple[type[NoiseledgerError], HTTPStatus], ...] = (
     (LedgerError, HTTPStatus.CONFLICT),
     (NoFunds, HTTPStatus.CONFLICT),
     (ChainError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (RelayFailed, HTTPStatus.BAD_GATEWAY),
 )
 _PHRASES = {
     HTTPStatus.NOT_FOUND: "This page does not exist. Go to the start page.",

@@ -15,6 +15,7 @@ from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.mirror import Mirror
+from noiseledger.web.handed import Handing
 from noiseledger.web.names import LedgerFileFollower
 from noiseledger.web.overdue import OverdueQuery
 from noiseledger.web.play import Play
@@ -47,6 +48,7 @@ class Site:
             mirror = Mirror(self.contract, settings.ledger.block, settings.head)
             self.play = Play(self.rpc, self.contract.address) if settings.play else None
             self.follower = TransactionFollower(self.contract)
+            self.handing = Handing(self.contract)
             names = LedgerFileFollower(settings.ledger, settings.ledger_file)
             self.watcher = Watcher(mirror, names, settings.worker_health, settings.seconds)
             stack.pop_all()
@@ -58,6 +60,7 @@ class Site:
     def close(self) -> None:
         """Close the connection to the chain."""
         self.watcher.stop()
+        self.handing.close()
         self.rpc.close()
 
     def __enter__(self) -> Self:

@@ -184,8 +184,9 @@ async function send(button) {
   sending = true;
   try {
     const body = { ...JSON.parse(button.dataset.body), [button.dataset.signer]: connected.address };
-    const reply = await post(button.dataset.send, body);
-    const prepared = reply.transaction;
+    const signs = button.dataset.sign && !connected.sendsOnly;
+    const reply = await post(signs ? button.dataset.sign : button.dataset.send, body);
+    const prepared = signs ? reply.to_sign : reply.transaction;
     if (!prepared && reply.says) return say(reply.says.join(" "));
     if (!prepared) {
       say("This answer has become free in the meantime: here it is.");
@@ -194,6 +195,7 @@ async function send(button) {
     if (!(await checkChain())) return;
     button.textContent = "Confirm in your wallet";
     say("Open your wallet and confirm. You can still decline there.");
+    if (signs) return await sign(prepared);
     const { to, data, value, gas } = prepared;
     const transaction = { from: connected.address, to, data, value, ...(gas && { gas }) };
     follow(await connected.provider.request({ method: "eth_sendTransaction", params: [transaction] }));
@@ -206,9 +208,19 @@ async function send(button) {
   }
 }
 
-function follow(transaction) {
+// The wallet signs, and our site hands the signed request to the relay, which pays the chain's fee.
+async function sign({ typed_data, request }) {
+  const params = [connected.address, JSON.stringify(typed_data)];
+  const signature = await connected.provider.request({ method: "eth_signTypedData_v4", params });
+  say("Handing the signed request to the relay.");
+  const { identifier } = await post("/api/v1/requests", { ...request, signature: String(signature).toLowerCase() });
+  followAt(`/requests/${identifier}`);
+}
+
+const follow = (transaction) => followAt(`/transactions/${transaction}?sent=${Date.now() / 1000}`);
+
+function followAt(path) {
   say("");
-  const path = `/transactions/${transaction}?sent=${Date.now() / 1000}`;
   // After a reload, the page still shows the same request.
   history.pushState({}, "", path);
   htmx.ajax("GET", path, { target: "#progress", swap: "innerHTML" }).then(() => {

@@ -45,7 +45,7 @@ export function playWallet(chainId) {
     }
     throw Object.assign(new Error(`A play account does not support ${method}.`), { code: 4200 });
   };
-  return { info: { uuid: "play", rdns: "play", name: "Throw-away account with test coins", icon: "" }, provider: { request } };
+  return { info: { uuid: "play", rdns: "play", name: "Throw-away account with test coins", icon: "" }, provider: { request }, sendsOnly: true };
 }
 
 /** Send JSON to our own site; a mistake becomes an Error with its type and sentence. */
@@ -85,6 +85,8 @@ export function sentence(error) {
   if (error.code === REJECTED) return "You declined in your wallet. Nothing was sent or spent; you can ask again at any time.";
   if (error.code === -32002) return "Your wallet is already waiting for you: open it and confirm or decline.";
   if (error.code === 4100) return "Your wallet has not allowed this page to use the account: connect it again.";
+  if (error.code === 4200 || error.code === -32601)
+    return "Your wallet cannot do that. If it cannot sign typed data, pay the fee yourself, or use another wallet. Nothing was spent.";
   if (error.code === 4900 || error.code === 4901) return "Your wallet has no connection to the chain: check its network and try again.";
   if (error.code === UNKNOWN_CHAIN) return "Your wallet does not know this chain: add it there manually, with the endpoint that the custodian gives you.";
   if (/insufficient funds/i.test(error.message ?? "")) return "The account cannot pay the chain's fee: fund it with the chain's native currency.";
