@@ -6,12 +6,14 @@
 @author the noiseledger founders
 @notice The privacy budget of one dataset. Analysts buy precision, the contract prices and refuses, the custodian's worker
         reveals noisy answers, and everyone can read and check everything. It cannot be upgraded.
-@dev Each query is a path: its point at precision p, divided by p, is the answer with noise of deviation 1/sqrt(p), in
+@dev The data comes in editions, which never change, and each record of an edition lies in one zone of a public list. Each query
+     has one path in each edition: its point at precision p, divided by p, is the answer with noise of deviation 1/sqrt(p), in
      units of the query's sensitivity. `bought` says how far the path is paid for, `revealed` how far it is known.
 
-     Why the promise holds: `spent` grows by exactly what is bought, never beyond the budget, and never shrinks, since what
-     was bought may already have been broadcast; a stretch of a path is revealed once, forward only, up to what was bought;
-     and only the worker's increments enter a path, so nothing an analyst sends can influence an answer others will reuse.
+     Why the promise holds: a record is in one zone of one edition, and only what is bought of queries that reach this zone
+     depends on it. What the zone has spent grows by exactly that, never beyond the budget, and never shrinks, since what was
+     bought may already have been broadcast; a stretch of a path is revealed once, forward only, up to what was bought; and
+     only the worker's increments enter a path, so nothing an analyst sends can influence an answer others will reuse.
 
      Precision is counted in units of 1/(3600 * 10**24), paths in units of 10**-18, epsilon and delta in units of 10**-36.
 """
@@ -26,40 +28,79 @@ struct Terms:
     smallest: uint256  # a purchase of less is rounded up to it, 0 for none
     epsilon: uint256  # the promise that the budget came from
     delta: uint256
+    zones: uint256  # how many there are: each of them, in each edition, has the whole budget
+    zone_list: bytes32  # the SHA-256 of what says in which zone a record lies
 
 struct Request:
     query: bytes32
+    edition: uint256
     precision: uint256
     epsilon: uint256  # what the analyst had in mind, or 0: recorded, not checked
     delta: uint256
 
+struct Edition:
+    commitment: bytes32  # to the data that came with it
+    rows: uint256  # 0 where the number is private
+
+# What an order costs so far, and of that what the last requests reach, which is not charged yet.
+struct Bill:
+    edition: uint256
+    reach: uint256
+    due: uint256
+    total: uint256
+
+struct Stretch:
+    query: bytes32
+    edition: uint256
+    start: uint256
+    end: uint256
+
 event Published:
     terms: Terms
+    zone_list: String[MAX_DEFINITION]
     custodian: address
     worker: address
+
+event Opened:
+    edition: uint256
+    commitment: bytes32
+    rows: uint256
+
+event Retired:
+    edition: uint256
 
 event Registered:
     query: indexed(bytes32)
     dimension: uint256
     numerator: uint256
     denominator: uint256
+    reach: uint256  # one bit for each zone, from the lowest on
     ceiling: uint256
     definition: String[MAX_DEFINITION]
 
 event Asked:
     query: indexed(bytes32)
     analyst: indexed(address)
+    edition: uint256
     precision: uint256
     epsilon: uint256
     delta: uint256
-    case: uint256
     cost: uint256
 
 event Revealed:
     query: indexed(bytes32)
+    edition: uint256
     start: uint256
     end: uint256
-    increments: DynArray[int256, MAX_COORDINATES]
+    increments: DynArray[int256, MAX_STORED]
+
+event RevealedPiece:
+    query: indexed(bytes32)
+    edition: uint256
+    start: uint256
+    end: uint256
+    first: uint256  # which coordinate the first increment belongs to
+    increments: DynArray[int256, MAX_PIECE]
 
 event Allowed:
     analyst: indexed(address)
@@ -81,22 +122,34 @@ event Appointed:
     who: address
 
 MAX_BATCH: constant(uint256) = 100  # requests, or queries revealed, in one transaction
-MAX_COORDINATES: constant(uint256) = 512  # revealed in one transaction, so also the largest dimension
+MAX_COORDINATES: constant(uint256) = 512  # of small answers, revealed in one transaction
+MAX_PIECE: constant(uint256) = 256  # coordinates of one large answer, revealed in one transaction
+MAX_DIMENSION: constant(uint256) = 65536
+MAX_STORED: constant(uint256) = 8  # the largest dimension of points that other contracts can read
+MAX_ZONES: constant(uint256) = 256
 MAX_DEFINITION: constant(uint256) = 24576
 MAX_SIGNATURE: constant(uint256) = 1024  # of a contract wallet; that of a key has 65 bytes
-MAX_PRECISION: constant(uint256) = 2**112 - 1
+MAX_PRECISION: constant(uint256) = 2**110 - 1
+# In the first till of all, beside what two zones have spent.
 SELLING: constant(uint256) = 2**255
 CLOSED: constant(uint256) = 2**254
+# In the first till of each edition.
+OPEN: constant(uint256) = 2**253
+TILLS: constant(uint256) = MAX_ZONES // 2
+# Where what the second zone of a till has spent begins.
+SECOND: constant(uint256) = 110
+# In the meter of a query in the first edition: what is true of it in all of them.
 QUERY_PAUSED: constant(uint256) = 2**255
-# The paper's cases as they are recorded. A request below what was bought is 2C, whatever points are known there.
-CASE_1: constant(uint256) = 1
-CASE_2A: constant(uint256) = 2
-CASE_2B: constant(uint256) = 3
-CASE_2C: constant(uint256) = 4
+SELECTIVE: constant(uint256) = 2**254
+LIMITED: constant(uint256) = 2**253
+# Where the parts of a meter begin. The lowest one is what was bought.
+REVEALED: constant(uint256) = 110
+DONE: constant(uint256) = 220
+DIMENSION: constant(uint256) = 236
 # EIP-712: what an analyst signs, so that somebody else can bring the request to the chain.
-REQUEST_TYPE: constant(bytes32) = keccak256("Request(bytes32 query,uint256 precision,uint256 epsilon,uint256 delta)")
+REQUEST_TYPE: constant(bytes32) = keccak256("Request(bytes32 query,uint256 edition,uint256 precision,uint256 epsilon,uint256 delta)")
 ASK_TYPE: constant(bytes32) = keccak256(
-    "Ask(Request[] requests,uint256 limit,uint256 nonce,uint256 deadline)Request(bytes32 query,uint256 precision,uint256 epsilon,uint256 delta)"
+    "Ask(Request[] requests,uint256 limit,uint256 nonce,uint256 deadline)Request(bytes32 query,uint256 edition,uint256 precision,uint256 epsilon,uint256 delta)"
 )
 DOMAIN_TYPE: constant(bytes32) = keccak256(
     "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
@@ -106,58 +159,127 @@ ERC1271_VALID: constant(bytes32) = 0x1626ba7e00000000000000000000000000000000000
 HALF_ORDER: constant(uint256) = 57896044618658097711785492504343953926418782139537452191302581570759080747168
 
 TERMS: immutable(Terms)
+# The reach of a query that reaches every zone.
+ALL: immutable(uint256)
 
 custodian: public(address)
 heir: public(address)
 worker: public(address)
 allowance: public(HashMap[address, uint256])
 nonce: public(HashMap[address, uint256])
-ceiling: public(HashMap[bytes32, uint256])
-# Whether precision is sold (bit 255), whether selling has ended (bit 254), and what was spent: one word, so that a purchase
-# writes one slot.
-_till: uint256
-# One word a query, for the same reason: whether it is paused (bit 255), dimension (from bit 224), revealed (from bit 112), bought.
+# How many editions were opened: they are numbered from 0.
+editions: public(uint256)
+_editions: HashMap[uint256, Edition]
+# What zones have spent, two to a word, for each edition one word after the other.
+_tills: HashMap[uint256, uint256]
+# One word by edition and query, so that a purchase writes one slot: how far the path is bought and revealed, and how many numbers of
+# the next stretch were revealed. In the first edition also the dimension of the query, whether it is paused, and whether it
+# reaches only some zones.
 _meters: HashMap[bytes32, uint256]
-_points: HashMap[bytes32, HashMap[uint256, int256]]
+_later_meters: HashMap[uint256, HashMap[bytes32, uint256]]
+_ceilings: HashMap[bytes32, uint256]
+_reaches: HashMap[bytes32, uint256]
+# What was revealed: the point of a small answer; of a large one, a hash over all of it, and the end of a stretch in pieces.
+_points: HashMap[uint256, HashMap[bytes32, int256[MAX_STORED]]]
+_digests: HashMap[uint256, HashMap[bytes32, bytes32]]
+_ends: HashMap[uint256, HashMap[bytes32, uint256]]
 
 
 @deploy
-def __init__(terms: Terms, worker: address):
+def __init__(terms: Terms, zone_list: String[MAX_DEFINITION], worker: address):
     """
-    @notice Publish a budget. The sender becomes its custodian.
+    @notice Publish a budget, with the first edition of the data. The sender becomes its custodian.
     @param terms What is fixed for good
+    @param zone_list What says in which zone a record lies
     @param worker The only key that may reveal
     """
     assert 0 < terms.budget and terms.budget <= MAX_PRECISION, "ledger: budget out of range"
     assert terms.smallest <= terms.budget, "ledger: smallest purchase out of range"
+    assert 0 < terms.zones and terms.zones <= MAX_ZONES, "ledger: zones out of range"
+    assert sha256(zone_list) == terms.zone_list, "ledger: another list of zones"
     assert worker != empty(address), "ledger: no worker"
     TERMS = terms
+    ALL = max_value(uint256) >> (MAX_ZONES - terms.zones)
     self.custodian = msg.sender
     self.worker = worker
-    self._till = SELLING
-    log Published(terms=terms, custodian=msg.sender, worker=worker)
+    self.editions = 1
+    self._editions[0] = Edition(commitment=terms.commitment, rows=terms.rows)
+    self._tills[0] = SELLING | OPEN
+    log Published(terms=terms, zone_list=zone_list, custodian=msg.sender, worker=worker)
 
 
 @external
-def register(definition: String[MAX_DEFINITION], dimension: uint256, numerator: uint256, denominator: uint256, ceiling: uint256):
+def open_edition(commitment: bytes32, rows: uint256):
+    """
+    @notice Add data. It has a budget of its own, and every query can be asked of it.
+    @param commitment To the data
+    @param rows The number of records, 0 where it is private
+    """
+    self._only(self.custodian)
+    self._not_closed()
+    edition: uint256 = self.editions
+    self.editions = edition + 1
+    self._editions[edition] = Edition(commitment=commitment, rows=rows)
+    self._tills[edition * TILLS] = OPEN
+    log Opened(edition=edition, commitment=commitment, rows=rows)
+
+
+@external
+def retire(edition: uint256):
+    """
+    @notice Stop selling an edition for good. What was bought can still be revealed.
+    @param edition Which edition
+    """
+    self._only(self.custodian)
+    self._open(edition)
+    self._tills[edition * TILLS] &= ~OPEN
+    log Retired(edition=edition)
+
+
+@external
+def register(
+    definition: String[MAX_DEFINITION],
+    dimension: uint256,
+    numerator: uint256,
+    denominator: uint256,
+    reach: uint256,
+    ceiling: uint256,
+):
     """
     @notice Add a query to the catalogue. None can be changed or removed.
     @param definition Its canonical form; the SHA-256 of it identifies the query
     @param dimension The number of coordinates of its answer
-    @param numerator Of its sensitivity
-    @param denominator Of its sensitivity
-    @param ceiling The furthest precision that may ever be bought, or 0 for none
+    @param numerator Of its sensitivity in the first edition
+    @param denominator Of its sensitivity in the first edition
+    @param reach The zones whose records can influence its answer, one bit each
+    @param ceiling The furthest precision that may ever be bought in an edition, or 0 for none
     """
     self._only(self.custodian)
     self._not_closed()
     query: bytes32 = sha256(definition)
     assert self._meters[query] == 0, "ledger: query exists"
-    assert 0 < dimension and dimension <= MAX_COORDINATES, "ledger: dimension out of range"
+    assert 0 < dimension and dimension <= MAX_DIMENSION, "ledger: dimension out of range"
     assert 0 < numerator and 0 < denominator, "ledger: no sensitivity"
-    self._meters[query] = dimension << 224
-    self.ceiling[query] = ceiling
+    assert 0 < reach and reach <= ALL, "ledger: reach out of range"
+    assert ceiling <= MAX_PRECISION, "ledger: ceiling out of range"
+    known: uint256 = dimension << DIMENSION
+    if reach < ALL:
+        known |= SELECTIVE
+    if ceiling > 0:
+        known |= LIMITED
+    self._meters[query] = known
+    if dimension > MAX_STORED:
+        self._digests[0][query] = query
+    self._reaches[query] = reach
+    self._ceilings[query] = ceiling
     log Registered(
-        query=query, dimension=dimension, numerator=numerator, denominator=denominator, ceiling=ceiling, definition=definition
+        query=query,
+        dimension=dimension,
+        numerator=numerator,
+        denominator=denominator,
+        reach=reach,
+        ceiling=ceiling,
+        definition=definition,
     )
 
 
@@ -169,10 +291,14 @@ def ask(requests: DynArray[Request, MAX_BATCH], limit: uint256):
     @param limit The most that all of them may cost: others may have moved the paths since the price was read
     """
     self._selling()
-    total: uint256 = 0
+    cost: uint256 = 0
+    reach: uint256 = 0
+    bill: Bill = empty(Bill)
     for request: Request in requests:
-        total += self._sell(request, msg.sender)
-    self._charge(total, limit, msg.sender)
+        cost, reach = self._sell(request, msg.sender)
+        if cost > 0:
+            bill = self._add(bill, cost, request.edition, reach)
+    self._settle(bill, limit, msg.sender)
 
 
 @external
@@ -194,49 +320,80 @@ def ask_signed(
     self._selling()
     assert block.timestamp <= deadline, "ledger: signature expired"
     hashes: DynArray[bytes32, MAX_BATCH] = []
-    total: uint256 = 0
+    cost: uint256 = 0
+    reach: uint256 = 0
+    bill: Bill = empty(Bill)
     for request: Request in requests:
         hashes.append(keccak256(abi_encode(REQUEST_TYPE, request)))
-        total += self._sell(request, analyst)
+        cost, reach = self._sell(request, analyst)
+        if cost > 0:
+            bill = self._add(bill, cost, request.edition, reach)
     # The encoding of a list begins with its offset and its length, which are not signed.
     listed: bytes32 = keccak256(slice(abi_encode(hashes), 64, 32 * len(hashes)))
     nonce: uint256 = self.nonce[analyst]
     self.nonce[analyst] = nonce + 1
     ask: bytes32 = keccak256(abi_encode(ASK_TYPE, listed, limit, nonce, deadline))
     assert self._signed(keccak256(concat(b"\x19\x01", self._domain(), ask)), analyst, signature), "ledger: wrong signature"
-    self._charge(total, limit, analyst)
+    self._settle(bill, limit, analyst)
 
 
 @external
-def reveal(
-    queries: DynArray[bytes32, MAX_BATCH],
-    starts: DynArray[uint256, MAX_BATCH],
-    ends: DynArray[uint256, MAX_BATCH],
-    increments: DynArray[int256, MAX_COORDINATES],
-):
+def reveal(stretches: DynArray[Stretch, MAX_BATCH], increments: DynArray[int256, MAX_COORDINATES]):
     """
-    @notice Extend paths, all of them or none: forward only, from where each one ends, to no more than was bought.
-    @param queries Which paths
-    @param starts Where each one ends now
-    @param ends Where each one is to end
-    @param increments What is added to each coordinate, query after query
+    @notice Extend paths of small answers, all of them or none: forward only, from where each one ends, to no more than was bought.
+    @param stretches Which paths, where each one ends now, and where it is to end
+    @param increments What is added to each coordinate, path after path
     """
     self._only(self.worker)
-    assert len(starts) == len(queries) and len(ends) == len(queries), "ledger: lists differ in length"
     used: uint256 = 0
-    for i: uint256 in range(len(queries), bound=MAX_BATCH):
-        meter: uint256 = self._known(queries[i])
-        assert starts[i] == (meter >> 112) & MAX_PRECISION, "ledger: not where the path ends"
-        assert starts[i] < ends[i] and ends[i] <= meter & MAX_PRECISION, "ledger: not bought"
-        self._meters[queries[i]] = meter + ((ends[i] - starts[i]) << 112)
-        part: DynArray[int256, MAX_COORDINATES] = []
-        for j: uint256 in range(self._dimension(meter), bound=MAX_COORDINATES):
-            assert used < len(increments), "ledger: too few increments"
+    for stretch: Stretch in stretches:
+        known: uint256 = self._known(stretch.query)
+        meter: uint256 = self._due(known, stretch)
+        dimension: uint256 = self._dimension(known)
+        assert dimension <= MAX_STORED, "ledger: a large answer"
+        assert used + dimension <= len(increments), "ledger: too few increments"
+        part: DynArray[int256, MAX_STORED] = []
+        for i: uint256 in range(dimension, bound=MAX_STORED):
             part.append(increments[used])
-            self._points[queries[i]][j] += increments[used]
+            self._points[stretch.edition][stretch.query][i] += increments[used]
             used += 1
-        log Revealed(query=queries[i], start=starts[i], end=ends[i], increments=part)
+        self._write_meter(meter + ((stretch.end - stretch.start) << REVEALED), stretch.query, stretch.edition)
+        log Revealed(query=stretch.query, edition=stretch.edition, start=stretch.start, end=stretch.end, increments=part)
     assert used == len(increments), "ledger: too many increments"
+
+
+@external
+def reveal_piece(stretch: Stretch, first: uint256, increments: DynArray[int256, MAX_PIECE]):
+    """
+    @notice Extend the path of a large answer, or a piece of it: the next coordinates. It is revealed when all of them are.
+    @param stretch Which path, where it ends now, and where it is to end
+    @param first Which coordinate is the next one
+    @param increments What is added to this coordinate and to those after it
+    """
+    self._only(self.worker)
+    known: uint256 = self._known(stretch.query)
+    meter: uint256 = self._due(known, stretch)
+    dimension: uint256 = self._dimension(known)
+    assert dimension > MAX_STORED, "ledger: a small answer"
+    assert first == self._done(meter), "ledger: not the next coordinate"
+    assert first == 0 or stretch.end == self._ends[stretch.edition][stretch.query], "ledger: not where the stretch ends"
+    done: uint256 = first + len(increments)
+    assert first < done and done <= dimension, "ledger: wrong number of increments"
+    digest: bytes32 = self._digests[stretch.edition][stretch.query]
+    if digest == empty(bytes32):
+        digest = stretch.query
+    self._digests[stretch.edition][stretch.query] = keccak256(abi_encode(digest, stretch.end, first, increments))
+    if done < dimension:
+        meter += len(increments) << DONE
+        self._ends[stretch.edition][stretch.query] = stretch.end
+    else:
+        meter = meter - (first << DONE) + ((stretch.end - stretch.start) << REVEALED)
+        if first > 0:
+            self._ends[stretch.edition][stretch.query] = 0
+    self._write_meter(meter, stretch.query, stretch.edition)
+    log RevealedPiece(
+        query=stretch.query, edition=stretch.edition, start=stretch.start, end=stretch.end, first=first, increments=increments
+    )
 
 
 @external
@@ -262,7 +419,7 @@ def pause(paused: bool):
     """
     self._only(self.custodian)
     self._not_closed()
-    self._till = (self._till & MAX_PRECISION) | (0 if paused else SELLING)
+    self._tills[0] = (self._tills[0] & ~SELLING) | (0 if paused else SELLING)
     log Paused(paused=paused)
 
 
@@ -285,7 +442,7 @@ def close():
     """
     self._only(self.custodian)
     self._not_closed()
-    self._till = (self._till & MAX_PRECISION) | CLOSED
+    self._tills[0] = (self._tills[0] & ~SELLING) | CLOSED
     log Closed()
 
 
@@ -334,11 +491,28 @@ def terms() -> Terms:
 
 @external
 @view
-def spent() -> uint256:
+def edition(edition: uint256) -> (bytes32, uint256, bool):
     """
-    @return The precision spent in all
+    @param edition Which edition
+    @return The commitment to its data
+    @return The number of its records, 0 where it is private
+    @return Whether it is sold
     """
-    return self._till & MAX_PRECISION
+    found: Edition = self._editions[edition]
+    return found.commitment, found.rows, self._tills[edition * TILLS] & OPEN != 0
+
+
+@external
+@view
+def spent(edition: uint256) -> DynArray[uint256, MAX_ZONES]:
+    """
+    @param edition Which edition
+    @return The precision that each zone has spent in it
+    """
+    found: DynArray[uint256, MAX_ZONES] = []
+    for zone: uint256 in range(TERMS.zones, bound=MAX_ZONES):
+        found.append((self._tills[edition * TILLS + zone // 2] >> (SECOND * (zone % 2))) & MAX_PRECISION)
+    return found
 
 
 @external
@@ -347,7 +521,7 @@ def paused() -> bool:
     """
     @return Whether selling has stopped
     """
-    return self._till < SELLING
+    return self._tills[0] < SELLING
 
 
 @external
@@ -356,7 +530,7 @@ def closed() -> bool:
     """
     @return Whether selling has stopped for good
     """
-    return self._till & CLOSED != 0
+    return self._tills[0] & CLOSED != 0
 
 
 @external
@@ -371,97 +545,170 @@ def query_paused(query: bytes32) -> bool:
 
 @external
 @view
-def price(query: bytes32, precision: uint256) -> (uint256, uint256, uint256):
+def ceiling(query: bytes32) -> uint256:
     """
-    @notice Price a request, whether or not the budget can bear it.
     @param query Which query
-    @param precision How precise
-    @return The case
-    @return The precision, rounded up to that of the smallest purchase
-    @return The cost
+    @return The furthest precision that may ever be bought in an edition, or 0 for none
     """
-    return self._price(self._known(query), query, precision)
+    return self._ceilings[query]
 
 
 @external
 @view
-def meter(query: bytes32) -> (uint256, uint256, uint256):
+def reach(query: bytes32) -> uint256:
     """
     @param query Which query
+    @return The zones whose records can influence its answer, one bit each
+    """
+    return self._reach(query, self._known(query))
+
+
+@external
+@view
+def price(query: bytes32, edition: uint256, precision: uint256) -> (uint256, uint256):
+    """
+    @notice Price a request, whether or not the budget can bear it.
+    @param query Which query
+    @param edition Which edition
+    @param precision How precise
+    @return The precision, rounded up to that of the smallest purchase
+    @return The cost
+    """
+    known: uint256 = self._known(query)
+    return self._price(known, self._meter(known, query, edition), query, precision)
+
+
+@external
+@view
+def meter(query: bytes32, edition: uint256) -> (uint256, uint256, uint256):
+    """
+    @param query Which query
+    @param edition Which edition
     @return Its dimension, 0 for an unknown query
     @return The precision bought
     @return The precision revealed
     """
-    word: uint256 = self._meters[query]
-    return self._dimension(word), word & MAX_PRECISION, (word >> 112) & MAX_PRECISION
+    known: uint256 = self._meters[query]
+    meter: uint256 = self._meter(known, query, edition)
+    return self._dimension(known), meter & MAX_PRECISION, (meter >> REVEALED) & MAX_PRECISION
 
 
 @external
 @view
-def point(query: bytes32) -> DynArray[int256, MAX_COORDINATES]:
+def piece(query: bytes32, edition: uint256) -> (uint256, uint256, bytes32):
     """
-    @notice Read the furthest point of a path: divided by the precision revealed, the best answer known.
+    @notice Read how far a large answer is revealed. What was revealed is in the events; each of them is hashed, with the hash
+            before it, its end and its first coordinate.
     @param query Which query
+    @param edition Which edition
+    @return How many numbers of the next stretch were revealed
+    @return Where that stretch ends, 0 if none was
+    @return The hash over all that was revealed, 0 for a small answer
+    """
+    return self._done(self._meter(self._meters[query], query, edition)), self._ends[edition][query], self._digests[edition][query]
+
+
+@external
+@view
+def point(query: bytes32, edition: uint256) -> DynArray[int256, MAX_STORED]:
+    """
+    @notice Read the furthest point of a path: divided by the precision revealed, the best answer known. Of an answer with more
+            numbers than are stored, nothing is returned: see `piece`.
+    @param query Which query
+    @param edition Which edition
     @return One number for each coordinate
     """
-    values: DynArray[int256, MAX_COORDINATES] = []
-    for j: uint256 in range(self._dimension(self._known(query)), bound=MAX_COORDINATES):
-        values.append(self._points[query][j])
+    values: DynArray[int256, MAX_STORED] = []
+    dimension: uint256 = self._dimension(self._known(query))
+    if dimension <= MAX_STORED:
+        for i: uint256 in range(dimension, bound=MAX_STORED):
+            values.append(self._points[edition][query][i])
     return values
 
 
 @internal
 @view
-def _price(meter: uint256, query: bytes32, precision: uint256) -> (uint256, uint256, uint256):
+def _price(known: uint256, meter: uint256, query: bytes32, precision: uint256) -> (uint256, uint256):
     bought: uint256 = meter & MAX_PRECISION
     assert 0 < precision and precision <= MAX_PRECISION, "ledger: precision out of range"
     if TERMS.reuses and precision <= bought:
-        return CASE_2A if precision == bought else CASE_2C, precision, 0
+        return precision, 0
     reused: uint256 = bought if TERMS.reuses else 0
     cost: uint256 = max(precision - reused, TERMS.smallest)
-    ceiling: uint256 = self.ceiling[query]
-    assert bought + cost <= (MAX_PRECISION if ceiling == 0 else min(ceiling, MAX_PRECISION)), "ledger: above the ceiling"
-    return CASE_2B if reused > 0 else CASE_1, reused + cost, cost
+    ceiling: uint256 = MAX_PRECISION if known & LIMITED == 0 else self._ceilings[query]
+    assert bought + cost <= ceiling, "ledger: above the ceiling"
+    return reused + cost, cost
 
 
 @internal
-def _sell(request: Request, analyst: address) -> uint256:
-    case: uint256 = 0
+def _sell(request: Request, analyst: address) -> (uint256, uint256):
     precision: uint256 = 0
     cost: uint256 = 0
-    meter: uint256 = self._known(request.query)
-    case, precision, cost = self._price(meter, request.query, request.precision)
-    assert meter < QUERY_PAUSED, "ledger: query paused"
-    if cost > 0:
-        # `bought` is in the lowest bits, and the price made sure that it stays there.
-        self._meters[request.query] = meter + cost
+    known: uint256 = self._known(request.query)
+    meter: uint256 = known if request.edition == 0 else self._later_meters[request.edition][request.query]
+    precision, cost = self._price(known, meter, request.query, request.precision)
+    assert known < QUERY_PAUSED, "ledger: query paused"
     log Asked(
         query=request.query,
         analyst=analyst,
+        edition=request.edition,
         precision=precision,
         epsilon=request.epsilon,
         delta=request.delta,
-        case=case,
         cost=cost,
     )
-    return cost
+    if cost == 0:
+        return 0, 0
+    # `bought` is in the lowest bits, and the price made sure that it stays there.
+    self._write_meter(meter + cost, request.query, request.edition)
+    return cost, self._reach(request.query, known)
 
 
 @internal
-def _charge(cost: uint256, limit: uint256, analyst: address):
-    remaining: uint256 = TERMS.budget - (self._till & MAX_PRECISION)
-    if cost > remaining:
-        raw_revert(abi_encode(cost, remaining, method_id=method_id("BudgetExceeded(uint256,uint256)")))
-    if cost > limit:
-        raw_revert(abi_encode(cost, limit, method_id=method_id("LimitExceeded(uint256,uint256)")))
-    self._till += cost
+def _add(bill: Bill, cost: uint256, edition: uint256, reach: uint256) -> Bill:
+    if edition == bill.edition and reach == bill.reach:
+        return Bill(edition=edition, reach=reach, due=bill.due + cost, total=bill.total + cost)
+    self._charge(bill)
+    self._open(edition)
+    return Bill(edition=edition, reach=reach, due=cost, total=bill.total + cost)
+
+
+@internal
+def _settle(bill: Bill, limit: uint256, analyst: address):
+    self._charge(bill)
+    if bill.total > limit:
+        raw_revert(abi_encode(bill.total, limit, method_id=method_id("LimitExceeded(uint256,uint256)")))
     if TERMS.requires_allowance:
-        remaining = self.allowance[analyst]
-        if cost > remaining:
-            raw_revert(abi_encode(cost, remaining, method_id=method_id("AllowanceExceeded(uint256,uint256)")))
+        remaining: uint256 = self.allowance[analyst]
+        if bill.total > remaining:
+            raw_revert(abi_encode(bill.total, remaining, method_id=method_id("AllowanceExceeded(uint256,uint256)")))
         # Free requests too: each is recorded for ever, and strangers could write as many as they like.
         assert remaining > 0, "ledger: not invited"
-        self.allowance[analyst] = remaining - cost
+        self.allowance[analyst] = remaining - bill.total
+
+
+@internal
+def _charge(bill: Bill):
+    if bill.due > 0:
+        for i: uint256 in range((TERMS.zones + 1) // 2, bound=TILLS):
+            both: uint256 = (bill.reach >> (2 * i)) & 3
+            if both != 0:
+                till: uint256 = self._tills[bill.edition * TILLS + i]
+                if both & 1 != 0:
+                    self._afford(bill.due, till & MAX_PRECISION)
+                    till += bill.due
+                if both & 2 != 0:
+                    self._afford(bill.due, (till >> SECOND) & MAX_PRECISION)
+                    till += bill.due << SECOND
+                self._tills[bill.edition * TILLS + i] = till
+
+
+@internal
+@view
+def _afford(cost: uint256, spent: uint256):
+    remaining: uint256 = TERMS.budget - spent
+    if cost > remaining:
+        raw_revert(abi_encode(cost, remaining, method_id=method_id("BudgetExceeded(uint256,uint256)")))
 
 
 @internal
@@ -498,9 +745,38 @@ def _signed(digest: bytes32, analyst: address, signature: Bytes[MAX_SIGNATURE]) 
 @internal
 @view
 def _known(query: bytes32) -> uint256:
-    meter: uint256 = self._meters[query]
-    assert meter != 0, "ledger: unknown query"
+    known: uint256 = self._meters[query]
+    assert known != 0, "ledger: unknown query"
+    return known
+
+
+@internal
+@view
+def _meter(known: uint256, query: bytes32, edition: uint256) -> uint256:
+    return known if edition == 0 else self._later_meters[edition][query]
+
+
+@internal
+def _write_meter(meter: uint256, query: bytes32, edition: uint256):
+    if edition == 0:
+        self._meters[query] = meter
+    else:
+        self._later_meters[edition][query] = meter
+
+
+@internal
+@view
+def _due(known: uint256, stretch: Stretch) -> uint256:
+    meter: uint256 = self._meter(known, stretch.query, stretch.edition)
+    assert stretch.start == (meter >> REVEALED) & MAX_PRECISION, "ledger: not where the path ends"
+    assert stretch.start < stretch.end and stretch.end <= meter & MAX_PRECISION, "ledger: not bought"
     return meter
+
+
+@internal
+@view
+def _reach(query: bytes32, known: uint256) -> uint256:
+    return ALL if known & SELECTIVE == 0 else self._reaches[query]
 
 
 @internal
@@ -513,16 +789,28 @@ def _only(who: address):
 @view
 def _selling():
     self._not_closed()
-    assert self._till >= SELLING, "ledger: paused"
+    assert self._tills[0] >= SELLING, "ledger: paused"
 
 
 @internal
 @view
 def _not_closed():
-    assert self._till & CLOSED == 0, "ledger: closed"
+    assert self._tills[0] & CLOSED == 0, "ledger: closed"
+
+
+@internal
+@view
+def _open(edition: uint256):
+    assert edition < max_value(uint256) // TILLS and self._tills[edition * TILLS] & OPEN != 0, "ledger: edition not open"
 
 
 @internal
 @pure
-def _dimension(meter: uint256) -> uint256:
-    return (meter & ~QUERY_PAUSED) >> 224
+def _dimension(known: uint256) -> uint256:
+    return (known >> DIMENSION) & (2 * MAX_DIMENSION - 1)
+
+
+@internal
+@pure
+def _done(meter: uint256) -> uint256:
+    return (meter >> DONE) & (MAX_DIMENSION - 1)
