@@ -24,7 +24,7 @@ PROMISE_UNITS = 10**36
 ZERO_ADDRESS = wire.address(0)
 _NEW, _KNOWN, _EXTEND, _BRIDGE = 1, 2, 3, 4
 #: The largest precision that the contract can record, in units. The audit has its own copies of limits; a test compares them.
-_MAX_PRECISION = 2**112 - 1
+_MAX_PRECISION = 2**110 - 1
 #: The contract accepts no longer definition. An altered contract could write one that is nested too deeply to parse.
 _MAX_DEFINITION = 24576
 #: How much of a role's name is shown: an altered contract can write anything there.

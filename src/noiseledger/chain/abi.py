@@ -33,8 +33,8 @@ def encode_call(function: str, *arguments: Any) -> str:
     return "0x" + (_selector(function, inputs) + data).hex()
 
 
-def _pack_requests(requests: Sequence[tuple[bytes, int, int, int]], limit: int) -> bytes:
-    """Encode a list of requests and a limit: the list's offset, the limit, the list's length, and four words for each."""
+def _pack_requests(requests: Sequence[tuple[bytes, int, int, int, int]], limit: int) -> bytes:
+    """Encode a list of requests and a limit: the list's offset, the limit, the list's length, and five words for each."""
     words = [(64).to_bytes(32), limit.to_bytes(32), len(requests).to_bytes(32)]
     for query, *numbers in requests:
         words.append(query)

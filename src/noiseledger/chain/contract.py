@@ -22,11 +22,11 @@ from noiseledger.chain.refusals import typed
 from noiseledger.chain.rpc import Call, Rpc
 from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt, Sender
 from noiseledger.chain.values import (
-    CASES,
     ContractReveal,
     Event,
     Holding,
     Meter,
+    Piece,
     RequestStruct,
     Terms,
     encode_request,
@@ -35,7 +35,8 @@ from noiseledger.chain.values import (
     to_units,
 )
 from noiseledger.contracts import constant
-from noiseledger.core.path import Case, Point
+from noiseledger.core.path import Point
+from noiseledger.core.filters.cells import Mask
 from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
@@ -56,6 +57,8 @@ __all__ = [
     "MAX_BATCH",
     "MAX_COORDINATES",
     "MAX_DEFINITION",
+    "MAX_PIECE",
+    "MAX_STORED",
     "PrivacyLedgerContract",
     "block_parameter",
     "checksummed",
@@ -63,12 +66,16 @@ __all__ = [
     "encode_reveals",
     "encode_signed",
     "event",
+    "path_key",
 ]
 
 #: The contract's own limits: requests, or queries revealed, and numbers revealed in one transaction; bytes of a definition.
 MAX_BATCH = constant("MAX_BATCH")
 MAX_COORDINATES = constant("MAX_COORDINATES")
 MAX_DEFINITION = constant("MAX_DEFINITION")
+#: Of large answers, which are revealed in pieces: how many numbers a piece has at most; answers up to this dimension are small.
+MAX_PIECE = constant("MAX_PIECE")
+MAX_STORED = constant("MAX_STORED")
 _ATTEMPTS = 5
 
 
@@ -96,9 +103,11 @@ class PrivacyLedgerContract:
         return other
 
     @classmethod
-    def deploy(cls, sender: Sender, terms: Terms, worker: str, nonce: int | None = None) -> PrivacyLedgerContract:
+    def deploy(
+        cls, sender: Sender, terms: Terms, worker: str, nonce: int | None = None, zone_list: str = ""
+    ) -> PrivacyLedgerContract:
         """Publish a new ledger; the sender becomes its custodian, and the ``nonce``, if given, fixes its address."""
-        data = abi.encode_deployment(terms.encode(), worker)
+        data = abi.encode_deployment(terms.encode(), zone_list, worker)
         try:
             receipt = sender.wait(sender.send(None, data, nonce=nonce))
         except RpcFailed as error:
@@ -107,9 +116,15 @@ class PrivacyLedgerContract:
             raise LedgerRefused("The transaction that publishes the ledger failed.")
         return cls(sender.rpc, receipt.contract, sender)
 
-    def register(self, query: Query, sensitivity: Fraction, ceiling: Fraction = Fraction(0)) -> Receipt:
-        """Add a query to the catalogue, with the largest precision that may be bought on it (0: no limit)."""
-        numbers = sensitivity.numerator, sensitivity.denominator, to_units(ceiling)
+    def register(
+        self, query: Query, sensitivity: Fraction, ceiling: Fraction = Fraction(0), reach: Mask | None = None
+    ) -> Receipt:
+        """Add a query to the catalogue, with the zones that it reaches and the largest precision that may be bought on it.
+
+        By default it reaches every zone, and there is no limit (0).
+        """
+        everything = (1 << self.first_terms.zones) - 1
+        numbers = sensitivity.numerator, sensitivity.denominator, everything if reach is None else reach, to_units(ceiling)
         return self.transact("register", query.canonical, query.dimension, *numbers)
 
     def ask(self, requests: Sequence[RequestStruct], limit: Fraction = MAX_PRECISION) -> Receipt:
@@ -148,8 +163,19 @@ class PrivacyLedgerContract:
     def reveal(
         self, reveals: Sequence[ContractReveal], nonce: int | None = None, seconds: float = RECEIPT_SECONDS
     ) -> Receipt:
-        """Extend paths, all of them or none; with a ``nonce``, replace the pending transaction with that nonce."""
-        return self.transact("reveal", *encode_reveals(reveals), nonce=nonce, seconds=seconds)
+        """Extend paths, all of them or none; with a ``nonce``, replace the pending transaction with that nonce.
+
+        A piece of a large answer is alone in its transaction.
+        """
+        return self.transact(*encode_reveals(reveals), nonce=nonce, seconds=seconds)
+
+    def open_edition(self, commitment: bytes, rows: int | None) -> Receipt:
+        """Add an edition of the data."""
+        return self.transact("open_edition", commitment, rows or 0)
+
+    def retire(self, edition: int) -> Receipt:
+        """Stop selling an edition for good."""
+        return self.transact("retire", edition)
 
     def allow(self, analyst: str, change: Fraction) -> Receipt:
         """Add to the precision that an analyst may still buy; a negative change takes away, at most what is left."""
@@ -188,36 +214,44 @@ class PrivacyLedgerContract:
         """The fixed terms, as they were read when this object was made; this needs no exchange."""
         return Terms.decode(self._decoded("terms", self._terms)[0])
 
-    def price(self, query: str, precision: Fraction, block: BlockId = "latest") -> tuple[Case, Fraction, Fraction]:
-        """Return case, precision (rounded up to the smallest purchase) and cost of a request, whatever the budget is."""
-        case, rounded, cost = self._read_all("price", bytes.fromhex(query), to_units(precision), block=block)
-        return CASES[case], from_units(rounded), from_units(cost)
+    def price(
+        self, query: str, precision: Fraction, block: BlockId = "latest", edition: int = 0
+    ) -> tuple[Fraction, Fraction]:
+        """Return precision (rounded up to the smallest purchase) and cost of a request, whatever the budget is."""
+        rounded, cost = self._read_all("price", bytes.fromhex(query), edition, to_units(precision), block=block)
+        return from_units(rounded), from_units(cost)
 
-    def meter(self, query: str, block: BlockId = "latest") -> Meter:
+    def meter(self, query: str, block: BlockId = "latest", edition: int = 0) -> Meter:
         """Return the precisions up to which a query's path is bought and revealed."""
-        return self.meters([query], block)[0]
+        return self.meters([query], block, edition)[0]
 
-    def meters(self, queries: Sequence[str], block: BlockId = "latest") -> list[Meter]:
+    def meters(self, queries: Sequence[str], block: BlockId = "latest", edition: int = 0) -> list[Meter]:
         """Return the meters of many queries in one exchange."""
-        replies = self._read_many([("meter", (bytes.fromhex(query),)) for query in queries], block)
+        replies = self._read_many([("meter", path_key(query, edition)) for query in queries], block)
         return [Meter.decode(reply) for reply in replies]
 
-    def point(self, query: str, block: BlockId = "latest") -> Point:
-        """Return the furthest point of a path."""
-        return self.points([query], block)[0]
+    def point(self, query: str, block: BlockId = "latest", edition: int = 0) -> Point:
+        """Return the furthest point of a path; an empty one if the answer is large."""
+        return self.points([query], block, edition)[0]
 
-    def points(self, queries: Sequence[str], block: BlockId = "latest") -> list[Point]:
-        """Return the furthest points of many paths in one exchange."""
-        replies = self._read_many([("point", (bytes.fromhex(query),)) for query in queries], block)
+    def points(self, queries: Sequence[str], block: BlockId = "latest", edition: int = 0) -> list[Point]:
+        """Return the furthest points of many paths in one exchange; empty ones for large answers."""
+        replies = self._read_many([("point", path_key(query, edition)) for query in queries], block)
         return [tuple(values) for (values,) in replies]
+
+    def pieces(self, queries: Sequence[str], block: BlockId = "latest", edition: int = 0) -> list[Piece]:
+        """Return how far many large answers are revealed, in one exchange."""
+        replies = self._read_many([("piece", path_key(query, edition)) for query in queries], block)
+        return [Piece.decode(reply) for reply in replies]
 
     def holding(self, queries: Sequence[str], block: BlockRef, names: Sequence[str] = (), first: int = 0) -> Holding:
         """Return what the contract holds of some queries at a block, and their events of these names from ``first`` on.
 
         All of it takes one exchange, unless there are more blocks or queries than a node gives at once.
         """
-        keys = [(bytes.fromhex(query),) for query in queries]
-        wanted = [("spent", ()), *(("meter", key) for key in keys), *(("point", key) for key in keys)]
+        keys = [path_key(query) for query in queries]
+        views = ("meter", "point", *(("piece",) if "RevealedPiece" in names else ()))
+        wanted = [("spent", (0,)), *((view, key) for view in views for key in keys)]
         calls = [self._call(name, arguments, block.hash) for name, arguments in wanted]
         if names:
             read = self._events(names, queries, first, block, calls)
@@ -227,15 +261,17 @@ class PrivacyLedgerContract:
         else:
             events, replies = [], self.rpc.batch(calls)
         (spent,) = self._decoded("spent", replies[0])
-        meters = [Meter.decode(self._decoded("meter", reply)) for reply in replies[1 : 1 + len(keys)]]
+        count = len(keys)
+        meters = [Meter.decode(self._decoded("meter", reply)) for reply in replies[1 : 1 + count]]
         # Of an unknown query the contract has no point, and says so by a refusal.
-        found_points = zip(meters, replies[1 + len(keys) :], strict=True)
+        found_points = zip(meters, replies[1 + count : 1 + 2 * count], strict=True)
         points = [tuple(self._decoded("point", reply)[0]) if meter.dimension else () for meter, reply in found_points]
-        return Holding(from_units(spent), meters, points, events)
+        pieces = [Piece.decode(self._decoded("piece", reply)) for reply in replies[1 + 2 * count :]]
+        return Holding(tuple(map(from_units, spent)), meters, pieces, points, events)
 
-    def spent(self, block: BlockId = "latest") -> Fraction:
-        """Return the total precision spent."""
-        return from_units(self._read("spent", block=block))
+    def spent(self, block: BlockId = "latest", edition: int = 0) -> tuple[Fraction, ...]:
+        """Return the precision that each zone has spent in an edition."""
+        return tuple(map(from_units, self._read("spent", edition, block=block)))
 
     def ceiling(self, query: str, block: BlockId = "latest") -> Fraction:
         """Return the furthest precision that may be bought on a query, 0 if there is no bound."""
@@ -457,13 +493,16 @@ def _signed_arguments(signed: SignedAsk) -> tuple[Any, ...]:
 
 
 def encode_reveals(reveals: Sequence[ContractReveal]) -> tuple[Any, ...]:
-    """Return the four lists that the contract expects."""
-    return (
-        [bytes.fromhex(reveal.query) for reveal in reveals],
-        [to_units(reveal.start) for reveal in reveals],
-        [to_units(reveal.end) for reveal in reveals],
-        [value for reveal in reveals for value in reveal.increments],
-    )
+    """Return the function that reveals these increments, and its arguments: several small answers, or a piece of a large one."""
+    if len(reveals) == 1 and reveals[0].is_piece:
+        return "reveal_piece", reveals[0].stretch, reveals[0].first, reveals[0].increments
+    increments = [value for reveal in reveals for value in reveal.increments]
+    return "reveal", [reveal.stretch for reveal in reveals], increments
+
+
+def path_key(query: str, edition: int = 0) -> tuple[bytes, int]:
+    """Return the arguments by which the contract's views know a path: the query and the edition."""
+    return bytes.fromhex(query), edition
 
 
 def event(log: dict[str, Any]) -> Event:

@@ -29,6 +29,7 @@ REFUSALS: dict[str, tuple[type[NoiseledgerError], str]] = {
     "query paused": (LedgerPaused, "The custodian has paused sales of this query; its public answers are still free."),
     "closed": (LedgerPaused, "The custodian has closed the ledger for good; public answers are still free."),
     "unknown query": (UnknownQuery, "The ledger has no such query: its custodian can add it."),
+    "edition not open": (LedgerRefused, "The ledger has no such edition of the data, or does not sell it any more."),
     "precision out of range": (InvalidInput, f"The precision must be {_RANGE}."),
     "above the ceiling": (
         LedgerRefused,
@@ -58,11 +59,14 @@ REFUSALS: dict[str, tuple[type[NoiseledgerError], str]] = {
     "query exists": (LedgerRefused, "The ledger already has this query; a registered query cannot be changed."),
     "dimension out of range": (
         LedgerRefused,
-        f"A query must have from 1 to {constant('MAX_COORDINATES')} coordinates.",
+        f"A query must have from 1 to {constant('MAX_DIMENSION'):,} coordinates.",
     ),
+    "reach out of range": (LedgerRefused, "A query must reach at least one zone, and none that the ledger does not have."),
+    "ceiling out of range": (LedgerRefused, f"The ceiling of a query must be at most {float(MAX_PRECISION):.3g}."),
+    "zones out of range": (LedgerRefused, f"A ledger must have from 1 to {constant('MAX_ZONES')} zones."),
+    "another list of zones": (LedgerRefused, "The list of zones is not the one whose hash is in the terms."),
     "no sensitivity": (LedgerRefused, "The sensitivity of a query must be greater than 0."),
     # Revealing
-    "lists differ in length": (LedgerRefused, "A reveal needs one start and one end for each query."),
     "not where the path ends": (
         LedgerRefused,
         "The increment does not start where the query's revealed path ends: another transaction may have revealed it.",
@@ -70,6 +74,14 @@ REFUSALS: dict[str, tuple[type[NoiseledgerError], str]] = {
     "not bought": (LedgerRefused, "Only what was bought can be revealed, and this increment ends beyond it."),
     "too few increments": (LedgerRefused, "A reveal has fewer increments than its queries have coordinates."),
     "too many increments": (LedgerRefused, "A reveal has more increments than its queries have coordinates."),
+    "a large answer": (LedgerRefused, "The answer has so many numbers that it must be revealed in pieces."),
+    "a small answer": (LedgerRefused, "The answer has so few numbers that it is revealed with others, and not in pieces."),
+    "not the next coordinate": (
+        LedgerRefused,
+        "The piece does not begin where the one before it ended: another transaction may have revealed it.",
+    ),
+    "not where the stretch ends": (LedgerRefused, "The piece belongs to another stretch than the pieces before it."),
+    "wrong number of increments": (LedgerRefused, "A piece has no increments, or more than are left of the answer."),
 }
 
 #: The errors that contain two amounts: what the request needs, and what is available for it.

@@ -30,7 +30,7 @@ MAX_JSON = 65_536
 
 _FORMAT = "noiseledger signed request 1"
 _KEYS = ("format", "chain_id", "ledger", "analyst", "requests", "limit", "nonce", "deadline", "signature")
-_REQUEST_KEYS = ("query", "precision", "epsilon", "delta")
+_REQUEST_KEYS = ("query", "edition", "precision", "epsilon", "delta")
 #: JSON's own numbers are exact up to here in every program; larger ones are texts.
 _MAX_PLAIN = 2**53 - 1
 _KEY_SIGNATURE = 65
@@ -159,8 +159,8 @@ def _exactly(content: Any, keys: tuple[str, ...]) -> None:
 def _request(content: Any) -> RequestStruct:
     _exactly(content, _REQUEST_KEYS)
     query, *numbers = (content[name] for name in _REQUEST_KEYS)
-    precision, epsilon, delta = map(_number, numbers)
-    return _bytes(query, 32), precision, epsilon, delta
+    edition, precision, epsilon, delta = map(_number, numbers)
+    return _bytes(query, 32), edition, precision, epsilon, delta
 
 
 def _plain(value: Any) -> int:

@@ -17,7 +17,7 @@ from noiseledger.chain.values import RequestStruct
 NAME, VERSION = "noiseledger", "2"
 
 _DOMAIN = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
-_REQUEST = "Request(bytes32 query,uint256 precision,uint256 epsilon,uint256 delta)"
+_REQUEST = "Request(bytes32 query,uint256 edition,uint256 precision,uint256 epsilon,uint256 delta)"
 _ASK = f"Ask(Request[] requests,uint256 limit,uint256 nonce,uint256 deadline){_REQUEST}"
 
 
@@ -57,7 +57,7 @@ class AskData:
     @property
     def typed_data(self) -> dict[str, Any]:
         """What a wallet is given to show and sign (``eth_signTypedData_v4``); numbers as text, since they may be large."""
-        names = ("query", "precision", "epsilon", "delta")
+        names = ("query", "edition", "precision", "epsilon", "delta")
         requests = [
             dict(zip(names, (f"0x{query.hex()}", *map(str, numbers)), strict=True)) for query, *numbers in self.requests
         ]

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from noiseledger.core.path import Case, Point
+from noiseledger.contracts import constant
+from noiseledger.core.path import Point
 from noiseledger.core.privacy import UNITS
 from noiseledger.core.sensitivity import Neighbours, Population
 from noiseledger.errors import InvalidInput
 
 #: Epsilon and delta are published in these units.
 PROMISE_UNITS = 10**36
-#: The contract's numbers for the paper's cases.
-CASES = {1: Case.NEW, 2: Case.KNOWN, 3: Case.EXTEND, 4: Case.BRIDGE}
 MAX_UINT = 2**256 - 1
-#: A request as the contract's struct: the query's identifier, the precision, epsilon and delta, in units.
-RequestStruct: TypeAlias = tuple[bytes, int, int, int]
+#: What the contract stores of the list of zones if there is only one.
+NO_ZONES = hashlib.sha256(b"").digest()
+#: A request as the contract's struct: the query's identifier, the edition, the precision, epsilon and delta, in units.
+RequestStruct: TypeAlias = tuple[bytes, int, int, int, int]
+#: A stretch of a path as the contract's struct: the query's identifier, the edition, where it starts and where it ends, in units.
+StretchStruct: TypeAlias = tuple[bytes, int, int, int]
 
 
 def to_units(value: Fraction, units: int = UNITS) -> int:
@@ -54,6 +58,9 @@ class Terms:
     requires_allowance: bool = True
     #: The smallest purchase: a request that needs less is rounded up to it. 0 if there is none.
     smallest: Fraction = Fraction(0)
+    #: How many zones there are, and the SHA-256 of their canonical text, which the first event contains.
+    zones: int = 1
+    zone_list: bytes = NO_ZONES
 
     def encode(self) -> tuple[Any, ...]:
         """Return the contract's struct."""
@@ -67,25 +74,34 @@ class Terms:
             to_units(self.smallest),
             to_units(self.epsilon, PROMISE_UNITS),
             to_units(self.delta, PROMISE_UNITS),
+            self.zones,
+            self.zone_list,
         )
 
     @classmethod
     def decode(cls, fields: tuple[Any, ...]) -> Terms:
         """Read the contract's struct."""
-        commitment, rows, replaces, reuses, requires_allowance, budget, smallest, epsilon, delta = fields
+        commitment, rows, replaces, reuses, requires_allowance, budget, smallest, epsilon, delta, *zones = fields
         population = Population.replace(rows) if replaces else Population.add_remove()
         promise = from_units(epsilon, PROMISE_UNITS), from_units(delta, PROMISE_UNITS)
         return cls(
-            commitment, population, from_units(budget), *promise, reuses, requires_allowance, from_units(smallest)
+            commitment,
+            population,
+            from_units(budget),
+            *promise,
+            reuses,
+            requires_allowance,
+            from_units(smallest),
+            *zones,
         )
 
 
 def encode_request(
-    query: str, precision: Fraction, epsilon: Fraction | None = None, delta: Fraction | None = None
+    query: str, precision: Fraction, epsilon: Fraction | None = None, delta: Fraction | None = None, edition: int = 0
 ) -> RequestStruct:
     """Return a request for the query with this identifier as the contract's struct; the promise is recorded to 36 decimals."""
     promise = [int((part or Fraction(0)) * PROMISE_UNITS) for part in (epsilon, delta)]
-    return bytes.fromhex(query), to_units(precision), promise[0], promise[1]
+    return bytes.fromhex(query), edition, to_units(precision), promise[0], promise[1]
 
 
 @dataclass(frozen=True)
@@ -104,23 +120,58 @@ class Meter:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """How far a large answer is revealed: what of the next stretch, where that ends, and the hash over all that was revealed."""
+
+    done: int
+    end: Fraction
+    digest: bytes
+
+    @classmethod
+    def decode(cls, fields: tuple[Any, ...]) -> Piece:
+        """Read what the contract returns."""
+        done, end, digest = fields
+        return cls(done, from_units(end), digest)
+
+
+@dataclass(frozen=True)
 class Holding:
     """What the contract holds of some queries at one block, and, if asked for, what happened to them until then."""
 
-    spent: Fraction
+    #: What each zone has spent in the first edition.
+    spent: tuple[Fraction, ...]
     meters: list[Meter]
+    #: How far large answers are revealed, if their events were asked for.
+    pieces: list[Piece]
+    #: The furthest points of small answers; of a large one, an empty point.
     points: list[Point]
     events: list[Event]
 
 
 @dataclass(frozen=True)
 class ContractReveal:
-    """One increment of one path in a ``reveal`` transaction."""
+    """One increment of one path in a ``reveal`` transaction, or a piece of it in a ``reveal_piece``."""
 
     query: str
     start: Fraction
     end: Fraction
     increments: Point
+    edition: int = 0
+    #: The coordinate that the first increment belongs to.
+    first: int = 0
+
+    #: How many coordinates the whole answer has.
+    dimension: int = 0
+
+    @property
+    def is_piece(self) -> bool:
+        """Whether the answer is large, so that this is a piece of it or all of it."""
+        return max(self.dimension, len(self.increments)) > constant("MAX_STORED")
+
+    @property
+    def stretch(self) -> StretchStruct:
+        """The contract's struct."""
+        return bytes.fromhex(self.query), self.edition, to_units(self.start), to_units(self.end)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from noiseledger.errors import InvalidInput
 UNITS = 3600 * 10**24
 #: The largest precision that the contract can record (MAX_PRECISION in PrivacyLedger.vy, in units); local ledgers have the
 #: same limit.
-MAX_PRECISION = Fraction(2**112 - 1, UNITS)
+MAX_PRECISION = Fraction(2**110 - 1, UNITS)
 #: Conversions accept more, because the budgets of several ledgers are added: an unsigned 128-bit number of units.
 MAX_CONVERTED = Fraction(2**128 - 1, UNITS)
 

@@ -103,10 +103,10 @@ class Custodian:
             return self.look()
         except (RpcFailed, ChainMismatch) as error:
             try:
-                facts, _, _ = read_facts(self.contract, self.contract.newest())
+                facts, _ = read_facts(self.contract, self.contract.newest())
             except ChainMismatch:
                 raise error from None
-            return LedgerSnapshot(facts, LedgerState(reuses=facts.terms.reuses), {})
+            return LedgerSnapshot(facts, LedgerState(reuses=facts.terms.reuses, zones=facts.terms.zones), {})
 
     def analysts(self) -> list[Analyst]:
         """Return how much each analyst may still buy, and has bought. Needs no key."""

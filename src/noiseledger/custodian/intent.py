@@ -43,7 +43,7 @@ class Intent:
             raise InvalidInput(f"{file} is damaged: check whether a ledger was published.") from None
 
 
-def deploy_once(file: Path, sender: Sender, terms: Terms, worker: str) -> PrivacyLedgerContract:
+def deploy_once(file: Path, sender: Sender, terms: Terms, worker: str, zone_list: str = "") -> PrivacyLedgerContract:
     """Return the ledger that an earlier run published, or publish it."""
     intent = Intent.read(file)
     if intent is not None:
@@ -62,7 +62,7 @@ def deploy_once(file: Path, sender: Sender, terms: Terms, worker: str) -> Privac
         intent = Intent(sender.rpc.chain_id, sender.address, sender.next_nonce())
         write_durably(file, json.dumps(asdict(intent)) + "\n")
     try:
-        return PrivacyLedgerContract.deploy(sender, terms, worker, nonce=intent.nonce)
+        return PrivacyLedgerContract.deploy(sender, terms, worker, nonce=intent.nonce, zone_list=zone_list)
     except RpcFailed:
         # The transaction of an earlier run may have been mined since the check above.
         found = _find(intent, sender, terms)

@@ -42,7 +42,9 @@ from noiseledger.errors import (
 )
 from noiseledger.ledger.durable import sync_folder
 from noiseledger.ledger.query_state import fold
+from noiseledger.ledger.reading import in_edition, is_stored
 from noiseledger.ledger.register import Registers
+from noiseledger.ledger.state import Registered
 
 
 @dataclass(frozen=True)
@@ -98,10 +100,15 @@ def recover(
     if bind(data.root, journal_digest(identity)) != terms.commitment:
         custody.check_form()
         raise DataMismatch(explain(custody.folder, terms.commitment, data, None, identity))
-    events = list(contract.events(["Registered", "Revealed"], first=first_block, last=newest))
+    events = list(contract.events(["Registered", "Revealed", "RevealedPiece"], first=first_block, last=newest))
     queries = _queries(catalogue, events)
     meters = dict(zip(queries, contract.meters([q.identifier for q in queries], newest.hash), strict=True))
-    if contract.spent(newest.hash) != sum((meter.bought for meter in meters.values()), Fraction(0)):
+    reaches = {entry.identifier: entry.reach for entry in map(Registered.of, _of(events, "Registered"))}
+    zones = range(terms.zones)
+    bought_by_zone = tuple(
+        sum((m.bought for q, m in meters.items() if reaches.get(q.identifier, 0) >> zone & 1), Fraction(0)) for zone in zones
+    )
+    if contract.spent(newest.hash) != bought_by_zone:
         # A bought query that is not found would not be closed, and could be drawn again.
         raise ChainMismatch(
             f"The queries registered from block {first_block} on do not add up to what the contract has spent. Check the block "
@@ -158,8 +165,12 @@ def _identity(custody: Custody) -> str:
 
 
 def _queries(catalogue: Catalogue, events: list[Event]) -> list[Query]:
-    registered = [Query.parse(event.fields["definition"]) for event in events if event.name == "Registered"]
+    registered = [Query.parse(event.fields["definition"]) for event in _of(events, "Registered")]
     return list(dict.fromkeys([*registered, *(entry.query for entry in catalogue.entries)]))
+
+
+def _of(events: list[Event], name: str) -> list[Event]:
+    return [event for event in events if event.name == name]
 
 
 def _points(
@@ -168,9 +179,8 @@ def _points(
     """Return the points of a query's path; they must add up to what the contract stores."""
     if not meter.revealed:
         return {}
-    ours = [event for event in events if event.fields["query"].hex() == query.identifier]
-    state = fold(ours, reuses=True)
-    if state.revealed != meter.revealed or state.points[-1] != contract.point(query.identifier, block):
+    state = fold(in_edition(events, query.identifier), reuses=True, dimension=meter.dimension)
+    if state.revealed != meter.revealed or not is_stored(contract, query, state, block):
         raise ChainMismatch(
             f"The events of '{query}' do not add up to what the contract stores: the endpoint does not have all of them. "
             "Use an endpoint that does."

@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from noiseledger.chain.contract import MAX_BATCH, PrivacyLedgerContract, checksummed
+from noiseledger.chain.contract import MAX_BATCH, PrivacyLedgerContract, checksummed, path_key
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Meter, Terms, from_units
 from noiseledger.core.access import Access
@@ -21,17 +21,18 @@ from noiseledger.core.budget import Budget
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
-from noiseledger.errors import AllowanceExceeded, BudgetExceeded, InvalidInput
+from noiseledger.core.zone_budget import ZoneBudget
+from noiseledger.errors import AllowanceExceeded, InvalidInput
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.bringing import Bringer, ask_data
 from noiseledger.ledger.interface import Ledger, Quote, Record, Sales, Standing
 from noiseledger.ledger.list_prices import price_in_order
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.purchase import Buyer
-from noiseledger.ledger.reading import ChainReader
+from noiseledger.ledger.reading import ChainReader, ChainReading
 from noiseledger.ledger.signed import find_signer
 from noiseledger.ledger.snapshot import CLOSED, PAUSED, QUERY_PAUSED
-from noiseledger.ledger.state import LedgerState, readable
+from noiseledger.ledger.state import Registered, readable
 from noiseledger.ledger.unanswered import Unanswered, find_unanswered
 from noiseledger.progress import Listener, ignore
 from noiseledger.settings import ANSWER_SECONDS, SIGNED_SECONDS
@@ -97,7 +98,11 @@ class ChainLedger(Ledger):
         self.contract = self.contract.signed_by(Sender(self.contract.rpc, key, listener=self._listener))
 
     def budget(self) -> Budget:
-        return self._reader.budget(self.contract.spent())
+        return self.zone_budget().whole
+
+    def zone_budget(self) -> ZoneBudget:
+        """Return what each zone has spent."""
+        return self._reader.zone_budget(self.contract.spent())
 
     def admission(self) -> Admission:
         """Return who may buy, how much this key may still buy, and whom to ask for more."""
@@ -109,10 +114,8 @@ class ChainLedger(Ledger):
 
     def queries(self) -> list[Query]:
         """Return the queries that may be asked; definitions that cannot be read are left out."""
-        state = LedgerState(reuses=self.reuses)
-        for event in self.contract.events(["Registered"], first=self._reader.first_block):
-            state.take(event)
-        return list(readable(state.registered, self.population))
+        registered = [Registered.of(e) for e in self.contract.events(["Registered"], first=self._reader.first_block)]
+        return list(readable(registered, self.population, self._reader.zones()))
 
     def standings(self) -> list[Standing]:
         queries = self.queries()
@@ -131,14 +134,15 @@ class ChainLedger(Ledger):
         catalogue = [(query, self.sensitivity(query)) for query in queries]
         for query, unit in catalogue:
             if self.contract.meter(query.identifier).dimension == 0:
-                self.contract.register(query, unit)
+                self.contract.register(query, unit, reach=self._reader.zones().reach_mask(query))
 
     def sales(self, queries: Sequence[Query]) -> Sales:
         """Return what is sold now; one exchange, unless a purchase waits for its answer."""
         if not queries:
             return Sales()
-        names = ("query_paused", "ceiling", "meter")
-        calls = [(name, [bytes.fromhex(query.identifier)], "latest") for name in names for query in queries]
+        keys = {query: path_key(query.identifier) for query in queries}
+        arguments: dict[str, int] = {"query_paused": 1, "ceiling": 1, "meter": 2}
+        calls = [(name, keys[query][:many], "latest") for name, many in arguments.items() for query in queries]
         found = self.contract.read_many([("closed", [], "latest"), ("paused", [], "latest"), *calls])
         (closed, paused), each, many = found[:2], found[2:], len(queries)
         alone, ceilings, meters = (dict(zip(queries, each[n * many : (n + 1) * many], strict=True)) for n in range(3))
@@ -210,16 +214,16 @@ class ChainLedger(Ledger):
                 f"From 1 to {MAX_BATCH} requests that use privacy can be signed together, and these are {len(paid)}: free "
                 "answers need no signature."
             )
-        self._check_affordable(cost, reading.budget)
+        self._check_affordable(paid, reading)
         signer = find_signer(self.contract, sender.address)
         deadline = int(signer.now + (SIGNED_SECONDS if valid_seconds is None else valid_seconds))
         asked = [quote.request for quote in paid]
         data = ask_data(self.contract, asked, cost, signer.nonce if nonce is None else nonce, deadline)
         return SignedAsk(data, sender.address, sender.sign_digest(data.digest))
 
-    def _check_affordable(self, cost: Fraction, budget: Budget) -> None:
-        if cost > budget.remaining:
-            raise BudgetExceeded(cost, budget.remaining)
+    def _check_affordable(self, quotes: Sequence[Quote], reading: ChainReading) -> None:
+        reading.zone_budget.charge_all((quote.price.cost, reading.reaches[quote.query]) for quote in quotes)
+        cost = sum((quote.price.cost for quote in quotes), Fraction(0))
         admission = self.admission()
         if admission.allowance is not None and cost > admission.allowance:
             who = str(admission.analyst), admission.custodian, admission.contact
@@ -231,7 +235,7 @@ class ChainLedger(Ledger):
 
     def best(self, query: Query) -> Answer | None:
         reading = self._reader.read([query])
-        return reading.states[query].best(query, self.sensitivity(query), reading.budget, self.population)
+        return reading.states[query].best(query, self.sensitivity(query), reading.budget_of(query), self.population)
 
     def close(self) -> None:
         if self.bringer is not None:

@@ -119,6 +119,8 @@ class Record:
     #: On a chain, where it was asked.
     transaction: str | None = None
     block: int | None = None
+    #: The edition of the data that it was asked of.
+    edition: int = 0
 
 
 @dataclass(frozen=True)

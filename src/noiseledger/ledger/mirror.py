@@ -7,27 +7,32 @@ hash, so one read never mixes two histories. A result counts only if its sums eq
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from noiseledger.chain import abi
 from noiseledger.chain.block import BlockId, BlockRef
-from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, path_key
 from noiseledger.chain.contract import event as read_event
 from noiseledger.chain.heads import find_heads
 from noiseledger.chain.logs import Span, in_portions, logs_by_transaction
 from noiseledger.chain.rpc import Call
-from noiseledger.chain.values import Event, Meter, Terms, from_units
+from noiseledger.chain.values import Event, Meter, Piece, Terms, from_units
 from noiseledger.errors import ChainMismatch, ChainUnreachable, RpcFailed
-from noiseledger.ledger.query_state import Behind
+from noiseledger.ledger.query_state import Behind, QueryState
 from noiseledger.ledger.snapshot import Facts, LedgerSnapshot
 from noiseledger.ledger.state import EVENTS, LedgerState
 
+#: A query in an edition: the edition's number and the query's identifier.
+Path: TypeAlias = tuple[int, str]
+
 _ATTEMPTS = 5
 #: The functions of the contract that return the facts.
-_FACTS = ("terms", "spent", "paused", "closed", "custodian", "worker", "heir")
+_FACTS = ("terms", "editions", "paused", "closed", "custodian", "worker", "heir")
 
 
 class _Moved(Exception):
@@ -76,7 +81,7 @@ class Mirror:
         raise ChainUnreachable("The chain changes faster than it can be read; it will be read again later.")
 
     def _forget(self) -> None:
-        self._settled = LedgerState(reuses=self._terms.reuses)
+        self._settled = LedgerState(reuses=self._terms.reuses, zones=self._terms.zones)
         self._settled_at = None
         self._times = {}
         self._seen, self._seen_at = None, None
@@ -148,20 +153,24 @@ class Mirror:
             span.accept()
 
     def _facts(self, newest: BlockRef, final: BlockRef | None, state: LedgerState) -> Facts:
-        checked = self._open_queries(state)
-        facts, spent, meters = read_facts(self.contract, newest, final, checked)
+        checked = self._open_paths(state)
+        facts, stored = read_facts(self.contract, newest, final, len(state.spent_in), list(checked))
         if facts.terms != self._terms:
             raise ChainMismatch(f"Another ledger is at {self.contract.address} now: the chain was restarted.")
-        self._check_sums(state, spent)
-        for name, meter in zip(checked, meters, strict=True):
+        self._check_sums(state, stored.spent)
+        for path, ours in checked.items():
             # A node may return the logs of a block later than the block itself.
-            ours = state.queries[name]
-            if meter is None or (meter.bought, meter.revealed) != (ours.bought, ours.revealed):
+            meter, piece = stored.meters[path], stored.pieces[path]
+            if (meter.bought, meter.revealed) != (ours.bought, ours.revealed):
+                raise Behind
+            # What the contract does not store of a large answer is in its hash.
+            if ours.digest and piece.digest != ours.digest:
                 raise Behind
         return facts
 
-    def _check_sums(self, state: LedgerState, spent: Fraction) -> None:
-        if not state.has_beginning or state.spent != spent:
+    def _check_sums(self, state: LedgerState, spent: Sequence[tuple[Fraction, ...]]) -> None:
+        is_whole = hashlib.sha256(state.zone_list.encode()).digest() == self._terms.zone_list
+        if not state.has_beginning or not is_whole or state.spent_in != list(spent):
             raise self._incomplete()
 
     def _incomplete(self) -> ChainMismatch:
@@ -170,14 +179,14 @@ class Mirror:
             "first block in the ledger file, and that the endpoint keeps old events."
         )
 
-    def _open_queries(self, state: LedgerState) -> list[str]:
-        """Return the queries to check: all but those that were checked before and are revealed as far as they are bought."""
-        known = {} if self._seen is None else self._seen.state.queries
-        return [
-            name
-            for name, query in state.queries.items()
-            if query.revealed != query.bought or name not in known or len(known[name].ends) != len(query.ends)
-        ]
+    def _open_paths(self, state: LedgerState) -> dict[Path, QueryState]:
+        """Return the paths to check: all but those that were checked before and are revealed as far as they are bought."""
+        known = {} if self._seen is None else _paths(self._seen.state)
+        return {
+            path: query
+            for path, query in _paths(state).items()
+            if query.revealed != query.bought or path not in known or len(known[path].ends) != len(query.ends)
+        }
 
     def _note_times(self, events: Iterable[Event], first: int) -> None:
         """Read the times of the blocks that contain requests, each once."""
@@ -197,15 +206,31 @@ class Mirror:
         return {number: time for (number, _), time in self._times.items()}
 
 
+@dataclass(frozen=True)
+class Stored:
+    """What the contract stores at a block: what each zone has spent, by edition, and how far some paths are known."""
+
+    spent: list[tuple[Fraction, ...]]
+    meters: dict[Path, Meter]
+    pieces: dict[Path, Piece]
+
+
 def read_facts(
-    contract: PrivacyLedgerContract, newest: BlockRef, final: BlockRef | None = None, queries: Sequence[str] = ()
-) -> tuple[Facts, Fraction, list[Meter | None]]:
-    """Return the facts at a block, the amount spent, and the meters of some queries, in one exchange."""
-    meters = [("meter", [bytes.fromhex(query)], newest.hash) for query in queries]
-    found = contract.read_many([*((name, [], newest.hash) for name in _FACTS), *meters])
-    if None in found[: len(_FACTS)]:
+    contract: PrivacyLedgerContract,
+    newest: BlockRef,
+    final: BlockRef | None = None,
+    editions: int = 0,
+    paths: Sequence[Path] = (),
+) -> tuple[Facts, Stored]:
+    """Return the facts at a block, and what the contract stores of so many editions and of some paths, in one exchange."""
+    keys = [path_key(identifier, edition) for edition, identifier in paths]
+    calls = [*((name, []) for name in _FACTS), *(("spent", [edition]) for edition in range(editions))]
+    calls += [(name, key) for name in ("meter", "piece") for key in keys]
+    found = contract.read_many([(name, arguments, newest.hash) for name, arguments in calls])
+    if None in found:
         raise ChainMismatch(f"The ledger is no longer at {contract.address}: the chain was restarted.")
-    terms, spent, paused, closed, custodian, worker, heir = (reply[0] for reply in found[: len(_FACTS)] if reply)
+    replies = [reply for reply in found if reply is not None]
+    terms, opened, paused, closed, custodian, worker, heir = (reply[0] for reply in replies[: len(_FACTS)])
     facts = Facts(
         chain_id=contract.rpc.chain_id,
         address=contract.address,
@@ -218,7 +243,20 @@ def read_facts(
         final=None if final is None else final.number,
         heir=checksummed(heir) if int(heir, 16) else None,
     )
-    return facts, from_units(spent), [None if reply is None else Meter.decode(reply) for reply in found[len(_FACTS) :]]
+    if editions not in (0, opened):
+        raise Behind
+    spent, rest = replies[len(_FACTS) :][:editions], replies[len(_FACTS) + editions :]
+    meters, pieces = map(Meter.decode, rest[: len(keys)]), map(Piece.decode, rest[len(keys) :])
+    stored = Stored(
+        [tuple(map(from_units, each)) for (each,) in spent],
+        dict(zip(paths, meters, strict=True)),
+        dict(zip(paths, pieces, strict=True)),
+    )
+    return facts, stored
+
+
+def _paths(state: LedgerState) -> dict[Path, QueryState]:
+    return {**{(0, identifier): found for identifier, found in state.queries.items()}, **state.later}
 
 
 def _after(state: LedgerState, events: Sequence[Event]) -> LedgerState:

@@ -190,14 +190,14 @@ class Buyer:
         return at_its_best(self._answer(request, purchase, reading), best)
 
     def _answer(self, request: Request, purchase: LoggedRequest | None, reading: ChainReading) -> Answer:
-        state, unit = reading.states[request.query], request.sensitivity
+        state, unit, budget = reading.states[request.query], request.sensitivity, reading.budget_of(request.query)
         path = self._reader.path(request.query, state)
         if purchase is None:
             reveal = Reveal(reading.price(request), _revealed(path.point(request.precision)))
-            return Answer(request.query, unit, reveal, 0, (), reading.budget, population=reading.population)
+            return Answer(request.query, unit, reveal, 0, (), budget, population=reading.population)
         reveal = Reveal(purchase.price, _revealed(path.answer(purchase)))
         found = purchase.transaction, purchase.block, reading.population
-        return Answer(request.query, unit, reveal, purchase.number, purchase.built_from, reading.budget, *found)
+        return Answer(request.query, unit, reveal, purchase.number, purchase.built_from, budget, *found)
 
 
 def _revealed(point: Point | None) -> Point:

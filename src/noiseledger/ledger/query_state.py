@@ -18,7 +18,8 @@ from fractions import Fraction
 from heapq import heappop, heappush
 
 from noiseledger.chain.contract import checksummed
-from noiseledger.chain.values import CASES, PROMISE_UNITS, Event, Terms, from_units
+from noiseledger.chain.pieces import next_digest
+from noiseledger.chain.values import PROMISE_UNITS, Event, Terms, from_units
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.path import Case, Point, Price, find_price
@@ -57,6 +58,7 @@ class LoggedRequest:
     stretch: tuple[Fraction, Fraction]
     #: The records of ``price.sources``.
     built_from: tuple[int, ...]
+    edition: int = 0
 
     @property
     def precision(self) -> Fraction:
@@ -89,6 +91,8 @@ class QueryState:
     """How far one query is bought and revealed, and all requests for it."""
 
     reuses: bool = True
+    #: The number of coordinates of its answer.
+    dimension: int = 1
     bought: Fraction = Fraction(0)
     #: What the naive scheme would have spent on it.
     naive: Fraction = Fraction(0)
@@ -105,6 +109,11 @@ class QueryState:
     _latest: dict[Fraction, int] = field(default_factory=dict)
     #: The number of the latest event.
     _last: int = -1
+    #: Of a large answer: the hash over all pieces (empty before the first), the end of the stretch that is revealed in pieces, and
+    #: its increments so far.
+    digest: bytes = b""
+    _piece_end: Fraction = Fraction(0)
+    _pieces: tuple[int, ...] = ()
 
     @property
     def revealed(self) -> Fraction:
@@ -130,9 +139,11 @@ class QueryState:
             return self._ask(event)
         if event.name == "Revealed":
             start, end = (from_units(event.fields[name]) for name in ("start", "end"))
-            if start != self.revealed or end <= start:
+            if start != self.revealed or end <= start or len(event.fields["increments"]) != self.dimension:
                 raise Behind
             self._reveal(end, event.fields["increments"])
+        if event.name == "RevealedPiece":
+            self._reveal_piece(event)
         return None
 
     def price(self, precision: Fraction, smallest: Fraction = Fraction(0)) -> Price:
@@ -141,6 +152,11 @@ class QueryState:
             return find_price(precision, (), smallest)
         needs_more = self.is_ahead and precision > self.revealed
         return find_price(precision, [*self.ends[-1:], self.bought] if needs_more else self.ends, smallest)
+
+    @property
+    def pieces_done(self) -> int:
+        """How many numbers of the next stretch are revealed, of a large answer."""
+        return len(self._pieces)
 
     def quote(self, request: Request, budget: Budget, terms: Terms) -> Quote:
         """Return the price of a request on its own, with the best public answer if it is accurate enough."""
@@ -169,11 +185,11 @@ class QueryState:
 
     def _ask(self, event: Event) -> LoggedRequest:
         fields, number = event.fields, record_number(event)
-        price = Price(from_units(fields["precision"]), CASES[fields["case"]], from_units(fields["cost"]), ())
+        price = Price(from_units(fields["precision"]), Case.NEW, from_units(fields["cost"]), ())
         if price.cost != (max(price.precision - self.bought, Fraction(0)) if self.reuses else price.precision):
             raise Behind
         if self.reuses:
-            # The contract records every request below what was bought as 2C; only the history shows which are known points.
+            # The contract does not store which points were asked for; only the history shows it.
             known = find_price(price.precision, self._asked)
             price = replace(known, cost=price.cost)
         start = Fraction(0) if self.reuses else self.bought
@@ -189,6 +205,7 @@ class QueryState:
             price=price,
             stretch=(start, price.precision if self.reuses else self.bought),
             built_from=tuple(self._latest[source] for source in price.sources),
+            edition=fields["edition"],
         )
         # Bridges are computed from the bought points around them, never from other bridges: nothing is built on a bridge.
         if price.case is not Case.BRIDGE:
@@ -201,6 +218,20 @@ class QueryState:
             heappush(self.unanswered, (request.stretch[1], number, request))
         return request
 
+    def _reveal_piece(self, event: Event) -> None:
+        """Take the next numbers of a stretch; the answer is known when all of them are."""
+        fields = event.fields
+        start, end = (from_units(fields[name]) for name in ("start", "end"))
+        first, increments = fields["first"], tuple(fields["increments"])
+        is_next = first == len(self._pieces) and (not first or end == self._piece_end)
+        if start != self.revealed or end <= start or not is_next or first + len(increments) > self.dimension:
+            raise Behind
+        self.digest = next_digest(self.digest or fields["query"], fields["end"], first, increments)
+        self._piece_end, self._pieces = end, self._pieces + increments
+        if len(self._pieces) == self.dimension:
+            self._reveal(end, self._pieces)
+            self._pieces = ()
+
     def _reveal(self, end: Fraction, increments: Point) -> None:
         before = self.points[-1] if self.points else (0,) * len(increments)
         self.points.append(tuple(a + b for a, b in zip(before, increments, strict=True)))
@@ -209,9 +240,9 @@ class QueryState:
             heappop(self.unanswered)
 
 
-def fold(events: Iterable[Event], *, reuses: bool) -> QueryState:
-    """Return the state that results from the events of one query."""
-    state = QueryState(reuses)
+def fold(events: Iterable[Event], *, reuses: bool, dimension: int = 1) -> QueryState:
+    """Return the state that results from the events of one query in one edition; ``dimension`` matters only for reveals."""
+    state = QueryState(reuses, dimension)
     for event in events:
         state.take(event)
     return state

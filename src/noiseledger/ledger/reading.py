@@ -9,6 +9,7 @@ that follow from its definition, so a price and an error bar mean what they say.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,14 +17,17 @@ from fractions import Fraction
 from typing import TypeVar
 
 from noiseledger.chain.block import BlockRef
-from noiseledger.chain.contract import PrivacyLedgerContract
-from noiseledger.chain.values import Event, Meter, Terms
+from noiseledger.chain.contract import MAX_STORED, PrivacyLedgerContract
+from noiseledger.chain.values import Event, Meter, Piece, Terms
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.filters.cells import Mask
 from noiseledger.core.path import Point, Price
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
+from noiseledger.core.zone_budget import ZoneBudget
+from noiseledger.core.zones import Zones
 from noiseledger.errors import ChainMismatch, RpcFailed, UnknownQuery
 from noiseledger.ledger.interface import Quote, unknown_query
 from noiseledger.ledger.public import PublicPath
@@ -42,7 +46,9 @@ class ChainReading:
     """Some queries of a ledger at one block."""
 
     block: BlockRef
-    budget: Budget
+    #: What each zone has spent, and the zones that each query reaches.
+    zone_budget: ZoneBudget
+    reaches: dict[Query, Mask]
     states: dict[Query, QueryState]
     terms: Terms
 
@@ -51,17 +57,27 @@ class ChainReading:
         """The public facts about the dataset."""
         return self.terms.population
 
+    @property
+    def budget(self) -> Budget:
+        """The budget of the zone that has spent most."""
+        return self.zone_budget.whole
+
+    def budget_of(self, query: Query) -> Budget:
+        """The budget of the zone with the least left of those that a query reaches."""
+        return self.zone_budget.reached(self.reaches[query])
+
     def price(self, request: Request) -> Price:
         """Return the price of a request."""
         return self.states[request.query].price(request.precision, self.terms.smallest)
 
     def quote(self, request: Request) -> Quote:
         """Return the price of a request on its own, with the best public answer if it is accurate enough."""
-        return self.states[request.query].quote(request, self.budget, self.terms)
+        return self.states[request.query].quote(request, self.budget_of(request.query), self.terms)
 
     def best(self, request: Request) -> Answer | None:
         """Return the best public answer to a request."""
-        return self.states[request.query].best(request.query, request.sensitivity, self.budget, self.population)
+        budget = self.budget_of(request.query)
+        return self.states[request.query].best(request.query, request.sensitivity, budget, self.population)
 
 
 class ChainReader:
@@ -73,6 +89,7 @@ class ChainReader:
         self.first_block = first_block
         #: The queries whose registration was read and is right, each with what was read.
         self._registered: dict[Query, Registered] = {}
+        self._zones: Zones | None = Zones.ONE if contract.first_terms.zones == 1 else None
 
     @property
     def terms(self) -> Terms:
@@ -113,18 +130,27 @@ class ChainReader:
         identifiers = [query.identifier for query in queries]
         # With other events it costs no exchange of its own, and is read again: it may have changed with a reorganisation.
         is_new = bool(names) or not self._registered.keys() >= set(queries)
-        wanted = ["Registered", *names] if is_new else names
+        # The contract does not store large answers, so they are read from what was revealed of them.
+        large = ["RevealedPiece"] if any(query.dimension > MAX_STORED for query in queries) else []
+        wanted = [*(["Registered"] if is_new else []), *names, *large]
         found = self.contract.holding(identifiers, block, wanted, self.first_block)
+        pieces = found.pieces or [None] * len(queries)
         entries = {entry.identifier: entry for entry in map(Registered.of, _of(found.events, "Registered"))}
         states = {}
-        for query, meter, point in zip(queries, found.meters, found.points, strict=True):
+        for query, meter, point, piece in zip(queries, found.meters, found.points, pieces, strict=True):
             if meter.dimension == 0:
                 raise unknown_query(query)
             if is_new:
                 self._check(query, meter, entries.get(query.identifier))
-            ours = [event for event in found.events if event.fields["query"].hex() == query.identifier]
-            states[query] = _checked(fold(ours, reuses=self.terms.reuses), meter, point, names)
-        return ChainReading(block, self.budget(found.spent), states, self.terms)
+            state = fold(
+                in_edition(found.events, query.identifier), reuses=self.terms.reuses, dimension=meter.dimension
+            )
+            if meter.dimension > MAX_STORED:
+                states[query] = _checked_pieces(state, meter, piece, names)
+            else:
+                states[query] = _checked(state, meter, point, names)
+        reaches = {query: self._registered[query].reach for query in queries}
+        return ChainReading(block, self.zone_budget(found.spent), reaches, states, self.terms)
 
     def _check(self, query: Query, meter: Meter, entry: Registered | None) -> None:
         """Refuse a query that the custodian registered as something else than it is."""
@@ -132,18 +158,47 @@ class ChainReader:
             raise Behind
         if self._registered.get(query) == entry:
             return  # read again, and still the same
-        problem = entry.problem(self.terms.population)
+        problem = entry.problem(self.terms.population, self.zones())
         if problem:
             raise UnknownQuery(f"The ledger's entry for '{query}' cannot be used, and nothing was spent: {problem}")
         self._registered[query] = entry
 
-    def budget(self, spent: Fraction) -> Budget:
-        """Return the budget with this amount spent."""
-        return Budget(self.terms.epsilon, self.terms.delta, self.terms.budget, spent)
+    def zones(self) -> Zones:
+        """Return the zones of the ledger, which never change; they are read once."""
+        if self._zones is None:
+            published = list(self.contract.events(["Published"], first=self.first_block))
+            if not published:
+                raise Behind
+            text = published[0].fields["zone_list"]
+            if hashlib.sha256(text.encode()).digest() != self.terms.zone_list:
+                raise Behind
+            self._zones = Zones.parse(text)
+        return self._zones
+
+    def zone_budget(self, spent: tuple[Fraction, ...]) -> ZoneBudget:
+        """Return the budget with these amounts spent, one for each zone."""
+        return ZoneBudget(Budget(self.terms.epsilon, self.terms.delta, self.terms.budget), spent)
 
     def path(self, query: Query, state: QueryState) -> PublicPath:
         """Return the public part of a query's path."""
         return PublicPath.of(self.contract.rpc.chain_id, self.contract.address, query, state)
+
+
+def in_edition(events: Iterable[Event], identifier: str, edition: int = 0) -> list[Event]:
+    """Return the events of one query in one edition, without its registration."""
+    return [
+        event
+        for event in events
+        if event.fields.get("edition") == edition and event.fields["query"].hex() == identifier
+    ]
+
+
+def is_stored(contract: PrivacyLedgerContract, query: Query, state: QueryState, block: str) -> bool:
+    """Return whether the contract stores what was folded from the reveals of a query: its point or, if it is large, its hash."""
+    if query.dimension > MAX_STORED:
+        (piece,) = contract.pieces([query.identifier], block)
+        return piece.digest == state.digest
+    return state.points[-1] == contract.point(query.identifier, block)
 
 
 def _of(events: Iterable[Event], name: str) -> Iterator[Event]:
@@ -156,6 +211,19 @@ def _checked(state: QueryState, meter: Meter, point: Point, names: Sequence[str]
         state.ends, state.points = [meter.revealed], [point]
     if state.revealed != meter.revealed or (state.ends and state.points[-1] != point):
         raise Behind
+    return _with_bought(state, meter, names)
+
+
+def _checked_pieces(state: QueryState, meter: Meter, piece: Piece | None, names: Sequence[str]) -> QueryState:
+    """Return the state of a large answer after checking it against the contract, which has a hash over all of it."""
+    if piece is None or state.revealed != meter.revealed or (state.digest and state.digest != piece.digest):
+        raise Behind
+    if state.pieces_done != piece.done:
+        raise Behind
+    return _with_bought(state, meter, names)
+
+
+def _with_bought(state: QueryState, meter: Meter, names: Sequence[str]) -> QueryState:
     if "Asked" in names and state.bought != meter.bought:
         raise Behind
     state.bought = meter.bought

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +17,8 @@ from noiseledger.core.path import Point, natural_values
 from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
-from noiseledger.core.sensitivity import Population
+from noiseledger.core.sensitivity import Population, sensitivity
+from noiseledger.core.zone_budget import ZoneBudget
 from noiseledger.ledger.interface import LedgerView, Quote, Record, Standing, unknown_query
 from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.query_state import LoggedRequest, QueryState
@@ -132,7 +133,12 @@ class LedgerSnapshot(LedgerView):
 
     def budget(self) -> Budget:
         """Return the privacy guarantee, the amount spent and the amount left."""
-        return Budget(self.terms.epsilon, self.terms.delta, self.terms.budget, self.state.spent)
+        return self.zone_budget().whole
+
+    def zone_budget(self, edition: int = 0) -> ZoneBudget:
+        """Return what each zone has spent in an edition."""
+        promise = Budget(self.terms.epsilon, self.terms.delta, self.terms.budget)
+        return ZoneBudget(promise, self.state.spent_in[edition])
 
     def queries(self) -> list[Query]:
         """Return the queries that may be asked."""
@@ -141,7 +147,8 @@ class LedgerSnapshot(LedgerView):
     @cached_property
     def unreadable(self) -> dict[str, str]:
         """The entries of the catalogue that cannot be asked here, with the reasons."""
-        problems = ((registered, registered.problem(self.population)) for registered in self.state.registered)
+        zones = self.state.zones
+        problems = ((registered, registered.problem(self.population, zones)) for registered in self.state.registered)
         return {registered.identifier: problem for registered, problem in problems if problem}
 
     def registered(self, query: Query) -> Registered:
@@ -160,19 +167,30 @@ class LedgerSnapshot(LedgerView):
             return PAUSED
         return QUERY_PAUSED if query.identifier in self.state.paused else ""
 
-    def path(self, query: Query) -> PublicPath:
+    def path(self, query: Query, edition: int = 0) -> PublicPath:
         """Return the public part of a query's path."""
-        return PublicPath.of(self.facts.chain_id, self.facts.address, query, self.query_state(query))
+        state = self.state.query(self._known(query).identifier, edition)
+        return PublicPath.of(self.facts.chain_id, self.facts.address, query, state)
+
+    def population_of(self, edition: int) -> Population:
+        """Return the public facts about one edition of the data."""
+        if not edition:
+            return self.population
+        return replace(self.population, rows=self.state.later_editions[edition - 1].rows)
 
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
         """Return the price of each request on its own."""
-        budget = self.budget()
-        return [self.query_state(item.query).quote(item, budget, self.terms) for item in requests]
+        budget = self.zone_budget()
+        return [
+            self.query_state(item.query).quote(item, budget.reached(self.registered(item.query).reach), self.terms)
+            for item in requests
+        ]
 
     def best(self, query: Query) -> Answer | None:
         """Return the most accurate answer that is public."""
         state = self.query_state(query)
-        return state.best(query, self.registered(query).sensitivity, self.budget(), self.population)
+        budget = self.zone_budget().reached(self.registered(query).reach)
+        return state.best(query, self.registered(query).sensitivity, budget, self.population)
 
     def standings(self) -> list[Standing]:
         """Return the state of every query."""
@@ -199,7 +217,8 @@ class LedgerSnapshot(LedgerView):
             query = self._by_identifier.get(line.request.query)
             if query is not None:
                 is_wanted = longest is None or query.dimension <= longest
-                yield self._record(line, query, self.path(query).answer(line.request) if is_wanted else None)
+                path = self.path(query, line.request.edition)
+                yield self._record(line, query, path.answer(line.request) if is_wanted else None)
 
     def requests_in(self, transaction: str) -> list[LoggedRequest]:
         """Return the requests of a transaction."""
@@ -211,17 +230,17 @@ class LedgerSnapshot(LedgerView):
 
     def is_answered(self, request: LoggedRequest) -> bool:
         """Return whether the path is known as far as a request needs it."""
-        return self.state.query(request.query).revealed >= request.stretch[1]
+        return self.state.query(request.query, request.edition).revealed >= request.stretch[1]
 
     @property
     def waiting(self) -> list[LoggedRequest]:
         """The requests that are bought and not yet revealed, oldest first."""
-        found = [request for state in self.state.queries.values() for request in state.waiting]
+        found = [request for state in self.state.paths() for request in state.waiting]
         return sorted(found, key=lambda request: request.number)
 
     def unanswered(self) -> list[Unanswered]:
         """Return the oldest unanswered purchase of each query that has one, oldest first."""
-        waiting = [state.unanswered for state in self.state.queries.values() if state.unanswered]
+        waiting = [state.unanswered for state in self.state.paths() if state.unanswered]
         first = sorted((min(found, key=lambda item: item[1])[2] for found in waiting), key=lambda p: p.number)
         return [Unanswered(request.query, request.block, self.asked_at(request)) for request in first]
 
@@ -231,7 +250,7 @@ class LedgerSnapshot(LedgerView):
 
     @cached_property
     def _readable(self) -> dict[Query, Registered]:
-        return readable(self.state.registered, self.population)
+        return readable(self.state.registered, self.population, self.state.zones)
 
     @cached_property
     def _by_identifier(self) -> dict[str, Query]:
@@ -244,7 +263,8 @@ class LedgerSnapshot(LedgerView):
 
     def _record(self, line: RecordLine, query: Query, point: Point | None) -> Record:
         asked = line.request
-        scale = self.registered(query).sensitivity / asked.precision
+        unit = sensitivity(query, self.population_of(asked.edition)) if asked.edition else self.registered(query).sensitivity
+        scale = unit / asked.precision
         return Record(
             number=asked.number,
             query=query,
@@ -260,4 +280,5 @@ class LedgerSnapshot(LedgerView):
             spent=line.spent,
             transaction=asked.transaction,
             block=asked.block,
+            edition=asked.edition,
         )

@@ -53,7 +53,7 @@ def find_unanswered(
     """Return the oldest unanswered purchase of each query, oldest first; each is given with how far it is revealed."""
     found = []
     for query, revealed in queries:
-        state = fold(contract.events(["Asked"], query, first_block), reuses=reuses)
+        state = fold(in_edition(contract.events(["Asked"], query, first_block), query), reuses=reuses)
         purchase = oldest(state.requests, revealed)
         if purchase is not None:
             found.append(Unanswered(query, purchase.block, block_time(contract, purchase.block)))
