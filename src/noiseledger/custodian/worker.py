@@ -27,7 +27,7 @@ from noiseledger.custodian.closed import still_sold
 from noiseledger.custodian.current import is_late
 from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.spending import Spending
-from noiseledger.custodian.view import View, look
+from noiseledger.custodian.view import View, Views
 from noiseledger.errors import (
     BudgetExceeded,
     ChainError,
@@ -121,6 +121,7 @@ class Worker:
         ``terms`` are the terms against which data and journal were checked; ``listener`` is notified of every step.
         The ledger's events begin at ``first_block``. ``spending`` limits what is spent on fees; by default, nothing does.
         """
+        journal.commit_often()
         self._spending = spending or Spending(journal)
         self._contract = contract
         self._journal = journal
@@ -129,7 +130,11 @@ class Worker:
         self._notify = listener
         self._patience = patience
         self._left_behind: tuple[int, float] | None = None
+        #: The points of the chain that the journal has, as of this version of it.
+        self._checked: dict[Query, tuple[Fraction, Point]] = {}
+        self._checked_version: int | None = None
         self._first_block = first_block
+        self._views = Views(contract, self._terms, head)
         self._backlog = Backlog(contract, self._terms, first_block)
         #: The queries that are sold and not in the journal, as of this much spent and this many queries in the journal.
         self._unknown: dict[str, Fraction] = {}
@@ -161,7 +166,9 @@ class Worker:
         if waits := waits or self._spending.still_gathering(bool(pending)):
             self._notify(waits)
             return step
-        for batch in batches(self._draw_all(pending, step)):
+        # The nonce that the first transaction will have; if another one is needed after all, it is stored by itself.
+        until = 1 + (view.pending if nonce is None else nonce)
+        for batch in batches(self._draw_all(pending, step, until)):
             if waits := self._spending.limit_reached():
                 self._notify(waits)
                 return step
@@ -172,7 +179,7 @@ class Worker:
 
     def look(self) -> View:
         """Read the chain; refuse another ledger, another worker's key, and points that are not in the journal."""
-        view = look(self._contract, self._terms, self._journal.queries(), self._head)
+        view = self._views.next(self._journal.queries())
         head = None if view.head is None else view.head.number
         self._find_unknown(view)
         due = self._backlog.update(view.due | self._unknown)
@@ -210,15 +217,21 @@ class Worker:
         return self._pending(self.look())
 
     def _pending(self, view: View) -> list[Stretch]:
-        return [stretch for query in view.now for stretch in self._stretches(query, view)]
+        return [stretch for query in view.unsettled for stretch in self._stretches(query, view)]
 
     def _check_points(self, view: View) -> None:
         """Refuse to continue a path that is not the journal's: such a journal may lack other points as well."""
+        # Why the promise holds: every point is compared, and again when it or the journal is not the one of the last time.
+        if self._checked_version != (version := self._journal.version()):
+            self._checked, self._checked_version = {}, version
         for query, point in view.points.items():
             revealed = view.now[query].revealed
+            if self._checked.get(query) == (revealed, point):
+                continue
             if is_late(self._journal, query, revealed, point):
                 self._journal.restore({query: {revealed: point}}, {})
                 self._closed = tuple(self._journal.closed())
+            self._checked[query] = revealed, point
 
     def _stretches(self, query: Query, view: View) -> Iterator[Stretch]:
         # After a reorganisation the newest block may contain fewer purchases than the head did; only its own are revealed.
@@ -245,11 +258,13 @@ class Worker:
             self._left_behind = (view.mined, time.monotonic())
         return view.mined if time.monotonic() - self._left_behind[1] >= self._patience else None
 
-    def _draw_all(self, stretches: Sequence[Stretch], step: Step) -> list[ContractReveal]:
+    def _draw_all(self, stretches: Sequence[Stretch], step: Step, until: int) -> list[ContractReveal]:
         """Draw and journal all in one durable step; if that fails, one by one, so that one failure does not stop the others."""
         unknown = [s for s in stretches if self._journal.known_point(s.query, s.end) is None and self._can_draw(s)]
         with suppress(*_OF_ONE_QUERY):
-            self._journal.draw([(stretch.query, stretch.end) for stretch in unknown])
+            if unknown:
+                wanted = [(stretch.query, stretch.end) for stretch in unknown]
+                self._spending.draw(wanted, self._contract.sender.address, until)
             for stretch in unknown:
                 self._notify(Drawn(stretch.query.identifier, stretch.start, stretch.end))
         drawn: list[ContractReveal] = []
@@ -270,6 +285,9 @@ class Worker:
         """Return the point where a stretch begins, if the journal knows it."""
         if not stretch.start:
             return (0,) * stretch.query.dimension
+        revealed, point = self._checked.get(stretch.query, (None, None))
+        if revealed == stretch.start:
+            return point
         return self._journal.known_point(stretch.query, stretch.start)
 
     def _draw(self, stretch: Stretch) -> ContractReveal:
@@ -309,12 +327,12 @@ class Worker:
     def _reveal(self, batch: list[ContractReveal], nonce: int | None) -> Receipt:
         stretches = tuple(RevealedStretch(reveal.query, reveal.start, reveal.end) for reveal in batch)
         sender = self._contract.sender
-        self._spending.before_sending(sender.address, 1 + (sender.next_nonce() if nonce is None else nonce))
+        sender.before_signing = lambda until: self._spending.before_sending(sender.address, until)
         sender.listener = lambda event: self._notify(_with_stretches(event, stretches))
         try:
             receipt = self._contract.reveal(batch, nonce, CONFIRM_SECONDS)
         finally:
-            sender.listener = self._notify
+            sender.before_signing, sender.listener = lambda _: None, self._notify
         self._spending.note(receipt.gas_used)
         self._notify(Confirmed(receipt.transaction, receipt.block, stretches))
         return receipt
