@@ -121,4 +121,4 @@ def _endless_requests(queries: Sequence[str]) -> Iterator[RequestStruct]:
     wanted = requests(queries, "repeat")
     for level in count():
         more = level * to_units(STEP)
-        yield from ((query, units + more, epsilon, delta) for query, units, epsilon, delta in wanted)
+        yield from (request._replace(precision=request.precision + more) for request in wanted)

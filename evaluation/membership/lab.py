@@ -23,7 +23,7 @@ from evaluation.membership.attacks import Seen, Transcript
 from evaluation.scratch import scratch_folder
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, local_chain
 from noiseledger.chain.contract import event
-from noiseledger.chain.values import CASES, encode_request, from_units
+from noiseledger.chain.values import encode_request, from_units
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
@@ -151,7 +151,7 @@ class TrialLedger:
     def buy(self, *requests: tuple[Query, Fraction]) -> None:
         """Buy answers in one transaction, and run the worker, which reveals them."""
         receipt = self._contract.ask([encode_request(query.identifier, precision) for query, precision in requests])
-        self.cases += [CASES[event(log).fields["case"]] for log in receipt.logs]
+        self.cases += [_case(event(log)) for log in receipt.logs]
         for error in self._worker.step().refused.values():
             raise error
 

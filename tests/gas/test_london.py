@@ -9,7 +9,6 @@ import pytest
 from benchmarks import gas
 from benchmarks.shop import Shop, chain, increments, requests
 from noiseledger.chain.values import from_units
-from noiseledger.core.path import Case
 from noiseledger.errors import LedgerRefused, NotAllowed, UnknownQuery
 
 
@@ -20,17 +19,17 @@ def test_the_whole_cycle() -> None:
         shop = Shop(rpc)
         (query,) = shop.register(3, 1)
         (first,), (more,) = requests([query], "first"), requests([query], "repeat")
-        low, high = (from_units(units) for _, units, _, _ in (first, more))
-        assert shop.contract.price(query, low) == (Case.NEW, low, low)
+        low, high = (from_units(request.precision) for request in (first, more))
+        assert shop.contract.price(query, low) == (low, low)
         shop.ask([first])
         shop.reveal([query])
         assert shop.contract.point(query) == increments(query, 3)
-        assert shop.contract.price(query, high) == (Case.EXTEND, high, high - low)
+        assert shop.contract.price(query, high) == (high, high - low)
         shop.ask([more])
         shop.reveal([query])
         assert shop.contract.point(query) == tuple(2 * value for value in increments(query, 3))
         assert shop.contract.spent() == shop.contract.meter(query).revealed == high
-        assert shop.contract.price(query, low) == (Case.BRIDGE, low, Fraction(0))
+        assert shop.contract.price(query, low) == (low, Fraction(0))
         names = [event.name for event in shop.contract.events(["Registered", "Asked", "Revealed"])]
         assert names == ["Registered", "Asked", "Revealed", "Asked", "Revealed"]
 

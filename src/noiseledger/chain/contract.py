@@ -57,6 +57,7 @@ __all__ = [
     "MAX_BATCH",
     "MAX_COORDINATES",
     "MAX_DEFINITION",
+    "MAX_DIMENSION",
     "MAX_PIECE",
     "MAX_STORED",
     "PrivacyLedgerContract",
@@ -72,6 +73,7 @@ __all__ = [
 #: The contract's own limits: requests, or queries revealed, and numbers revealed in one transaction; bytes of a definition.
 MAX_BATCH = constant("MAX_BATCH")
 MAX_COORDINATES = constant("MAX_COORDINATES")
+MAX_DIMENSION = constant("MAX_DIMENSION")
 MAX_DEFINITION = constant("MAX_DEFINITION")
 #: Of large answers, which are revealed in pieces: how many numbers a piece has at most; answers up to this dimension are small.
 MAX_PIECE = constant("MAX_PIECE")
@@ -269,7 +271,11 @@ class PrivacyLedgerContract:
         pieces = [Piece.decode(self._decoded("piece", reply)) for reply in replies[1 + 2 * count :]]
         return Holding(tuple(map(from_units, spent)), meters, pieces, points, events)
 
-    def spent(self, block: BlockId = "latest", edition: int = 0) -> tuple[Fraction, ...]:
+    def spent(self, block: BlockId = "latest", edition: int = 0) -> Fraction:
+        """Return the precision that the zone which has spent most has spent in an edition."""
+        return max(self.spent_by_zone(block, edition))
+
+    def spent_by_zone(self, block: BlockId = "latest", edition: int = 0) -> tuple[Fraction, ...]:
         """Return the precision that each zone has spent in an edition."""
         return tuple(map(from_units, self._read("spent", edition, block=block)))
 

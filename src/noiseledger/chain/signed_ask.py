@@ -160,7 +160,7 @@ def _request(content: Any) -> RequestStruct:
     _exactly(content, _REQUEST_KEYS)
     query, *numbers = (content[name] for name in _REQUEST_KEYS)
     edition, precision, epsilon, delta = map(_number, numbers)
-    return _bytes(query, 32), edition, precision, epsilon, delta
+    return RequestStruct(_bytes(query, 32), edition, precision, epsilon, delta)
 
 
 def _plain(value: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from noiseledger.contracts import constant
 from noiseledger.core.path import Point
@@ -18,10 +18,18 @@ PROMISE_UNITS = 10**36
 MAX_UINT = 2**256 - 1
 #: What the contract stores of the list of zones if there is only one.
 NO_ZONES = hashlib.sha256(b"").digest()
-#: A request as the contract's struct: the query's identifier, the edition, the precision, epsilon and delta, in units.
-RequestStruct: TypeAlias = tuple[bytes, int, int, int, int]
 #: A stretch of a path as the contract's struct: the query's identifier, the edition, where it starts and where it ends, in units.
 StretchStruct: TypeAlias = tuple[bytes, int, int, int]
+
+
+class RequestStruct(NamedTuple):
+    """A request as the contract's struct: the query's identifier, the edition, the precision, epsilon and delta, in units."""
+
+    query: bytes
+    edition: int
+    precision: int
+    epsilon: int = 0
+    delta: int = 0
 
 
 def to_units(value: Fraction, units: int = UNITS) -> int:
@@ -97,11 +105,16 @@ class Terms:
 
 
 def encode_request(
-    query: str, precision: Fraction, epsilon: Fraction | None = None, delta: Fraction | None = None, edition: int = 0
+    query: str,
+    precision: Fraction,
+    epsilon: Fraction | None = None,
+    delta: Fraction | None = None,
+    *,
+    edition: int = 0,
 ) -> RequestStruct:
     """Return a request for the query with this identifier as the contract's struct; the promise is recorded to 36 decimals."""
     promise = [int((part or Fraction(0)) * PROMISE_UNITS) for part in (epsilon, delta)]
-    return bytes.fromhex(query), edition, to_units(precision), promise[0], promise[1]
+    return RequestStruct(bytes.fromhex(query), edition, to_units(precision), *promise)
 
 
 @dataclass(frozen=True)

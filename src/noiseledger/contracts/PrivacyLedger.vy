@@ -558,9 +558,9 @@ def ceiling(query: bytes32) -> uint256:
 def reach(query: bytes32) -> uint256:
     """
     @param query Which query
-    @return The zones whose records can influence its answer, one bit each
+    @return The zones whose records can influence its answer, one bit each; none for an unknown query
     """
-    return self._reach(query, self._known(query))
+    return self._reaches[query]
 
 
 @external

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 
-from noiseledger.chain.contract import MAX_COORDINATES, MAX_DEFINITION, PrivacyLedgerContract, checksummed
+from noiseledger.chain.contract import MAX_DEFINITION, MAX_DIMENSION, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
@@ -84,7 +84,8 @@ def publish(
             note(catalogue, data, journal, sender.rpc.chain_id, contract.address, registers)
         population = catalogue.population(data.rows)
         for entry in difference.to_register:
-            contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
+            reach = catalogue.zones.reach_mask(entry.query)
+            contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling, reach)
         for analyst in difference.to_invite:
             contract.allow(analyst.address, analyst.allowance)
         _write_ledger_file(catalogue, contract, known.block if known else 0, difference.names, others)
@@ -223,6 +224,11 @@ def check_terms(catalogue: Catalogue, terms: Terms) -> None:
             f"The ledger permanently promises epsilon {float(terms.epsilon):g}, delta {float(terms.delta):g} with neighbours "
             f"{terms.population.neighbours}: put that back into {catalogue.file}."
         )
+    zones = catalogue.zones.count, hashlib.sha256(catalogue.zones.canonical.encode()).digest()
+    if zones != (terms.zones, terms.zone_list):
+        raise DataMismatch(
+            f"The ledger was permanently published with other zones than {catalogue.file} declares: put [zones] back as it was."
+        )
     if terms.smallest != catalogue.smallest_purchase:
         raise DataMismatch(
             f"The ledger was permanently published with smallest_purchase = {as_written(terms.smallest, terms.budget)}: write "
@@ -246,11 +252,13 @@ def _deploy(
         # Set in the constructor, so that a ledger by invitation is never open, not even for a moment.
         requires_allowance=catalogue.access.requires_allowance,
         smallest=catalogue.smallest_purchase,
+        zones=catalogue.zones.count,
+        zone_list=hashlib.sha256(catalogue.zones.canonical.encode()).digest(),
     )
     # No event of the ledger is in earlier blocks; after a crash the exact block is no longer known.
     newest = int(sender.rpc.call("eth_blockNumber"), 16)
     first = 0 if custody.intent_file.exists() else max(newest - _REORGANISED_BLOCKS, 0)
-    contract = deploy_once(custody.intent_file, sender, terms, worker)
+    contract = deploy_once(custody.intent_file, sender, terms, worker, catalogue.zones.canonical)
     with closing(custody.journal(None)) as journal:
         # So that a ledger file that is lost, with all registers, does not make this journal one of a second ledger.
         journal.note_address(contract.address)
@@ -285,9 +293,9 @@ def _write_ledger_file(
 
 def too_large(query: Query) -> str:
     """Return why a query cannot be published; an empty text if it can."""
-    if query.dimension > MAX_COORDINATES:
+    if query.dimension > MAX_DIMENSION:
         number = query.sizes
-        return f"A ledger on a chain accepts at most {MAX_COORDINATES} groups, not {number}: use fewer, or two queries."
+        return f"A ledger on a chain accepts at most {MAX_DIMENSION:,} groups, not {number}: use fewer, or two queries."
     size = len(query.canonical.encode())
     if size > MAX_DEFINITION:
         return f"A ledger on a chain accepts definitions of at most {MAX_DEFINITION:,} bytes, not {size:,}: use two queries."

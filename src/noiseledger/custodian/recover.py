@@ -41,8 +41,8 @@ from noiseledger.errors import (
     LedgerExists,
 )
 from noiseledger.ledger.durable import sync_folder
-from noiseledger.ledger.query_state import fold
-from noiseledger.ledger.reading import in_edition, is_stored
+from noiseledger.ledger.query_state import fold, in_edition
+from noiseledger.ledger.reading import is_stored
 from noiseledger.ledger.register import Registers
 from noiseledger.ledger.state import Registered
 
@@ -108,7 +108,7 @@ def recover(
     bought_by_zone = tuple(
         sum((m.bought for q, m in meters.items() if reaches.get(q.identifier, 0) >> zone & 1), Fraction(0)) for zone in zones
     )
-    if contract.spent(newest.hash) != bought_by_zone:
+    if contract.spent_by_zone(newest.hash) != bought_by_zone:
         # A bought query that is not found would not be closed, and could be drawn again.
         raise ChainMismatch(
             f"The queries registered from block {first_block} on do not add up to what the contract has spent. Check the block "

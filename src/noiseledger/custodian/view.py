@@ -8,24 +8,28 @@ of the chain, the events since then do not name the query, and the amount spent 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from noiseledger.chain.abi import DecodingError, event_topic
 from noiseledger.chain.block import BlockId, BlockRef
-from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
+from noiseledger.chain.contract import MAX_STORED, PrivacyLedgerContract, checksummed, path_key
 from noiseledger.chain.heads import Heads, find_heads
 from noiseledger.chain.node_errors import is_revert
 from noiseledger.chain.rpc import Call
-from noiseledger.chain.values import Meter, Terms, from_units
+from noiseledger.chain.values import Meter, Piece, Terms, from_units
+from noiseledger.core.filters.cells import Mask
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
+from noiseledger.core.zone_budget import zones_of
 from noiseledger.errors import ChainMismatch, NotAllowed, RpcFailed
 
 #: The events that change a meter or a point; each names its query.
-_CHANGES = ("Registered", "Asked", "Revealed")
+_CHANGES = ("Registered", "Asked", "Revealed", "RevealedPiece")
+#: What zones have spent, or what was bought of the queries that reach each of them.
+ByZone: TypeAlias = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
@@ -39,11 +43,14 @@ class View:
     bought: dict[Query, Fraction]
     now: dict[Query, Meter]
     points: dict[Query, Point]
+    #: The zones that each query reaches as the contract has it, and how far large answers are revealed.
+    reaches: dict[Query, Mask]
+    pieces: dict[Query, Piece]
     #: The queries of which something is bought that does not count yet or is not revealed: only these need an answer.
     unsettled: tuple[Query, ...]
-    #: All that was bought of these queries, and of all queries.
-    sold: Fraction
-    spent: Fraction
+    #: All that was bought of these queries, and of all queries, by zone.
+    sold: ByZone
+    spent: ByZone
     #: The balance of the worker's key in wei, and its number of transactions: those mined, and those including pending ones.
     balance: int
     mined: int
@@ -90,7 +97,7 @@ class Views:
         read = self._read(found, queries)
         revealed = [query for query, meter in read.now.items() if meter.revealed]
         complete = replace(read, points=self._points(revealed, found.newest))
-        return _view(found, complete, _unsettled(read), _bought(read.now, queries))
+        return _view(found, complete, _unsettled(read), _bought(read, queries))
 
     def _after(self, last: View, queries: Sequence[Query]) -> View | None:
         """Read what may have changed since the last view; None if that does not lead to a complete view."""
@@ -109,14 +116,22 @@ class Views:
         unsettled = set(last.unsettled)
         stale = [query for query in queries if query.identifier in named or query in unsettled]
         if not stale and found.newest == last.newest:
-            return _view(found, _Read(last.now, last.bought, last.points, last.spent), (), last.sold)
+            return _view(found, _read_of(last), (), last.sold)
         read = self._read(found, stale, [query for query in stale if query in last.points])
-        sold = last.sold + _bought(read.now, stale) - _bought(last.now, stale)
-        if read.spent - last.spent != sold - last.sold:
+        before, after = _bought(_read_of(last), stale), _bought(read, stale)
+        sold = tuple(all_then + now - then for all_then, now, then in zip(last.sold, after, before, strict=True))
+        if [b - a for a, b in zip(last.spent, read.spent, strict=True)] != [b - a for a, b in zip(last.sold, sold, strict=True)]:
             return None  # more was bought than the events name
         revealed = [query for query, meter in read.now.items() if meter.revealed and query not in read.points]
         points = last.points | read.points | (self._points(revealed, found.newest) if revealed else {})
-        complete = _Read(last.now | read.now, last.bought | read.bought, points, read.spent)
+        complete = _Read(
+            now=last.now | read.now,
+            bought=last.bought | read.bought,
+            points=points,
+            reaches=last.reaches | read.reaches,
+            pieces=last.pieces | read.pieces,
+            spent=read.spent,
+        )
         return _view(found, complete, _unsettled(read), sold)
 
     def _account(self) -> list[Call]:
@@ -149,11 +164,18 @@ class Views:
     def _read(self, found: Heads, queries: Sequence[Query], revealed: Sequence[Query] = ()) -> _Read:
         """Read the meters of queries, and the points of those that are known to be revealed, in one exchange."""
         newest, head = found.newest.hash, None if found.final is None else found.final.hash
-        keys = [[bytes.fromhex(query.identifier)] for query in queries]
-        calls: list[tuple[str, Sequence[Any], BlockId]] = [(name, [], newest) for name in ("terms", "worker", "spent")]
+        keys = [path_key(query.identifier) for query in queries]
+        large = [query for query in queries if query.dimension > MAX_STORED]
+        calls: list[tuple[str, Sequence[Any], BlockId]] = [
+            ("terms", [], newest),
+            ("worker", [], newest),
+            ("spent", [0], newest),
+        ]
+        calls += [("reach", key[:1], newest) for key in keys]
+        calls += [("piece", path_key(query.identifier), newest) for query in large]
         calls += [("meter", key, newest) for key in keys]
         calls += [("meter", key, head) for key in keys if head not in (None, newest)]
-        calls += [("point", [bytes.fromhex(query.identifier)], newest) for query in revealed]
+        calls += [("point", path_key(query.identifier), newest) for query in revealed]
         try:
             found_terms, found_worker, found_spent, *meters = self._contract.read_many(calls)
             matches = found_terms is not None and Terms.decode(found_terms[0]) == self._terms
@@ -170,6 +192,8 @@ class Views:
                 "chain. Nothing is drawn until the ledger is back."
             )
         _check_worker(self._contract, found_worker)
+        reaches, meters = meters[: len(queries)], meters[len(queries) :]
+        pieces, meters = meters[: len(large)], meters[len(large) :]
         meters, points = meters[: len(meters) - len(revealed)], meters[len(meters) - len(revealed) :]
         now = [Meter.decode(meter) if meter else _UNKNOWN for meter in meters[: len(queries)]]
         # At the head the ledger may not exist yet: then nothing was bought.
@@ -179,7 +203,9 @@ class Views:
             now=dict(zip(queries, now, strict=True)),
             bought=dict(zip(queries, (meter.bought for meter in then), strict=True)),
             points={query: tuple(point[0]) for query, point in zip(revealed, points, strict=True) if point},
-            spent=from_units(found_spent[0]) if found_spent else Fraction(0),
+            reaches={query: reply[0] if reply else 0 for query, reply in zip(queries, reaches, strict=True)},
+            pieces={query: Piece.decode(reply) for query, reply in zip(large, pieces, strict=True) if reply},
+            spent=tuple(map(from_units, found_spent[0])) if found_spent else (Fraction(0),) * self._terms.zones,
         )
 
 
@@ -190,10 +216,16 @@ class _Read:
     now: dict[Query, Meter]
     bought: dict[Query, Fraction]
     points: dict[Query, Point]
-    spent: Fraction
+    reaches: dict[Query, Mask]
+    pieces: dict[Query, Piece]
+    spent: ByZone
 
 
-def _view(found: Heads, read: _Read, unsettled: tuple[Query, ...], sold: Fraction) -> View:
+def _read_of(view: View) -> _Read:
+    return _Read(view.now, view.bought, view.points, view.reaches, view.pieces, view.spent)
+
+
+def _view(found: Heads, read: _Read, unsettled: tuple[Query, ...], sold: ByZone) -> View:
     balance, mined, pending = (int(reply, 16) for reply in found.more[:3])
     return View(
         newest=found.newest,
@@ -201,6 +233,8 @@ def _view(found: Heads, read: _Read, unsettled: tuple[Query, ...], sold: Fractio
         bought=read.bought,
         now=read.now,
         points=read.points,
+        reaches=read.reaches,
+        pieces=read.pieces,
         unsettled=unsettled,
         sold=sold,
         spent=read.spent,
@@ -210,9 +244,13 @@ def _view(found: Heads, read: _Read, unsettled: tuple[Query, ...], sold: Fractio
     )
 
 
-def _bought(meters: Mapping[Query, Meter], queries: Sequence[Query]) -> Fraction:
-    """Return how much was bought of some queries together."""
-    return sum((meters[query].bought for query in queries), Fraction(0))
+def _bought(read: _Read, queries: Sequence[Query]) -> ByZone:
+    """Return how much was bought of some queries together, by zone."""
+    found = [Fraction(0)] * len(read.spent)
+    for query in queries:
+        for zone in zones_of(read.reaches[query]):
+            found[zone] += read.now[query].bought
+    return tuple(found)
 
 
 def _unsettled(read: _Read) -> tuple[Query, ...]:

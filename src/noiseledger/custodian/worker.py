@@ -9,7 +9,7 @@ budget, and either alone is enough.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -27,7 +27,8 @@ from noiseledger.custodian.closed import still_sold
 from noiseledger.custodian.current import is_late
 from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.spending import Spending
-from noiseledger.custodian.view import View, Views
+from noiseledger.custodian.tables import Tables, split
+from noiseledger.custodian.view import ByZone, View, Views
 from noiseledger.errors import (
     BudgetExceeded,
     ChainError,
@@ -39,7 +40,7 @@ from noiseledger.errors import (
     RpcFailed,
     UnknownQuery,
 )
-from noiseledger.ledger.query_state import Behind, fold
+from noiseledger.ledger.query_state import Behind, fold, in_edition
 from noiseledger.progress import (
     ClosedQueries,
     Confirmed,
@@ -135,10 +136,11 @@ class Worker:
         self._checked_version: int | None = None
         self._first_block = first_block
         self._views = Views(contract, self._terms, head)
+        self._tables = Tables(contract, first_block)
         self._backlog = Backlog(contract, self._terms, first_block)
         #: The queries that are sold and not in the journal, as of this much spent and this many queries in the journal.
         self._unknown: dict[str, Fraction] = {}
-        self._unknown_at: tuple[Fraction, int] | None = None
+        self._unknown_at: tuple[ByZone, int] | None = None
         #: The closed queries, and what was last said about them.
         self._closed = tuple(journal.closed())
         self._closed_said = ClosedQueries((), ())
@@ -168,7 +170,8 @@ class Worker:
             return step
         # The nonce that the first transaction will have; if another one is needed after all, it is stored by itself.
         until = 1 + (view.pending if nonce is None else nonce)
-        for batch in batches(self._draw_all(pending, step, until)):
+        done = {query.identifier: piece.done for query, piece in view.pieces.items()}
+        for batch in batches(self._draw_all(pending, step, until), done):
             if waits := self._spending.limit_reached():
                 self._notify(waits)
                 return step
@@ -224,7 +227,8 @@ class Worker:
         # Why the promise holds: every point is compared, and again when it or the journal is not the one of the last time.
         if self._checked_version != (version := self._journal.version()):
             self._checked, self._checked_version = {}, version
-        for query, point in view.points.items():
+        large = {query: piece for query, piece in view.pieces.items() if query in view.points}
+        for query, point in (view.points | self._tables.points(large, view.newest)).items():
             revealed = view.now[query].revealed
             if self._checked.get(query) == (revealed, point):
                 continue
@@ -236,7 +240,12 @@ class Worker:
     def _stretches(self, query: Query, view: View) -> Iterator[Stretch]:
         # After a reorganisation the newest block may contain fewer purchases than the head did; only its own are revealed.
         start, end = view.now[query].revealed, min(view.bought[query], view.now[query].bought)
-        for stop in self._stops(query, start, end, view) if start < end else ():
+        stops = self._stops(query, start, end, view) if start < end else []
+        piece = view.pieces.get(query)
+        if piece is not None and piece.done:
+            # Pieces of this stretch are on the chain, so it is finished first, wherever purchases end by now.
+            stops = [piece.end, *(stop for stop in stops if stop > piece.end)]
+        for stop in stops:
             yield Stretch(query, start, stop)
             start = stop
 
@@ -244,7 +253,8 @@ class Worker:
         """Return where stretches end: at ``end`` and, without reuse, after each request, which has its own stretch."""
         if self._terms.reuses:
             return [end]
-        state = fold(self._contract.events(["Asked"], query.identifier, self._first_block, view.newest), reuses=False)
+        asked = self._contract.events(["Asked"], query.identifier, self._first_block, view.newest)
+        state = fold(in_edition(asked, query.identifier), reuses=False)
         if state.bought != view.now[query].bought:
             raise Behind  # a request is missing, so those after it would get the wrong stretches
         return sorted({request.stretch[1] for request in state.requests if start < request.stretch[1] <= end})
@@ -279,7 +289,7 @@ class Worker:
         return drawn
 
     def _can_draw(self, stretch: Stretch) -> bool:
-        return stretch.query.dimension <= MAX_COORDINATES and self._start(stretch) is not None
+        return self._start(stretch) is not None
 
     def _start(self, stretch: Stretch) -> Point | None:
         """Return the point where a stretch begins, if the journal knows it."""
@@ -293,10 +303,6 @@ class Worker:
     def _draw(self, stretch: Stretch) -> ContractReveal:
         """Return the increment over a stretch; both its ends are durably in the journal before it is returned."""
         query = stretch.query
-        if query.dimension > MAX_COORDINATES:
-            raise InvalidInput(
-                f"'{query}' has {query.dimension} coordinates, but a transaction accepts at most {MAX_COORDINATES}."
-            )
         start = self._start(stretch)
         if start is None:
             raise QueryClosed(
@@ -351,7 +357,11 @@ class Worker:
     def _is_revealed(self, reveal: ContractReveal) -> bool:
         """Return whether another process of ours was faster."""
         # False if the node does not know it yet: then the next step checks again.
-        return self._contract.meter(reveal.query).revealed >= reveal.end
+        if not reveal.is_piece:
+            return self._contract.meter(reveal.query).revealed >= reveal.end
+        # Of the pieces, the same: the next step sees what is left.
+        (piece,) = self._contract.pieces([reveal.query])
+        return self._contract.meter(reveal.query).revealed >= reveal.end or piece.done > reveal.first
 
     def _refuse(self, identifier: str, error: NoiseledgerError, step: Step) -> None:
         if identifier not in step.refused:
@@ -366,11 +376,16 @@ def _with_stretches(event: ProgressEvent, stretches: tuple[RevealedStretch, ...]
     return event
 
 
-def batches(reveals: Sequence[ContractReveal]) -> Iterator[list[ContractReveal]]:
-    """Split reveals into transactions that the contract accepts."""
+def batches(reveals: Sequence[ContractReveal], done: Mapping[str, int]) -> Iterator[list[ContractReveal]]:
+    """Split reveals into transactions that the contract accepts: small answers together, then the large ones piece by piece.
+
+    ``done`` says how many numbers of the first stretch of a large answer, by the query's identifier, are on the chain.
+    """
+    left = dict(done)
+    large = [reveal for reveal in reveals if reveal.is_piece]
     batch: list[ContractReveal] = []
     coordinates = 0
-    for reveal in reveals:
+    for reveal in (reveal for reveal in reveals if not reveal.is_piece):
         dimension = len(reveal.increments)
         if batch and (len(batch) == MAX_BATCH or coordinates + dimension > MAX_COORDINATES):
             yield batch
@@ -379,3 +394,6 @@ def batches(reveals: Sequence[ContractReveal]) -> Iterator[list[ContractReveal]]
         coordinates += dimension
     if batch:
         yield batch
+    for reveal in large:
+        for piece in split(reveal, left.pop(reveal.query, 0)):
+            yield [piece]

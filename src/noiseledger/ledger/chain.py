@@ -102,7 +102,7 @@ class ChainLedger(Ledger):
 
     def zone_budget(self) -> ZoneBudget:
         """Return what each zone has spent."""
-        return self._reader.zone_budget(self.contract.spent())
+        return self._reader.zone_budget(self.contract.spent_by_zone())
 
     def admission(self) -> Admission:
         """Return who may buy, how much this key may still buy, and whom to ask for more."""

@@ -224,7 +224,8 @@ def read_facts(
 ) -> tuple[Facts, Stored]:
     """Return the facts at a block, and what the contract stores of so many editions and of some paths, in one exchange."""
     keys = [path_key(identifier, edition) for edition, identifier in paths]
-    calls = [*((name, []) for name in _FACTS), *(("spent", [edition]) for edition in range(editions))]
+    calls: list[tuple[str, Sequence[Any]]] = [(name, []) for name in _FACTS]
+    calls += [("spent", [edition]) for edition in range(editions)]
     calls += [(name, key) for name in ("meter", "piece") for key in keys]
     found = contract.read_many([(name, arguments, newest.hash) for name, arguments in calls])
     if None in found:

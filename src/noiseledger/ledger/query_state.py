@@ -240,6 +240,15 @@ class QueryState:
             heappop(self.unanswered)
 
 
+def in_edition(events: Iterable[Event], identifier: str, edition: int = 0) -> list[Event]:
+    """Return the events of one query in one edition, without its registration."""
+    return [
+        event
+        for event in events
+        if event.fields.get("edition") == edition and event.fields["query"].hex() == identifier
+    ]
+
+
 def fold(events: Iterable[Event], *, reuses: bool, dimension: int = 1) -> QueryState:
     """Return the state that results from the events of one query in one edition; ``dimension`` matters only for reveals."""
     state = QueryState(reuses, dimension)

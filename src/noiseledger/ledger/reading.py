@@ -31,7 +31,7 @@ from noiseledger.core.zones import Zones
 from noiseledger.errors import ChainMismatch, RpcFailed, UnknownQuery
 from noiseledger.ledger.interface import Quote, unknown_query
 from noiseledger.ledger.public import PublicPath
-from noiseledger.ledger.query_state import Behind, QueryState, fold
+from noiseledger.ledger.query_state import Behind, QueryState, fold, in_edition
 from noiseledger.ledger.state import Registered
 
 _ATTEMPTS = 5
@@ -134,7 +134,7 @@ class ChainReader:
         large = ["RevealedPiece"] if any(query.dimension > MAX_STORED for query in queries) else []
         wanted = [*(["Registered"] if is_new else []), *names, *large]
         found = self.contract.holding(identifiers, block, wanted, self.first_block)
-        pieces = found.pieces or [None] * len(queries)
+        pieces: Sequence[Piece | None] = found.pieces or [None] * len(queries)
         entries = {entry.identifier: entry for entry in map(Registered.of, _of(found.events, "Registered"))}
         states = {}
         for query, meter, point, piece in zip(queries, found.meters, found.points, pieces, strict=True):
@@ -182,15 +182,6 @@ class ChainReader:
     def path(self, query: Query, state: QueryState) -> PublicPath:
         """Return the public part of a query's path."""
         return PublicPath.of(self.contract.rpc.chain_id, self.contract.address, query, state)
-
-
-def in_edition(events: Iterable[Event], identifier: str, edition: int = 0) -> list[Event]:
-    """Return the events of one query in one edition, without its registration."""
-    return [
-        event
-        for event in events
-        if event.fields.get("edition") == edition and event.fields["query"].hex() == identifier
-    ]
 
 
 def is_stored(contract: PrivacyLedgerContract, query: Query, state: QueryState, block: str) -> bool:

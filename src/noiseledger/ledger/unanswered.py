@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from noiseledger.chain.contract import PrivacyLedgerContract
 from noiseledger.errors import ChainUnreachable
-from noiseledger.ledger.query_state import LoggedRequest, fold
+from noiseledger.ledger.query_state import LoggedRequest, fold, in_edition
 
 #: A purchase that was not answered for this long is overdue. A worker answers within seconds once a purchase is final, which
 #: takes about a quarter of an hour on Ethereum and less on other chains.

@@ -122,8 +122,8 @@ class Relay:
         signer = find_signer(self.contract, signed.analyst)
         before = sum(entry.nonce >= signer.nonce for entry in waiting)
         check_signer(signed, signer, before=before, seconds=_SPARE_SECONDS)
-        prices = [("price", (query, precision), "latest") for query, precision, _, _ in signed.requests]
-        cost = sum(reply[2] for reply in self.contract.read_many(prices) if reply)
+        prices = [("price", (one.query, one.edition, one.precision), "latest") for one in signed.requests]
+        cost = sum(reply[1] for reply in self.contract.read_many(prices) if reply)
         if not cost:
             raise InvalidInput("The answer is free, so there is nothing to bring to the chain: ask for it.")
         # The simulation says that and more, but only of a request whose turn it is.

@@ -1,0 +1,52 @@
+"""Large answers in the worker: their points on the chain, from the pieces that were revealed, and the pieces that come next.
+
+Why the promise holds: a piece is a part of an increment between two points of the journal, which has them durably; so a retry, at
+whatever coordinate, sends the same numbers. Points of the chain are used only if the contract's hash over all pieces fits them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from noiseledger.chain.block import BlockRef
+from noiseledger.chain.contract import MAX_PIECE, PrivacyLedgerContract
+from noiseledger.chain.values import ContractReveal, Piece
+from noiseledger.core.path import Point
+from noiseledger.core.query import Query
+from noiseledger.ledger.query_state import Behind, QueryState, fold, in_edition
+
+
+class Tables:
+    """The points of large answers on one ledger; each is read again only when the contract's hash has changed."""
+
+    def __init__(self, contract: PrivacyLedgerContract, first_block: int) -> None:
+        """Read events from ``first_block`` on."""
+        self._contract = contract
+        self._first_block = first_block
+        self._known: dict[Query, QueryState] = {}
+
+    def points(self, pieces: Mapping[Query, Piece], newest: BlockRef) -> dict[Query, Point]:
+        """Return the furthest point of each large answer of which one is revealed."""
+        return {query: state.points[-1] for query, piece in pieces.items() if (state := self._read(query, piece, newest)).points}
+
+    def _read(self, query: Query, piece: Piece, newest: BlockRef) -> QueryState:
+        known = self._known.get(query)
+        if known is not None and known.digest == piece.digest:
+            return known
+        events = self._contract.events(["RevealedPiece"], query.identifier, self._first_block, newest)
+        state = fold(in_edition(events, query.identifier), reuses=True, dimension=query.dimension)
+        if state.digest and state.digest != piece.digest:
+            raise Behind
+        self._known[query] = state
+        return state
+
+
+def split(reveal: ContractReveal, done: int) -> Iterator[ContractReveal]:
+    """Yield the pieces of an increment that are not revealed yet: of a small answer, all of it at once."""
+    if not reveal.is_piece:
+        yield reveal
+        return
+    size = len(reveal.increments)
+    for first in range(done, size, MAX_PIECE):
+        yield replace(reveal, increments=reveal.increments[first : first + MAX_PIECE], first=first, dimension=size)
