@@ -32,7 +32,15 @@ VALUES: dict[str, list[Fraction | str | bool | date | None]] = {
     "member": [True, False, None],
     "born": [
         *(date(year, month, 1) for year in (1, 1989, 1990, 1991, 1993, 1995, 2000, 2001) for month in (1, 2, 6, 7, 12)),
-        *(date(1990, 1, 2), date(1990, 6, 15), date(1990, 6, 30), date(1999, 12, 31), date.max, None),
+        *(
+            date(1989, 6, 15),
+            date(1990, 1, 2),
+            date(1990, 6, 15),
+            date(1990, 6, 30),
+            date(1999, 12, 31),
+            date.max,
+            None,
+        ),
     ],
 }
 GROUPS: dict[str, list[ByColumn]] = {
@@ -50,7 +58,7 @@ LITERALS = {
     "region": ["'north'", "'south'", "'west'"],
     "age": ["0", "18", "29.5", "60", "99"],
     "member": ["TRUE", "FALSE"],
-    "born": ["1990-01-01", "1990-06-30", "1999-12-31"],
+    "born": ["1989-06-01", "1990-01-01", "1990-06-30", "1999-12-31"],
 }
 ORDERED = ["=", "<>", "<", "<=", ">", ">="]
 

@@ -89,6 +89,8 @@ def test_a_record_without_the_column_of_the_zones_is_refused() -> None:
         (YEARS, "born >= 1999-12-31", "[1990, 2000) [2000, 2010) other"),
         (YEARS, "month(born) = 2", EVERYTHING),
         (YEARS, "month(born) = 2 AND born < 1990-01-01", "other"),
+        (Zones.of(Keys.years("born", [1989, 1995])), "born >= 1989-06-01 AND born < 1992-01-01", "1989 other"),
+        (Zones.of(Keys.years("born", [1989, 1995])), "born >= 1989-06-01 AND born < 1990-01-01", "1989"),
         (Zones.of(Keys.of("member", [False, True])), "member IS NOT NULL", "False True"),
         (Zones.of(Keys.of("member", [False, True])), "member <> TRUE", "False"),
         (Zones.of(Keys.of("code", [1, 2])), "code > 1", "2 other"),
@@ -217,6 +219,9 @@ def test_there_are_256_zones_at_most() -> None:
 def test_zones_are_groups_of_one_column_and_none_is_called_other() -> None:
     with pytest.raises(InvalidInput, match="groups of one column"):
         Zones.of(Product((Keys.of("a", [1, 2]), Keys.of("b", [1, 2]))))  # type: ignore[arg-type]
+    for column in (5, ""):
+        with pytest.raises(InvalidInput, match="name of a column"):
+            Zones.of(Keys.of(column, ["north", "south"]))  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="leave the value 'other'"):
         Zones.of(Keys.of("region", ["north", "other"]))
 

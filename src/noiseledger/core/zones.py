@@ -19,6 +19,7 @@ a record as it was read, in which both are None.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -126,7 +127,7 @@ class Zones:
         """The canonical form: JSON with sorted keys and exact numbers, one text per meaning; empty for a single zone."""
         if self.groups is None:
             return ""
-        return json.dumps({"noiseledger": FORMAT, "zones": self.groups.dump()}, sort_keys=True, separators=(",", ":"))
+        return json.dumps({"zones": self.groups.dump(), "noiseledger": FORMAT}, sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def parse(cls, canonical: str) -> Zones:
@@ -171,9 +172,7 @@ def most_reached(reaches: Iterable[Mask]) -> int:
     >>> most_reached([0b011, 0b001, 0b100])
     2
     """
-    listed = list(reaches)
-    together = max((mask.bit_length() for mask in listed), default=0)
-    return max((sum(mask >> zone & 1 for mask in listed) for zone in range(together)), default=0)
+    return max(Counter(zone for mask in reaches for zone in _bits(mask)).values(), default=0)
 
 
 def _bits(mask: Mask) -> Iterator[int]:
