@@ -34,6 +34,7 @@ VALUES: dict[str, list[Fraction | str | bool | date | None]] = {
         *(date(year, month, 1) for year in (1, 1989, 1990, 1991, 1993, 1995, 2000, 2001) for month in (1, 2, 6, 7, 12)),
         *(
             date(1989, 6, 15),
+            date(1991, 6, 15),
             date(1990, 1, 2),
             date(1990, 6, 15),
             date(1990, 6, 30),
@@ -49,7 +50,7 @@ GROUPS: dict[str, list[ByColumn]] = {
     "member": [Keys.of("member", [False, True])],
     "born": [
         Bins.of("born", [date(1990, 1, 1), date(1990, 6, 30), date(2000, 1, 1)]),
-        *(Bins.years("born", [1990, 1991, 2001]), Keys.years("born", [1989, 1995]), Keys.years("born", [1990, 1991])),
+        *(Bins.years("born", [1990, 1991, 2001]), Keys.years("born", [1989, 1991]), Keys.years("born", [1990, 1991])),
         *(Keys.months("born", [1, 6]), Bins.months("born", [1, 7, 13]), Keys.of("born", [date(1990, 6, 1), date.max])),
     ],
 }
@@ -58,7 +59,7 @@ LITERALS = {
     "region": ["'north'", "'south'", "'west'"],
     "age": ["0", "18", "29.5", "60", "99"],
     "member": ["TRUE", "FALSE"],
-    "born": ["1989-06-01", "1990-01-01", "1990-06-30", "1999-12-31"],
+    "born": ["1989-06-01", "1991-06-01", "1990-01-01", "1990-06-30", "1999-12-31"],
 }
 ORDERED = ["=", "<>", "<", "<=", ">", ">="]
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from functools import cached_property
+from math import isfinite
 from typing import Any, ClassVar
 
 from noiseledger.core.date_groups import Parts
@@ -101,7 +102,7 @@ class Zones:
             return 0
         if self.groups.column not in record:
             raise InvalidInput(f"The record has no column {self.groups.column!r}, which decides its zone: give it.")
-        return self._zone(_exact(record[self.groups.column]))
+        return self._zone(self.groups, _exact(record[self.groups.column]))
 
     def reach_mask(self, query: Query) -> Mask:
         """Return the zones whose records can influence a query's totals, as a number with bit z for zone z.
@@ -135,16 +136,17 @@ class Zones:
         if canonical == "":
             return cls()
         try:
-            zones = cls.of(_one_column(json.loads(canonical)["zones"]))
+            groups: Any = load_groups(json.loads(canonical)["zones"])
+            zones = cls(groups)
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise InvalidInput(f"This is not the canonical form of zones: {error}") from None
         if zones.canonical != canonical:
             raise InvalidInput("This is not the canonical form of zones: its canonical form is a different text.")
         return zones
 
-    def _zone(self, value: Value | None) -> int:
+    def _zone(self, own: ByColumn, value: Value | None) -> int:
         """Return the zone of a value: records and cells are placed by the same rule."""
-        found = None if self.groups is None else self.groups.index(value)
+        found = own.index(value)
         return self.count - 1 if found is None else found
 
     def _reached(self, query: Query, own: ByColumn) -> Iterator[int]:
@@ -160,7 +162,7 @@ class Zones:
         for bit in _bits(cells):
             value = column.example(bit)
             if all(one.index(value) is not None for one in grouping):
-                yield self._zone(value)
+                yield self._zone(own, value)
 
 
 Zones.ONE = Zones()
@@ -181,16 +183,14 @@ def _bits(mask: Mask) -> Iterator[int]:
 
 def _exact(value: Any) -> Value | None:
     """Return a value of an engine as the reference has it: a number is its nearest double, as its shortest decimal."""
-    if type(value) in (int, float):
+    if value is None or type(value) in (str, bool, Fraction, date):
+        found: Value | None = value
+        return found
+    if type(value) in (int, float) and isfinite(value):
         return Fraction(repr(float(value)))
-    return value if isinstance(value, str | bool | Fraction) or type(value) is date else None
-
-
-def _one_column(state: Any) -> ByColumn:
-    groups = load_groups(state)
-    if not isinstance(groups, Bins | Keys | Parts):
-        raise InvalidInput("zones are groups of one column.")
-    return groups
+    raise InvalidInput(
+        f"A record as it was read has no value of type {type(value).__name__}: read it as declared first."
+    )
 
 
 def _check_text(text: str) -> None:
