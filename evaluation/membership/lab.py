@@ -23,7 +23,7 @@ from evaluation.membership.attacks import Seen, Transcript
 from evaluation.scratch import scratch_folder
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, local_chain
 from noiseledger.chain.contract import event
-from noiseledger.chain.values import encode_request, from_units
+from noiseledger.chain.values import Event, encode_request, from_units
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
@@ -224,3 +224,8 @@ def _catalogue(setting: Setting) -> Catalogue:
         file = Path(folder) / "people.toml"
         file.write_text(setting.text, encoding="utf-8")
         return read_catalogue(file)
+
+
+def _case(asked: Event) -> Case:
+    """Return the case of a request that was bought: new, or more of what was bought before."""
+    return Case.NEW if asked.fields["cost"] == asked.fields["precision"] else Case.EXTEND

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noiseledger.chain.contract import checksummed
-from noiseledger.chain.values import CASES, Event, Terms, to_units
+from noiseledger.chain.values import Event, Terms, to_units
 from noiseledger.core.coins import Coins
 from noiseledger.core.path import Case, QueryPath
 from noiseledger.core.query import Query
@@ -36,7 +36,6 @@ QUERIES = (OVER_60, CITIZENS, BY_STATE)
 POPULATION = Population.replace(2000)
 ANALYSTS = tuple("0x" + digit * 40 for digit in "123")
 CONTRACT = "0x" + "c0" * 20
-NUMBER_OF_CASE = {case: number for number, case in CASES.items()}
 ZERO, STEP = Fraction(0), Fraction(1, 3600)
 
 
@@ -57,7 +56,7 @@ class Writer:
         self.events.append(Event(name, fields, block, f"0x{block:064x}", f"0x{block + 10**9:064x}", index))
 
     def publish(self) -> None:
-        self.log("Published", {})
+        self.log("Published", {"zone_list": ""})
 
     def register(self, query: Query, definition: str | None = None, units: Fraction | None = None) -> None:
         unit = sensitivity(query, POPULATION) if units is None else units
@@ -65,21 +64,17 @@ class Writer:
             "query": bytes.fromhex(query.identifier),
             "definition": query.canonical if definition is None else definition,
             "ceiling": 0,
+            "reach": 1,
         }
         numbers = {"numerator": unit.numerator, "denominator": unit.denominator, "dimension": query.dimension}
         self.log("Registered", fields | numbers)
 
     def ask(self, query: Query, precision: Fraction, analyst: int = 0, *, same_transaction: bool = False) -> None:
         bought = self.bought.get(query, ZERO)
-        if not self.reuses:
-            case, cost = Case.NEW, precision
-        elif precision > bought:
-            case, cost = Case.EXTEND if bought else Case.NEW, precision - bought
-        else:
-            case, cost = Case.KNOWN if precision == bought else Case.BRIDGE, ZERO
+        cost = max(precision - bought, ZERO) if self.reuses else precision
         self.bought[query] = bought + cost
         fields = {"query": bytes.fromhex(query.identifier), "analyst": ANALYSTS[analyst], "epsilon": 0, "delta": 0}
-        numbers = {"precision": to_units(precision), "case": NUMBER_OF_CASE[case], "cost": to_units(cost)}
+        numbers = {"edition": 0, "precision": to_units(precision), "cost": to_units(cost)}
         self.log("Asked", fields | numbers, same_transaction=same_transaction)
 
     def reveal(self, query: Query, end: Fraction) -> None:
@@ -87,7 +82,7 @@ class Writer:
         assert start < end <= self.bought[query]
         self.revealed[query] = end
         increments = tuple(1000 * len(self.events) + i for i in range(query.dimension))
-        fields = {"query": bytes.fromhex(query.identifier), "increments": increments}
+        fields = {"query": bytes.fromhex(query.identifier), "edition": 0, "increments": increments}
         self.log("Revealed", fields | {"start": to_units(start), "end": to_units(end)})
 
 

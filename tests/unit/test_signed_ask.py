@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from noiseledger.chain.keys import Key
 from noiseledger.chain.signed_ask import MAX_JSON, SignedAsk, recover
 from noiseledger.chain.typed_data import AskData
+from noiseledger.chain.values import RequestStruct
 from noiseledger.contracts import constant
 from noiseledger.errors import InvalidInput
 
@@ -22,11 +23,11 @@ SECRET = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
 LEDGER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 MANY = 2**256 - 1
 words, plain = st.integers(0, MANY), st.integers(0, 2**53 - 1)
-requests = st.tuples(st.binary(min_size=32, max_size=32), words, words, words)
+requests = st.builds(RequestStruct, st.binary(min_size=32, max_size=32), words, words, words, words)
 datas = st.builds(
     AskData, plain, st.just(LEDGER), st.lists(requests, min_size=1, max_size=3).map(tuple), words, plain, plain
 )
-ONE = AskData(31337, LEDGER, ((bytes(31) + b"\1", 10, 5, 6),), 10, 0, 2_000_000_000)
+ONE = AskData(31337, LEDGER, (RequestStruct(bytes(31) + b"\1", 0, 10, 5, 6),), 10, 0, 2_000_000_000)
 
 
 def signed() -> SignedAsk:
@@ -51,7 +52,7 @@ def test_the_file_comes_back_as_it_was(data: AskData) -> None:
 
 
 def test_the_longest_request_has_room_in_a_file() -> None:
-    full = ((b"\xff" * 32, MANY, MANY, MANY),) * constant("MAX_BATCH")
+    full = (RequestStruct(b"\xff" * 32, MANY, MANY, MANY, MANY),) * constant("MAX_BATCH")
     data = AskData(2**53 - 1, LEDGER, full, MANY, 2**53 - 1, 2**53 - 1)
     longest = SignedAsk(data, LEDGER, b"\xff" * constant("MAX_SIGNATURE"))
     assert SignedAsk.read(longest.dump()) == longest

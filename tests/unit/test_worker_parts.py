@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from noiseledger.chain.block import BlockRef
-from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES
+from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, MAX_PIECE, MAX_STORED
 from noiseledger.chain.values import ContractReveal
 from noiseledger.core.query import Query
 from noiseledger.custodian import worker
@@ -24,10 +24,9 @@ from noiseledger.ledger.query_state import Behind
         ([1], [1]),
         ([1] * MAX_BATCH, [MAX_BATCH]),
         ([1] * (MAX_BATCH + 1), [MAX_BATCH, 1]),
-        ([MAX_COORDINATES], [1]),
-        ([MAX_COORDINATES - 1, 1, 1], [2, 1]),
-        ([MAX_COORDINATES, 1], [1, 1]),
-        ([1, MAX_COORDINATES, 1, MAX_COORDINATES - 1], [1, 1, 2]),
+        ([MAX_STORED] * (MAX_COORDINATES // MAX_STORED), [MAX_COORDINATES // MAX_STORED]),
+        ([MAX_STORED] * (MAX_COORDINATES // MAX_STORED) + [1], [MAX_COORDINATES // MAX_STORED, 1]),
+        ([1] + [MAX_STORED] * (MAX_COORDINATES // MAX_STORED), [MAX_COORDINATES // MAX_STORED, 1]),
     ],
 )
 def test_a_transaction_is_filled_up_to_what_the_contract_takes(dimensions: list[int], sizes: list[int]) -> None:
@@ -35,6 +34,18 @@ def test_a_transaction_is_filled_up_to_what_the_contract_takes(dimensions: list[
     cut = list(batches(reveals))
     assert [len(batch) for batch in cut] == sizes
     assert [reveal for batch in cut for reveal in batch] == reveals
+
+
+@pytest.mark.parametrize("size", [MAX_STORED + 1, MAX_PIECE, MAX_PIECE + 1, 10_000])
+@pytest.mark.parametrize("done", [0, 1, MAX_STORED, MAX_STORED + 1])
+def test_a_large_answer_goes_on_in_pieces_where_it_was_interrupted(size: int, done: int) -> None:
+    small = ContractReveal("aa" * 32, Fraction(0), Fraction(1), (7,))
+    large = ContractReveal("bb" * 32, Fraction(0), Fraction(1), tuple(range(size)))
+    first, *pieces = batches([large, small], {large.query: done})
+    assert first == [small]
+    assert all(len(batch) == 1 and batch[0].is_piece and len(batch[0].increments) <= MAX_PIECE for batch in pieces)
+    assert [value for (piece,) in pieces for value in piece.increments] == list(range(done, size))
+    assert all(piece.increments[0] == piece.first for (piece,) in pieces)
 
 
 def test_only_the_ledgers_own_blocks_are_read_for_where_stretches_end() -> None:

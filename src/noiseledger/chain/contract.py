@@ -35,8 +35,8 @@ from noiseledger.chain.values import (
     to_units,
 )
 from noiseledger.contracts import constant
-from noiseledger.core.path import Point
 from noiseledger.core.filters.cells import Mask
+from noiseledger.core.path import Point
 from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
@@ -126,7 +126,12 @@ class PrivacyLedgerContract:
         By default it reaches every zone, and there is no limit (0).
         """
         everything = (1 << self.first_terms.zones) - 1
-        numbers = sensitivity.numerator, sensitivity.denominator, everything if reach is None else reach, to_units(ceiling)
+        numbers = (
+            sensitivity.numerator,
+            sensitivity.denominator,
+            everything if reach is None else reach,
+            to_units(ceiling),
+        )
         return self.transact("register", query.canonical, query.dimension, *numbers)
 
     def ask(self, requests: Sequence[RequestStruct], limit: Fraction = MAX_PRECISION) -> Receipt:
@@ -499,7 +504,7 @@ def _signed_arguments(signed: SignedAsk) -> tuple[Any, ...]:
 
 
 def encode_reveals(reveals: Sequence[ContractReveal]) -> tuple[Any, ...]:
-    """Return the function that reveals these increments, and its arguments: several small answers, or a piece of a large one."""
+    """Return the function that reveals small answers, or one piece of a large one, and its arguments."""
     if len(reveals) == 1 and reveals[0].is_piece:
         return "reveal_piece", reveals[0].stretch, reveals[0].first, reveals[0].increments
     increments = [value for reveal in reveals for value in reveal.increments]

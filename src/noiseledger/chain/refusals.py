@@ -61,7 +61,10 @@ REFUSALS: dict[str, tuple[type[NoiseledgerError], str]] = {
         LedgerRefused,
         f"A query must have from 1 to {constant('MAX_DIMENSION'):,} coordinates.",
     ),
-    "reach out of range": (LedgerRefused, "A query must reach at least one zone, and none that the ledger does not have."),
+    "reach out of range": (
+        LedgerRefused,
+        "A query must reach at least one zone, and none that the ledger does not have.",
+    ),
     "ceiling out of range": (LedgerRefused, f"The ceiling of a query must be at most {float(MAX_PRECISION):.3g}."),
     "zones out of range": (LedgerRefused, f"A ledger must have from 1 to {constant('MAX_ZONES')} zones."),
     "another list of zones": (LedgerRefused, "The list of zones is not the one whose hash is in the terms."),
@@ -75,7 +78,10 @@ REFUSALS: dict[str, tuple[type[NoiseledgerError], str]] = {
     "too few increments": (LedgerRefused, "A reveal has fewer increments than its queries have coordinates."),
     "too many increments": (LedgerRefused, "A reveal has more increments than its queries have coordinates."),
     "a large answer": (LedgerRefused, "The answer has so many numbers that it must be revealed in pieces."),
-    "a small answer": (LedgerRefused, "The answer has so few numbers that it is revealed with others, and not in pieces."),
+    "a small answer": (
+        LedgerRefused,
+        "The answer has so few numbers that it is revealed with others, and not in pieces.",
+    ),
     "not the next coordinate": (
         LedgerRefused,
         "The piece does not begin where the one before it ended: another transaction may have revealed it.",

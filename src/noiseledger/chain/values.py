@@ -18,7 +18,7 @@ PROMISE_UNITS = 10**36
 MAX_UINT = 2**256 - 1
 #: What the contract stores of the list of zones if there is only one.
 NO_ZONES = hashlib.sha256(b"").digest()
-#: A stretch of a path as the contract's struct: the query's identifier, the edition, where it starts and where it ends, in units.
+#: A stretch of a path as the contract's struct: the query's identifier, the edition, start and end, in units.
 StretchStruct: TypeAlias = tuple[bytes, int, int, int]
 
 
@@ -134,7 +134,10 @@ class Meter:
 
 @dataclass(frozen=True)
 class Piece:
-    """How far a large answer is revealed: what of the next stretch, where that ends, and the hash over all that was revealed."""
+    """How far a large answer is revealed.
+
+    How many numbers of the next stretch, where that stretch ends, and the hash over all that was revealed.
+    """
 
     done: int
     end: Fraction

@@ -1,7 +1,7 @@
-"""The budget of a dataset by zone: each zone may spend all of it, and a purchase is charged to the zones that its query reaches.
+"""The budget by zone: each zone may spend all of it, and a purchase is charged to the zones that its query reaches.
 
-Why the promise holds: a record lies in one zone of one edition, and only purchases of queries that reach this zone depend on it.
-What this zone has spent is their sum, and it never exceeds the budget (docs/explanation/mathematics.md, "Editions and zones").
+Why the promise holds: a record lies in one zone of one edition, and only purchases of queries that reach this zone depend on
+it. What this zone has spent is their sum, and it never exceeds the budget (mathematics page, section 8.1).
 
 >>> from noiseledger.core.budget import Budget
 >>> north, south = 0b01, 0b10

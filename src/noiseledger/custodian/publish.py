@@ -5,6 +5,7 @@ A second run finds the ledger and completes the remaining steps. What cannot be 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 

@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 
 from noiseledger.chain.block import BlockId
-from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
+from noiseledger.chain.contract import PrivacyLedgerContract, checksummed, path_key
 from noiseledger.chain.heads import find_heads, none_there
 from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.values import Event, Meter, Terms
@@ -106,7 +106,8 @@ def recover(
     reaches = {entry.identifier: entry.reach for entry in map(Registered.of, _of(events, "Registered"))}
     zones = range(terms.zones)
     bought_by_zone = tuple(
-        sum((m.bought for q, m in meters.items() if reaches.get(q.identifier, 0) >> zone & 1), Fraction(0)) for zone in zones
+        sum((m.bought for q, m in meters.items() if reaches.get(q.identifier, 0) >> zone & 1), Fraction(0))
+        for zone in zones
     )
     if contract.spent_by_zone(newest.hash) != bought_by_zone:
         # A bought query that is not found would not be closed, and could be drawn again.
@@ -119,7 +120,7 @@ def recover(
     bought = {query: meter.bought for query, meter in meters.items()}
     if head != "latest":
         final_hash = heads.final.hash
-        found = contract.read_many([("meter", [bytes.fromhex(q.identifier)], final_hash) for q in queries])
+        found = contract.read_many([("meter", path_key(q.identifier), final_hash) for q in queries])
         final = {
             q: Meter.decode(reply).bought if reply else Fraction(0) for q, reply in zip(queries, found, strict=True)
         }

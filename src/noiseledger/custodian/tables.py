@@ -1,7 +1,7 @@
 """Large answers in the worker: their points on the chain, from the pieces that were revealed, and the pieces that come next.
 
-Why the promise holds: a piece is a part of an increment between two points of the journal, which has them durably; so a retry, at
-whatever coordinate, sends the same numbers. Points of the chain are used only if the contract's hash over all pieces fits them.
+Why the promise holds: a piece is a part of an increment between two points of the journal, which has them durably; so a retry,
+at whatever coordinate, sends the same numbers. Points of the chain are used only if the contract's hash over all pieces fits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ class Tables:
 
     def points(self, pieces: Mapping[Query, Piece], newest: BlockRef) -> dict[Query, Point]:
         """Return the furthest point of each large answer of which one is revealed."""
-        return {query: state.points[-1] for query, piece in pieces.items() if (state := self._read(query, piece, newest)).points}
+        return {
+            query: state.points[-1]
+            for query, piece in pieces.items()
+            if (state := self._read(query, piece, newest)).points
+        }
 
     def _read(self, query: Query, piece: Piece, newest: BlockRef) -> QueryState:
         known = self._known.get(query)

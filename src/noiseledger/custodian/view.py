@@ -119,8 +119,10 @@ class Views:
             return _view(found, _read_of(last), (), last.sold)
         read = self._read(found, stale, [query for query in stale if query in last.points])
         before, after = _bought(_read_of(last), stale), _bought(read, stale)
-        sold = tuple(all_then + now - then for all_then, now, then in zip(last.sold, after, before, strict=True))
-        if [b - a for a, b in zip(last.spent, read.spent, strict=True)] != [b - a for a, b in zip(last.sold, sold, strict=True)]:
+        sold = _minus(last.sold, _minus(before, after))
+        if [b - a for a, b in zip(last.spent, read.spent, strict=True)] != [
+            b - a for a, b in zip(last.sold, sold, strict=True)
+        ]:
             return None  # more was bought than the events name
         revealed = [query for query, meter in read.now.items() if meter.revealed and query not in read.points]
         points = last.points | read.points | (self._points(revealed, found.newest) if revealed else {})
@@ -251,6 +253,10 @@ def _bought(read: _Read, queries: Sequence[Query]) -> ByZone:
         for zone in zones_of(read.reaches[query]):
             found[zone] += read.now[query].bought
     return tuple(found)
+
+
+def _minus(more: ByZone, less: ByZone) -> ByZone:
+    return tuple(a - b for a, b in zip(more, less, strict=True))
 
 
 def _unsettled(read: _Read) -> tuple[Query, ...]:

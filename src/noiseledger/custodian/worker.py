@@ -376,12 +376,12 @@ def _with_stretches(event: ProgressEvent, stretches: tuple[RevealedStretch, ...]
     return event
 
 
-def batches(reveals: Sequence[ContractReveal], done: Mapping[str, int]) -> Iterator[list[ContractReveal]]:
+def batches(reveals: Sequence[ContractReveal], done: Mapping[str, int] | None = None) -> Iterator[list[ContractReveal]]:
     """Split reveals into transactions that the contract accepts: small answers together, then the large ones piece by piece.
 
     ``done`` says how many numbers of the first stretch of a large answer, by the query's identifier, are on the chain.
     """
-    left = dict(done)
+    left = dict(done or {})
     large = [reveal for reveal in reveals if reveal.is_piece]
     batch: list[ContractReveal] = []
     coordinates = 0

@@ -109,8 +109,8 @@ class QueryState:
     _latest: dict[Fraction, int] = field(default_factory=dict)
     #: The number of the latest event.
     _last: int = -1
-    #: Of a large answer: the hash over all pieces (empty before the first), the end of the stretch that is revealed in pieces, and
-    #: its increments so far.
+    #: Of a large answer: the hash over all pieces (empty before the first), the end of the stretch that is revealed in
+    #: pieces, and its increments so far.
     digest: bytes = b""
     _piece_end: Fraction = Fraction(0)
     _pieces: tuple[int, ...] = ()

@@ -185,7 +185,7 @@ class ChainReader:
 
 
 def is_stored(contract: PrivacyLedgerContract, query: Query, state: QueryState, block: str) -> bool:
-    """Return whether the contract stores what was folded from the reveals of a query: its point or, if it is large, its hash."""
+    """Return whether the contract stores what was folded from a query's reveals: the point, or the hash of a large answer."""
     if query.dimension > MAX_STORED:
         (piece,) = contract.pieces([query.identifier], block)
         return piece.digest == state.digest

@@ -263,7 +263,11 @@ class LedgerSnapshot(LedgerView):
 
     def _record(self, line: RecordLine, query: Query, point: Point | None) -> Record:
         asked = line.request
-        unit = sensitivity(query, self.population_of(asked.edition)) if asked.edition else self.registered(query).sensitivity
+        unit = (
+            sensitivity(query, self.population_of(asked.edition))
+            if asked.edition
+            else self.registered(query).sensitivity
+        )
         scale = unit / asked.precision
         return Record(
             number=asked.number,

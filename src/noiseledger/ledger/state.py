@@ -177,7 +177,9 @@ class LedgerState:
             raise Behind  # its opening is missing
         entry = self._by_identifier.get(identifier)
         new = QueryState(self._reuses, entry.dimension if entry else 1)
-        return self.later.setdefault((edition, identifier), new) if edition else self.queries.setdefault(identifier, new)
+        return (
+            self.later.setdefault((edition, identifier), new) if edition else self.queries.setdefault(identifier, new)
+        )
 
     def _take_edition(self, event: Event) -> None:
         edition = event.fields["edition"]
@@ -232,8 +234,6 @@ class LedgerState:
         return max(after)
 
 
-def readable(
-    registered: Iterable[Registered], population: Population, zones: Zones | None
-) -> dict[Query, Registered]:
+def readable(registered: Iterable[Registered], population: Population, zones: Zones | None) -> dict[Query, Registered]:
     """Return the queries that can be asked, in order."""
     return {Query.parse(entry.definition): entry for entry in registered if not entry.problem(population, zones)}
