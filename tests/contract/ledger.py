@@ -154,8 +154,8 @@ class Ledger:
     def terms(self) -> Terms:
         return Terms(*self.read("terms"))
 
-    def spent(self, edition: int = 0) -> list[int]:
-        return list(self.read("spent", edition))
+    def spent(self, edition: int = 0, zone: int = 0) -> int:
+        return int(self.read("spent", edition)[zone])
 
     def query(self, query: bytes) -> Query:
         dimension, _, _ = self.read("meter", query, 0)
@@ -184,7 +184,7 @@ class Ledger:
         state.queries = {query: self.query(query) for query in queries}
         for edition in range(self.read("editions")):
             commitment, rows, is_open = self.read("edition", edition)
-            state.editions.append(Edition(commitment, rows, self.spent(edition), is_open))
+            state.editions.append(Edition(commitment, rows, list(self.read("spent", edition)), is_open))
             for query in queries:
                 path = self.path(query, edition)
                 if path.bought:

@@ -268,7 +268,9 @@ class Life(RuleBasedStateMachine):
         path = self.path(place)
         end = path.end or (path.revealed + 1 if short else path.bought)
         size = max(min(size, self.query(place[0]).dimension - path.done) + surplus, 0)
-        self.send_piece(place, path.revealed, end + moved, max(path.done + skipped, 0), list(islice(cycle(values), size)))
+        self.send_piece(
+            place, path.revealed, end + moved, max(path.done + skipped, 0), list(islice(cycle(values), size))
+        )
 
     @rule(
         place=places,
@@ -341,7 +343,9 @@ class Life(RuleBasedStateMachine):
     def register(
         self, who: str | None, definition: str, dimension: int, sensitivity: tuple[int, int], reach: int, ceiling: int
     ) -> None:
-        self.both(who or self.reference.state.custodian, "register", definition, dimension, *sensitivity, reach, ceiling)
+        self.both(
+            who or self.reference.state.custodian, "register", definition, dimension, *sensitivity, reach, ceiling
+        )
 
     @rule(who=callers, duty=duties)
     def administer(self, who: str | None, duty: tuple[Any, ...]) -> None:
