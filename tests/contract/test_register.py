@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from contract.ledger import AGE, ANN, EVE, HEIGHT, WORKER, publish, refused
+from contract.ledger import AGE, ANN, EVE, WORKER, publish, refused
 from contract.reference import MAX_DEFINITION, MAX_PRECISION, Path, Query
 
 EXTREMES = [1, MAX_PRECISION, 2**110, 2**255 - 1, 2**256 - 1]
