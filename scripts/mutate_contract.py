@@ -34,7 +34,7 @@ CONTRACT = ROOT / "src" / "noiseledger" / "contracts" / "PrivacyLedger.vy"
 TESTS = ROOT / "tests" / "contract"
 CHILDREN = multiprocessing.get_context("fork")  # a child that inherits the imports starts at once
 
-# A side of a comparison, such as 0, terms.budget, starts[i], len(queries) or meter & MAX_PRECISION.
+# A side of a comparison, such as 0, terms.budget, len(increments) or meter & MAX_PRECISION.
 SIDE = r"\w[\w.]*(?:\[\w+\]|\([\w.]+\))*(?: & MAX_PRECISION)?"
 COMPARISON = rf"{SIDE} (?:<=?|>=?|[=!]=) {SIDE}"
 
@@ -55,26 +55,35 @@ RULES: list[tuple[str, list[str]]] = [
     (r" \+ ", [" - "]),
     (r" - ", [" + "]),
     (r" \+= ", [" -= ", " = "]),
+    (r" \* ", [" + "]),
+    (r" // ", [" * "]),
     (r" << ", [" >> "]),
+    (r" >> ", [" << "]),
     (r" \| ", [" & "]),
+    (r" \|= ", [" &= "]),
+    (r"~(?=[A-Z])", [""]),
     (r" & MAX_PRECISION", [""]),
     # numbers: one more, one less
-    (r"(?<=\*\*)(?:112|25[45])|\b(?:100|512|1024|24576|65)\b", ["{+1}", "{-1}"]),
-    (r"(?<![\w*\[])(?:112|224|[0-4])(?![\w*])", ["{+1}"]),
+    (r"(?<=\*\*)(?:110|25[345])|\b(?:8|65|100|256|512|1024|24576|65536)\b", ["{+1}", "{-1}"]),
+    (r"(?<![\w*\[])(?:110|220|236|[0-4])(?![\w*])", ["{+1}"]),
     # one thing for another
-    (r"\b(?<!   )starts\b", ["ends"]),
-    (r"\b(?<!   )ends\b", ["starts"]),
+    (r"(?<=stretch\.)start\b", ["end"]),
+    (r"(?<=stretch\.)end\b", ["start"]),
+    (r"\b(?:stretch|request|bill)\.edition\b", ["0"]),
+    (r"(?<=request\.edition, )reach\b", ["ALL"]),
     (r"(?<=request\.)epsilon\b", ["delta"]),
     (r"(?<=request\.)delta\b", ["epsilon"]),
     (r"=numerator\b", ["=denominator"]),
     (r"=denominator\b", ["=numerator"]),
-    (r"\bCASE_(?:1|2A)\b(?!:)", ["CASE_2C"]),
-    (r"\bCASE_(?:2B|2C)\b(?!:)", ["CASE_1"]),
     (r"\b(?:Budget|Limit)Exceeded\b", ["AllowanceExceeded"]),
     (r"\bAllowanceExceeded\b", ["BudgetExceeded"]),
     (r"\bcost, (remaining|limit)\b", ["\\1, cost"]),
     (r"\bSELLING\b(?!:)", ["CLOSED"]),
-    (r"\bCLOSED\b(?!:)", ["SELLING"]),
+    (r"\b(?:CLOSED|OPEN)\b(?!:)", ["SELLING"]),
+    (r"\bSELECTIVE\b(?!:)", ["LIMITED"]),
+    (r"\bLIMITED\b(?!:)", ["SELECTIVE"]),
+    (r"\b(?:DONE|SECOND)\b(?!:)", ["REVEALED"]),
+    (r"\b(?:REVEALED|DIMENSION)\b(?!:)", ["DONE"]),
     # what is signed, and by whom
     (r"(?<=ASK_TYPE, )listed|(?<=listed, )limit\b", ["empty(bytes32)"]),
     (r"(?<=listed, limit, )nonce\b|(?<=nonce, )deadline\b", ["empty(uint256)"]),
@@ -91,14 +100,14 @@ RULES: list[tuple[str, list[str]]] = [
     (r"(?<=\[)(?:i|j|used)\b", ["0"]),
     (r"\bindexed\((\w+)\)", ["\\1"]),
     # a statement left out
-    (r"(?<=^    )\s*(?:assert|log|raw_revert|self\.|total \+=|used \+=|remaining =|part\.|values\.).*", ["{pass}"]),
+    (r"(?<=^    )\s*(?:assert|log|raw_revert|self\.|used \+=|till \+=|meter \+=|known \|=|bill =|remaining =|part\.|values\.|found\.).*", ["{pass}"]),
 ]
 
 #: Mutants that no test can tell from the contract, and why.
 EQUIVALENT = {
-    "if cost >= 0:": "adding a cost of 0 changes nothing",
-    "case: uint256 = 1": "the next line but one sets it",
-    "cost: uint256 = 1": "the next line sets it",
+    "cost: uint256 = 1": "a later line sets it before it is read",
+    "reach: uint256 = 1": "a later line sets it before it is read",
+    "precision: uint256 = 1": "a later line sets it before it is read",
 }
 
 
@@ -182,8 +191,13 @@ class Killer:
 #: Where the killers of a function's mutants are, if not in the file with its name.
 KILLERS = {
     "test_terms": {"__init__"},
-    "test_views": {"_known", "terms", "spent", "paused", "meter", "point", "_dimension"},
-    "test_allowance": {"allow", "_charge"},
+    "test_views": {"_known", "terms", "paused", "meter", "point", "_meter"},
+    "test_allowance": {"allow", "_settle"},
+    "test_ask": {"_sell"},
+    "test_editions": {"open_edition", "retire", "edition", "_open", "_write_meter", "_due"},
+    "test_register": {"reach", "_reach", "ceiling", "_dimension"},
+    "test_reveal_piece": {"piece", "_digest", "_done"},
+    "test_zones": {"spent", "_add", "_charge", "_afford"},
     "test_roles": {"_only", "pause", "change_worker", "offer_custody", "take_custody"},
     "test_signed": {"ask_signed", "_domain", "_signed"},
     "test_stopping": {"close", "pause_query", "closed", "query_paused", "_selling", "_not_closed"},
@@ -264,6 +278,7 @@ def options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, metavar="N", help="try N mutants, drawn at random (default: all)")
+    parser.add_argument("--lines", metavar="A-B", help="try the mutants of these lines (default: all)")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="for the draw (default: 0)")
     parser.add_argument(
         "--workers", type=int, default=os.cpu_count() or 1, metavar="W", help="at a time (default: all cores)"
@@ -278,6 +293,9 @@ def main() -> int:
     sys.path.insert(0, str(TESTS.parent))
     files = [file for file in TESTS.glob(chosen.tests) if file.stem != "test_artifact"]  # it tests another file
     generated = [mutant for mutant in mutants(INTACT.source) if mutant.after not in EQUIVALENT]
+    if chosen.lines is not None:
+        first, last = map(int, chosen.lines.split("-"))
+        generated = [mutant for mutant in generated if first <= mutant.line <= last]
     if chosen.sample is not None:
         generated = random.Random(chosen.seed).sample(generated, min(chosen.sample, len(generated)))
     original = vyper.compile_code(INTACT.source, output_formats=["bytecode"], no_bytecode_metadata=True)["bytecode"]

@@ -15,7 +15,18 @@ import pytest
 from boa.util.abi import abi_decode, abi_encode
 from vyper.utils import method_id
 
-from contract.reference import MAX_PRECISION, Event, Path, Refused, Request, State, Terms, identifier
+from contract.reference import (
+    Edition,
+    Event,
+    Path,
+    Query,
+    Refused,
+    Request,
+    State,
+    Stretch,
+    Terms,
+    identifier,
+)
 from contract.signing import with_key
 
 #: Another source to test instead: scripts/mutate_contract.py puts mutants here.
@@ -23,7 +34,7 @@ SOURCE = File(
     os.environ.get("NOISELEDGER_CONTRACT")
     or File(__file__).parents[2] / "src" / "noiseledger" / "contracts" / "PrivacyLedger.vy"
 )
-CONSTRUCTOR = "((bytes32,uint256,bool,bool,bool,uint256,uint256,uint256,uint256),address)"
+CONSTRUCTOR = "((bytes32,uint256,bool,bool,bool,uint256,uint256,uint256,uint256,uint256,bytes32),string,address)"
 
 CUSTODIAN, WORKER, ANN, BOB, EVE = PEOPLE = [with_key(number) for number in range(1, 6)]
 AGE = identifier("age")
@@ -36,9 +47,17 @@ def compiled() -> Any:
     return boa.loads_partial(SOURCE.read_text(), filename=str(SOURCE))
 
 
-def creation(terms: Terms, worker: str) -> bytes:
+def creation(terms: Terms, worker: str, zone_list: str = "") -> bytes:
     """The code that publishes a ledger."""
-    return bytes(compiled().compiler_data.bytecode + abi_encode(CONSTRUCTOR, (terms, worker)))
+    return bytes(compiled().compiler_data.bytecode + abi_encode(CONSTRUCTOR, (terms, zone_list, worker)))
+
+
+def request(query: bytes, precision: int, edition: int = 0, epsilon: int = 0, delta: int = 0) -> Request:
+    return Request(query, edition, precision, epsilon, delta)
+
+
+def stretch(query: bytes, start: int, end: int, edition: int = 0) -> Stretch:
+    return Stretch(query, edition, start, end)
 
 
 def reason_of(output: bytes) -> str:
@@ -62,8 +81,8 @@ def checked(computation: Any) -> Any:
 class Ledger:
     """A published ledger. Calls return the events they logged and raise ``Refused`` where they were refused."""
 
-    def __init__(self, sender: str, terms: Terms, worker: str) -> None:
-        address, computation = boa.env.deploy(sender=sender, bytecode=creation(terms, worker))
+    def __init__(self, sender: str, terms: Terms, worker: str, zone_list: str = "") -> None:
+        address, computation = boa.env.deploy(sender=sender, bytecode=creation(terms, worker, zone_list))
         checked(computation)
         self.contract = compiled().at(address)
         self.events = self._logged(computation)
@@ -84,16 +103,40 @@ class Ledger:
         dimension: int = 1,
         numerator: int = 1,
         denominator: int = 1,
+        reach: int | None = None,
         ceiling: int = 0,
         by: str = CUSTODIAN,
     ) -> list[Event]:
-        return self.send(by, "register", definition, dimension, numerator, denominator, ceiling)
+        """Add a query, which reaches all zones if nothing is said."""
+        reach = 2**self.terms.zones - 1 if reach is None else reach
+        return self.send(by, "register", definition, dimension, numerator, denominator, reach, ceiling)
 
-    def ask(self, *requests: tuple[bytes, int] | Request, by: str = ANN, limit: int = MAX_PRECISION) -> list[Event]:
-        return self.send(by, "ask", [Request(*request) for request in requests], limit)
+    def open_edition(self, commitment: bytes = b"d" * 32, rows: int = 0, by: str = CUSTODIAN) -> list[Event]:
+        return self.send(by, "open_edition", commitment, rows)
 
-    def reveal(self, query: bytes, start: int, end: int, increments: Sequence[int], by: str = WORKER) -> list[Event]:
-        return self.send(by, "reveal", [query], [start], [end], increments)
+    def retire(self, edition: int, by: str = CUSTODIAN) -> list[Event]:
+        return self.send(by, "retire", edition)
+
+    def ask(self, *wanted: tuple[bytes, int] | Request, by: str = ANN, limit: int = 2**256 - 1) -> list[Event]:
+        requests = [each if isinstance(each, Request) else request(*each) for each in wanted]
+        return self.send(by, "ask", requests, limit)
+
+    def reveal(
+        self, query: bytes, start: int, end: int, increments: Sequence[int], edition: int = 0, by: str = WORKER
+    ) -> list[Event]:
+        return self.send(by, "reveal", [stretch(query, start, end, edition)], increments)
+
+    def reveal_piece(
+        self,
+        query: bytes,
+        start: int,
+        end: int,
+        first: int,
+        increments: Sequence[int],
+        edition: int = 0,
+        by: str = WORKER,
+    ) -> list[Event]:
+        return self.send(by, "reveal_piece", stretch(query, start, end, edition), first, increments)
 
     def allow(self, analyst: str, change: int, by: str = CUSTODIAN) -> list[Event]:
         return self.send(by, "allow", analyst, change)
@@ -107,30 +150,48 @@ class Ledger:
     def close(self, by: str = CUSTODIAN) -> list[Event]:
         return self.send(by, "close")
 
-    def spent(self) -> int:
-        return int(self.read("spent"))
+    @property
+    def terms(self) -> Terms:
+        return Terms(*self.read("terms"))
 
-    def path(self, query: bytes) -> Path:
-        dimension, bought, revealed = self.read("meter", query)
-        point = list(self.read("point", query))
-        assert len(point) == dimension
-        return Path(self.read("ceiling", query), point, bought, revealed, self.read("query_paused", query))
+    def spent(self, edition: int = 0, zone: int = 0) -> int:
+        return int(self.read("spent", edition)[zone])
+
+    def query(self, query: bytes) -> Query:
+        dimension, _, _ = self.read("meter", query, 0)
+        return Query(
+            dimension, self.read("reach", query), self.read("ceiling", query), self.read("query_paused", query)
+        )
+
+    def path(self, query: bytes, edition: int = 0) -> Path:
+        _, bought, revealed = self.read("meter", query, edition)
+        done, end, digest = self.read("piece", query, edition)
+        return Path(list(self.read("point", query, edition)), digest, bought, revealed, done, end)
 
     def state(self) -> State:
         """Everything the ledger remembers, read from its views."""
-        queries = [fields["query"] for name, fields in self.events if name == "Registered"]
-        return State(
-            terms=Terms(*self.read("terms")),
+        state = State(
+            terms=self.terms,
             custodian=self.read("custodian"),
             worker=self.read("worker"),
             heir=self.read("heir"),
             paused=self.read("paused"),
             closed=self.read("closed"),
-            spent=self.spent(),
             allowances=Counter({who: self.read("allowance", who) for who in PEOPLE}),
             nonces=Counter({who: self.read("nonce", who) for who in PEOPLE}),
-            paths={query: self.path(query) for query in queries},
         )
+        queries = [fields["query"] for name, fields in self.events if name == "Registered"]
+        state.queries = {query: self.query(query) for query in queries}
+        for edition in range(self.read("editions")):
+            commitment, rows, is_open = self.read("edition", edition)
+            state.editions.append(Edition(commitment, rows, list(self.read("spent", edition)), is_open))
+            for query in queries:
+                path = self.path(query, edition)
+                if path.bought:
+                    state.paths[edition, query] = path
+                else:
+                    assert path == state.path(edition, query)
+        return state
 
     def _call(self, sender: str, function: str, arguments: Sequence[Any], **options: Any) -> Any:
         data = getattr(self.contract, function).prepare_calldata(*arguments)
@@ -157,6 +218,8 @@ TERMS = Terms(
     smallest=0,
     epsilon=8,
     delta=4,
+    zones=1,
+    zone_list=identifier(""),
 )
 
 

@@ -22,27 +22,45 @@ from hypothesis.stateful import (
 
 from contract.ledger import ANN, BOB, CUSTODIAN, EVE, PEOPLE, TERMS, WORKER, Ledger
 from contract.record import rebuild
-from contract.reference import MAX_PRECISION, NOBODY, Path, Reference, Refused, Request, identifier
+from contract.reference import (
+    MAX_BATCH,
+    MAX_DIMENSION,
+    MAX_PRECISION,
+    NOBODY,
+    Path,
+    Query,
+    Reference,
+    Refused,
+    Request,
+    Stretch,
+    identifier,
+)
 from contract.signing import domain, sign
 from depth import examples
 
-REGISTERED, LATER = ["age", "height", "income"], "weight"
+REGISTERED, TABLE, LATER = ["age", "height", "income"], "table", "weight"
 UINT256 = 2**256 - 1
 LIVES = examples(min(20, settings().max_examples))
-NO_PATH = Path(0, [])
+UNKNOWN_QUERY, NO_PATH = Query(1, 1), Path([], b"")
 
 #: A number named by what it is near to, so that random calls often meet a limit, and often stop just short of it.
 Near = tuple[str, int]
+#: A query in an edition.
+Place = tuple[bytes, int]
 steps = st.sampled_from([1, 0, -1, 2, 10, 40])
 near_precisions = st.tuples(st.sampled_from(["bought", "revealed", "ceiling", "left", "most"]), steps)
 near_ends = st.tuples(st.sampled_from(["bought", "start"]), steps)
 sometimes = st.sampled_from([0, 0, 0, 0, -1, 1])
 rarely = st.sampled_from([0] * 12 + [-1, 1])
 
-queries = st.sampled_from([*REGISTERED * 3, LATER]).map(identifier)
+queries = st.sampled_from([*REGISTERED * 3, *[TABLE] * 3, LATER]).map(identifier)
+editions = st.sampled_from([0] * 8 + [1] * 4 + [2])
+places = st.tuples(queries, editions | st.sampled_from([0, 0, 3, UINT256 // 128 - 1, UINT256 // 128, UINT256]))
+reaches = st.integers(1, UINT256)
 analysts = st.sampled_from([ANN, BOB, EVE])
 callers = st.sampled_from([None] * 10 + PEOPLE)  # None is who may
 budgets = st.integers(1, 400) | st.sampled_from([MAX_PRECISION, MAX_PRECISION - 1])
+ceilings = st.sampled_from([0, 0, 1, 40, 200, MAX_PRECISION - 1, MAX_PRECISION])
 limits = st.integers(0, 200) | st.sampled_from([0, 1, MAX_PRECISION, MAX_PRECISION + 1, 2**255 - 1, UINT256])
 enough = st.sampled_from([UINT256] * 8 + [0, 1, 40, 2**255])
 changes = st.integers(-200, 200) | st.sampled_from(
@@ -78,52 +96,91 @@ class Life(RuleBasedStateMachine):
         self.chain = boa.env.anchor()
         self.chain.__enter__()
         self.last: tuple[Any, ...] = ()
+        self.last_piece: tuple[Any, ...] = ()
         self.signatures: list[tuple[Any, ...]] = []
 
     @initialize(
         budget=budgets,
-        dimensions=st.permutations([1, 2, 3]),
-        ceiling=limits,
+        dimensions=st.permutations([1, 3, 8]),
+        table=st.sampled_from([9, 9, 300]),
+        zones=st.sampled_from([1, 2, 3, 4]),
+        reached=st.lists(reaches, min_size=3, max_size=3),
+        ceiling=ceilings,
         smallest=st.sampled_from([0, 0, 1, 7, 50]),
     )
-    def publish(self, budget: int, dimensions: list[int], ceiling: int, smallest: int) -> None:
-        terms = TERMS._replace(budget=budget, smallest=min(smallest, budget))
+    def publish(
+        self,
+        budget: int,
+        dimensions: list[int],
+        table: int,
+        zones: int,
+        reached: list[int],
+        ceiling: int,
+        smallest: int,
+    ) -> None:
+        terms = TERMS._replace(budget=budget, smallest=min(smallest, budget), zones=zones)
         terms = terms._replace(reuses=self.reuses, requires_allowance=self.requires_allowance)
         self.ledger = Ledger(CUSTODIAN, terms, WORKER)
-        self.reference = Reference(CUSTODIAN, terms, WORKER)
+        self.reference = Reference(CUSTODIAN, terms, "", WORKER)
         assert self.ledger.events == self.reference.events
         self.before = self.ledger.state()
-        for definition, dimension, limit in zip(REGISTERED, dimensions, (0, ceiling, 0), strict=True):
-            self.both(CUSTODIAN, "register", definition, dimension, 1, 1, limit)
+        everything = 2**zones - 1
+        shapes = zip(
+            [*REGISTERED, TABLE], [*dimensions, table], [*reached, everything], (0, ceiling, 0, 0), strict=True
+        )
+        for definition, dimension, reach, limit in shapes:
+            self.both(CUSTODIAN, "register", definition, dimension, 1, 1, reach & everything or everything, limit)
+        self.both(CUSTODIAN, "open_edition", b"d" * 32, 7)
         self.both(CUSTODIAN, "allow", ANN, budget // 2 + 1)
 
     def both(self, sender: str, function: str, *arguments: Any) -> None:
         expected = outcome(getattr(self.reference, function), sender, *arguments)
         assert outcome(self.ledger.send, sender, function, *arguments) == expected
 
-    def path(self, query: bytes) -> Path:
-        return self.reference.state.paths.get(query, NO_PATH)
+    def query(self, query: bytes) -> Query:
+        return self.reference.state.queries.get(query, UNKNOWN_QUERY)
 
-    def precision(self, near: Near, query: bytes, who: str) -> int:
-        state, path = self.reference.state, self.path(query)
-        left = min(state.terms.budget - state.spent, state.allowances[who] if self.requires_allowance else UINT256)
-        goals = {"bought": path.bought, "revealed": path.revealed, "ceiling": path.ceiling, "left": path.bought + left}
-        goal = {**goals, "most": MAX_PRECISION}[near[0]] + near[1]
+    def path(self, place: Place) -> Path:
+        query, edition = place
+        state = self.reference.state
+        return state.path(edition, query) if query in state.queries else NO_PATH
+
+    def left(self, place: Place, who: str) -> int:
+        """What an analyst could still buy of a query."""
+        (query, edition), state = place, self.reference.state
+        left = state.allowances[who] if self.requires_allowance else UINT256
+        if edition < len(state.editions) and query in state.queries:
+            spent = max(state.editions[edition].spent[zone] for zone in state.queries[query].zones)
+            left = min(left, state.terms.budget - spent)
+        return left
+
+    def precision(self, near: Near, place: Place, who: str) -> int:
+        path = self.path(place)
+        goals = {"bought": path.bought, "revealed": path.revealed, "most": MAX_PRECISION}
+        goals |= {"ceiling": self.query(place[0]).ceiling, "left": path.bought + self.left(place, who)}
+        goal = goals[near[0]] + near[1]
         return min(max(goal if self.reuses else goal - path.bought, 0), UINT256)
 
-    @rule(who=analysts, wanted=st.lists(st.tuples(queries, near_precisions), max_size=4), mind=limits, limit=enough)
-    def ask(self, who: str, wanted: list[tuple[bytes, Near]], mind: int, limit: int) -> None:
-        requests = [Request(query, self.precision(near, query, who), mind, 3) for query, near in wanted]
+    def request(self, near: Near, place: Place, who: str, *mind: int) -> Request:
+        return Request(*place, self.precision(near, place, who), *mind)
+
+    @rule(who=analysts, wanted=st.lists(st.tuples(places, near_precisions), max_size=4), mind=limits, limit=enough)
+    def ask(self, who: str, wanted: list[tuple[Place, Near]], mind: int, limit: int) -> None:
+        requests = [self.request(near, place, who, mind, 3) for place, near in wanted]
         self.both(who, "ask", requests, limit)
 
-    @rule(who=analysts, query=queries, near=st.tuples(st.sampled_from(["bought", "bought", "left"]), steps))
-    def buy(self, who: str, query: bytes, near: Near) -> None:
-        self.both(who, "ask", [Request(query, self.precision(near, query, who))], UINT256)
+    @rule(
+        who=analysts,
+        wanted=st.lists(st.tuples(queries, editions), min_size=1, max_size=4),
+        near=st.tuples(st.sampled_from(["bought", "bought", "left"]), steps),
+    )
+    def buy(self, who: str, wanted: list[Place], near: Near) -> None:
+        self.both(who, "ask", [self.request(near, place, who) for place in wanted], UINT256)
 
     @rule(
         who=analysts,
         sender=st.sampled_from(PEOPLE),
-        wanted=st.lists(st.tuples(queries, near_precisions), max_size=3),
+        wanted=st.lists(st.tuples(places, near_precisions), max_size=3),
         limit=enough,
         patience=st.sampled_from([0, 1, 1, 1, 10**6, -1]),
         early=rarely,
@@ -133,13 +190,13 @@ class Life(RuleBasedStateMachine):
         self,
         who: str,
         sender: str,
-        wanted: list[tuple[bytes, Near]],
+        wanted: list[tuple[Place, Near]],
         limit: int,
         patience: int,
         early: int,
         altered: int,
     ) -> None:
-        requests = [Request(query, self.precision(near, query, who)) for query, near in wanted]
+        requests = [self.request(near, place, who) for place, near in wanted]
         self.reference.now = boa.env.evm.patch.timestamp
         deadline = self.reference.now + patience
         nonce = max(self.reference.state.nonces[who] + early, 0)
@@ -161,73 +218,134 @@ class Life(RuleBasedStateMachine):
         """Few lives end this way, or nothing would be sold in most of them."""
         self.both(who or self.reference.state.custodian, "close")
 
-    @rule(who=analysts, query=queries, near=near_precisions)
-    def price(self, who: str, query: bytes, near: Near) -> None:
-        precision = self.precision(near, query, who)
-        expected = outcome(self.reference.price, query, precision)
-        assert outcome(self.ledger.read, "price", query, precision) == expected
+    @rule(who=callers, rows=limits)
+    def open_edition(self, who: str | None, rows: int) -> None:
+        if len(self.reference.state.editions) < 3:
+            self.both(who or self.reference.state.custodian, "open_edition", b"e" * 32, rows)
 
-    def pending(self) -> list[bytes]:
-        return [query for query, path in self.reference.state.paths.items() if path.revealed < path.bought]
+    @precondition(lambda self: self.reference.state.terms.budget % 3 == 0)
+    @rule(who=callers, place=places)
+    def retire(self, who: str | None, place: Place) -> None:
+        self.both(who or self.reference.state.custodian, "retire", place[1])
 
-    @precondition(lambda self: bool(self.pending()))
+    @rule(who=analysts, place=places, near=near_precisions)
+    def price(self, who: str, place: Place, near: Near) -> None:
+        precision = self.precision(near, place, who)
+        expected = outcome(self.reference.price, *place, precision)
+        assert outcome(self.ledger.read, "price", *place, precision) == expected
+
+    def pending(self, is_small: bool) -> list[Place]:
+        paths, found = self.reference.state.paths, self.reference.state.queries
+        return [
+            (query, edition)
+            for (edition, query), path in paths.items()
+            if path.revealed < path.bought and found[query].is_small == is_small
+        ]
+
+    @precondition(lambda self: bool(self.pending(is_small=True)))
     @rule(values=st.lists(increments, min_size=1, max_size=9), short=st.booleans(), surplus=sometimes)
     def answer(self, values: list[int], short: bool, surplus: int) -> None:
         """What the worker does: reveal everything that was bought, or the next bit of it."""
-        stretches = [(query, 0, ("start", 1) if short else ("bought", 0)) for query in self.pending()]
-        self.reveal_stretches(None, stretches, values, surplus)
+        near = ("start", 1) if short else ("bought", 0)
+        self.reveal_stretches(None, [(place, 0, near) for place in self.pending(is_small=True)], values, surplus)
+
+    @precondition(lambda self: bool(self.pending(is_small=False)))
+    @rule(
+        which=st.integers(0, 9),
+        values=st.lists(increments, min_size=1, max_size=9),
+        size=st.sampled_from([1, 8, 256, 256, 256]),
+        short=st.booleans(),
+        moved=rarely,
+        skipped=rarely,
+        surplus=rarely,
+    )
+    def answer_piece(
+        self, which: int, values: list[int], size: int, short: bool, moved: int, skipped: int, surplus: int
+    ) -> None:
+        """What the worker does for a large answer: reveal the next piece, to the end that the first one named."""
+        places = self.pending(is_small=False)
+        place = places[which % len(places)]
+        path = self.path(place)
+        end = path.end or (path.revealed + 1 if short else path.bought)
+        size = max(min(size, self.query(place[0]).dimension - path.done) + surplus, 0)
+        self.send_piece(
+            place, path.revealed, end + moved, max(path.done + skipped, 0), list(islice(cycle(values), size))
+        )
+
+    @rule(
+        place=places,
+        shift=sometimes,
+        near=near_ends,
+        first=st.sampled_from([0, 1, 8, 9, UINT256 - 8, UINT256]),
+        size=st.sampled_from([0, 1, 9, 256, 257]),
+    )
+    def reveal_piece(self, place: Place, shift: int, near: Near, first: int, size: int) -> None:
+        path = self.path(place)
+        end = max((path.bought if near[0] == "bought" else path.revealed) + near[1], 0)
+        self.send_piece(place, max(path.revealed + shift, 0), end, first, [1] * size)
+
+    def send_piece(self, place: Place, start: int, end: int, first: int, numbers: list[int]) -> None:
+        self.last_piece = Stretch(*place, start, end), first, numbers
+        self.both(self.reference.state.worker, "reveal_piece", *self.last_piece)
+
+    @precondition(lambda self: self.last_piece)
+    @rule(who=callers)
+    def replay_piece(self, who: str | None) -> None:
+        """Send the last piece again."""
+        self.both(who or self.reference.state.worker, "reveal_piece", *self.last_piece)
 
     @precondition(lambda self: self.last)
     @rule(later=st.booleans())
     def replay(self, later: bool) -> None:
         """Send the last reveal again, as it was or with other ends."""
-        names, starts, ends, numbers = self.last
-        ends = [self.path(query).bought for query in names] if later else ends
-        self.both(self.reference.state.worker, "reveal", names, starts, ends, numbers)
+        stretches, numbers = self.last
+        if later:
+            stretches = [each._replace(end=self.path((each.query, each.edition)).bought) for each in stretches]
+        self.both(self.reference.state.worker, "reveal", stretches, numbers)
 
     @rule(
         who=callers,
-        stretches=st.lists(st.tuples(queries, sometimes, near_ends), max_size=3),
+        stretches=st.lists(st.tuples(places, sometimes, near_ends), max_size=3),
         values=st.lists(increments, min_size=1, max_size=9),
         surplus=rarely,
-        missing=rarely,
     )
     def reveal(
-        self, who: str | None, stretches: list[tuple[bytes, int, Near]], values: list[int], surplus: int, missing: int
+        self, who: str | None, stretches: list[tuple[Place, int, Near]], values: list[int], surplus: int
     ) -> None:
-        self.reveal_stretches(who, stretches, values, surplus, missing)
+        self.reveal_stretches(who, stretches, values, surplus)
 
     def reveal_stretches(
         self,
         who: str | None,
-        stretches: list[tuple[bytes, int, Near]],
+        stretches: list[tuple[Place, int, Near]],
         values: list[int],
         surplus: int = 0,
-        missing: int = 0,
     ) -> None:
-        revealed = {query: self.path(query).revealed for query, _, _ in stretches}
-        starts, ends, size = [], [], surplus
-        for query, shift, (near, step) in stretches:
-            path = self.path(query)
-            starts.append(max(revealed[query] + shift, 0))
-            revealed[query] = max((path.bought if near == "bought" else revealed[query]) + step, 0)
-            ends.append(revealed[query])
+        revealed = {place: self.path(place).revealed for place, _, _ in stretches}
+        sent, size = list[Stretch](), surplus
+        for place, shift, (near, step) in stretches:
+            path = self.path(place)
+            start = max(revealed[place] + shift, 0)
+            revealed[place] = max((path.bought if near == "bought" else revealed[place]) + step, 0)
+            sent.append(Stretch(*place, start, revealed[place]))
             size += len(path.point)
-        names = [query for query, _, _ in stretches]
-        self.last = names, starts, ends[abs(missing) :], list(islice(cycle(values), max(size, 0)))
+        self.last = sent[:MAX_BATCH], list(islice(cycle(values), max(size, 0)))
         self.both(who or self.reference.state.worker, "reveal", *self.last)
 
     @rule(
         who=callers,
         definition=st.sampled_from([LATER, LATER, *REGISTERED]),
-        dimension=st.sampled_from([1, 2, 3, 0, 513, UINT256]),
+        dimension=st.sampled_from([1, 2, 8, 9, 0, MAX_DIMENSION, MAX_DIMENSION + 1, UINT256]),
         sensitivity=st.tuples(*[st.sampled_from([1, 7, UINT256, 0])] * 2),
+        reach=st.sampled_from([0, 1, 1, 1, 2, 3, 4, 15, 16, UINT256]),
         ceiling=limits,
     )
     def register(
-        self, who: str | None, definition: str, dimension: int, sensitivity: tuple[int, int], ceiling: int
+        self, who: str | None, definition: str, dimension: int, sensitivity: tuple[int, int], reach: int, ceiling: int
     ) -> None:
-        self.both(who or self.reference.state.custodian, "register", definition, dimension, *sensitivity, ceiling)
+        self.both(
+            who or self.reference.state.custodian, "register", definition, dimension, *sensitivity, reach, ceiling
+        )
 
     @rule(who=callers, duty=duties)
     def administer(self, who: str | None, duty: tuple[Any, ...]) -> None:
@@ -239,18 +357,35 @@ class Life(RuleBasedStateMachine):
     def the_promise_holds(self) -> None:
         now, before = self.ledger.state(), self.before
         assert now == self.reference.state
-        assert before.spent <= now.spent == sum(path.bought for path in now.paths.values()) <= now.terms.budget
         assert now.terms == before.terms
         assert now.closed >= before.closed
         assert all(now.nonces[who] >= nonce for who, nonce in before.nonces.items())
-        assert not before.closed or now.spent == before.spent
-        for query, path in now.paths.items():
-            then = before.paths.get(query, Path(path.ceiling, [0] * len(path.point)))
-            assert then.revealed <= path.revealed <= path.bought
-            assert then.bought <= path.bought
-            assert (then.ceiling, len(then.point)) == (path.ceiling, len(path.point))
-            assert then.point == path.point or then.revealed < path.revealed
+        for number, edition in enumerate(now.editions):
+            bought = {query: now.path(number, query).bought for query in now.queries}
+            for zone, spent in enumerate(edition.spent):
+                assert spent == sum(bought[query] for query, known in now.queries.items() if zone in known.zones)
+                assert spent <= now.terms.budget
+        for then, edition in zip(before.editions, now.editions, strict=False):
+            assert (then.commitment, then.rows) == (edition.commitment, edition.rows)
+            assert then.is_open >= edition.is_open
+            assert all(old <= new for old, new in zip(then.spent, edition.spent, strict=True))
+            if before.closed or not then.is_open:
+                assert then.spent == edition.spent
+        assert len(before.editions) + (not before.closed) >= len(now.editions) >= len(before.editions)
+        for query, known in before.queries.items():
+            assert replace(known, paused=now.queries[query].paused) == now.queries[query]
+        for (number, query), path in now.paths.items():
+            self.check_path(before.path(number, query) if query in before.queries else path, path, now.queries[query])
         self.before = now
+
+    def check_path(self, then: Path, now: Path, query: Query) -> None:
+        """A path goes forward only, as far as it was bought, and what is known of it changes only where it is revealed."""
+        assert then.bought <= now.bought
+        assert then.revealed <= now.revealed <= now.bought
+        assert then.point == now.point or then.revealed < now.revealed
+        assert then.digest == now.digest or then.done < now.done or then.revealed < now.revealed
+        assert (now.done == now.end == 0) or (now.done < query.dimension and now.revealed < now.end <= now.bought)
+        assert not then.end or then.end == now.end or then.end == now.revealed
 
     def teardown(self) -> None:
         # Nonces are the one thing that the events do not tell: they protect analysts, and no price depends on them.

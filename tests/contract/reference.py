@@ -12,11 +12,18 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from eth_abi import encode
+from eth_utils import keccak
+
 NOBODY = "0x" + "0" * 40
 MAX_BATCH = 100
 MAX_COORDINATES = 512
+MAX_PIECE = 256
+MAX_DIMENSION = 65536
+MAX_STORED = 8
+MAX_ZONES = 256
 MAX_DEFINITION = 24576
-MAX_PRECISION = 2**112 - 1
+MAX_PRECISION = 2**110 - 1
 INT256 = range(-(2**255), 2**255)
 
 Event = tuple[str, dict[str, Any]]
@@ -38,31 +45,73 @@ class Terms(NamedTuple):
     smallest: int
     epsilon: int
     delta: int
+    zones: int
+    zone_list: bytes
 
 
 class Request(NamedTuple):
     """What an analyst asks."""
 
     query: bytes
+    edition: int
     precision: int
     epsilon: int = 0
     delta: int = 0
 
 
+class Stretch(NamedTuple):
+    """A part of a path."""
+
+    query: bytes
+    edition: int
+    start: int
+    end: int
+
+
+@dataclass
+class Edition:
+    """Data that was added at one time, and what each zone has spent of its budget in it."""
+
+    commitment: bytes
+    rows: int
+    spent: list[int]
+    is_open: bool = True
+
+
+@dataclass
+class Query:
+    """What is public about one query, in all editions."""
+
+    dimension: int
+    reach: int
+    ceiling: int = 0
+    paused: bool = False
+
+    @property
+    def is_small(self) -> bool:
+        return self.dimension <= MAX_STORED
+
+    @property
+    def zones(self) -> list[int]:
+        return [zone for zone in range(MAX_ZONES) if self.reach >> zone & 1]
+
+
 @dataclass
 class Path:
-    """What is public about one query."""
+    """How far one query is bought and revealed in one edition. ``point`` is empty for a large answer."""
 
-    ceiling: int
     point: list[int]
+    digest: bytes
     bought: int = 0
     revealed: int = 0
-    paused: bool = False
+    #: How many numbers of the next stretch were revealed, and where it ends.
+    done: int = 0
+    end: int = 0
 
 
 @dataclass
 class State:
-    """Everything a ledger remembers."""
+    """Everything a ledger remembers. Paths that nobody bought are not among ``paths``."""
 
     terms: Terms
     custodian: str
@@ -70,14 +119,29 @@ class State:
     heir: str = NOBODY
     paused: bool = False
     closed: bool = False
-    spent: int = 0
+    editions: list[Edition] = field(default_factory=list)
+    queries: dict[bytes, Query] = field(default_factory=dict)
+    paths: dict[tuple[int, bytes], Path] = field(default_factory=dict)
     allowances: Counter[str] = field(default_factory=Counter)
     nonces: Counter[str] = field(default_factory=Counter)
-    paths: dict[bytes, Path] = field(default_factory=dict)
+
+    def add_edition(self, commitment: bytes, rows: int) -> None:
+        self.editions.append(Edition(commitment, rows, [0] * self.terms.zones))
+
+    def path(self, edition: int, query: bytes) -> Path:
+        """What is known of a path: a new one, not kept yet, where nothing was bought."""
+        known = self.queries[query]
+        return self.paths.get((edition, query)) or Path([0] * known.dimension if known.is_small else [], query)
 
 
 def identifier(definition: str) -> bytes:
     return sha256(definition.encode()).digest()
+
+
+def chained(digest: bytes, end: int, first: int, increments: Sequence[int]) -> bytes:
+    """The hash over what was revealed of a large answer, after one more piece."""
+    types = ["bytes32", "uint256", "uint256", "int256[]"]
+    return keccak(encode(types, [digest, end, first, list(increments)]))
 
 
 def require(condition: bool, reason: str) -> None:
@@ -88,34 +152,50 @@ def require(condition: bool, reason: str) -> None:
 class Reference:
     """A ledger in memory."""
 
-    def __init__(self, sender: str, terms: Terms, worker: str) -> None:
+    def __init__(self, sender: str, terms: Terms, zone_list: str, worker: str) -> None:
         require(0 < terms.budget <= MAX_PRECISION, "ledger: budget out of range")
         require(terms.smallest <= terms.budget, "ledger: smallest purchase out of range")
+        require(0 < terms.zones <= MAX_ZONES, "ledger: zones out of range")
+        require(identifier(zone_list) == terms.zone_list, "ledger: another list of zones")
         require(worker != NOBODY, "ledger: no worker")
         self.state = State(terms, custodian=sender, worker=worker)
+        self.state.add_edition(terms.commitment, terms.rows)
         #: The time, and what each signature was made for: set by tests.
         self.now = 0
         self.signed: dict[bytes, tuple[list[Request], int, int, str, int]] = {}
-        self.events: list[Event] = [("Published", {"terms": terms, "custodian": sender, "worker": worker})]
+        published = {"terms": terms, "zone_list": zone_list, "custodian": sender, "worker": worker}
+        self.events: list[Event] = [("Published", published)]
+
+    def open_edition(self, sender: str, commitment: bytes, rows: int) -> list[Event]:
+        self._only(sender, self.state.custodian)
+        self._not_closed()
+        self.state.add_edition(commitment, rows)
+        return [("Opened", {"edition": len(self.state.editions) - 1, "commitment": commitment, "rows": rows})]
+
+    def retire(self, sender: str, edition: int) -> list[Event]:
+        self._only(sender, self.state.custodian)
+        self._open(self.state, edition).is_open = False
+        return [("Retired", {"edition": edition})]
 
     def register(
-        self, sender: str, definition: str, dimension: int, numerator: int, denominator: int, ceiling: int
+        self, sender: str, definition: str, dimension: int, numerator: int, denominator: int, reach: int, ceiling: int
     ) -> list[Event]:
         require(len(definition.encode()) <= MAX_DEFINITION, "")
         self._only(sender, self.state.custodian)
         self._not_closed()
         query = identifier(definition)
-        require(query not in self.state.paths, "ledger: query exists")
-        require(0 < dimension <= MAX_COORDINATES, "ledger: dimension out of range")
+        require(query not in self.state.queries, "ledger: query exists")
+        require(0 < dimension <= MAX_DIMENSION, "ledger: dimension out of range")
         require(numerator > 0 and denominator > 0, "ledger: no sensitivity")
-        self.state.paths[query] = Path(ceiling, [0] * dimension)
+        require(0 < reach < 2**self.state.terms.zones, "ledger: reach out of range")
+        require(ceiling <= MAX_PRECISION, "ledger: ceiling out of range")
+        self.state.queries[query] = Query(dimension, reach, ceiling)
         fields = {"query": query, "dimension": dimension, "numerator": numerator, "denominator": denominator}
-        return [("Registered", {**fields, "ceiling": ceiling, "definition": definition})]
+        return [("Registered", {**fields, "reach": reach, "ceiling": ceiling, "definition": definition})]
 
     def ask(self, sender: str, requests: Sequence[Request], limit: int) -> list[Event]:
         require(len(requests) <= MAX_BATCH, "")
-        self._not_closed()
-        require(not self.state.paused, "ledger: paused")
+        self._selling()
         return self._ask(sender, requests, limit, lambda: None)
 
     def ask_signed(
@@ -123,8 +203,7 @@ class Reference:
     ) -> list[Event]:
         """The signature is what the test says that the analyst signed: the arguments before it, and a nonce."""
         require(len(requests) <= MAX_BATCH, "")
-        self._not_closed()
-        require(not self.state.paused, "ledger: paused")
+        self._selling()
         require(self.now <= deadline, "ledger: signature expired")
         nonce = self.state.nonces[analyst]
 
@@ -136,53 +215,83 @@ class Reference:
         self.state.nonces[analyst] += 1
         return events
 
-    def _ask(self, sender: str, requests: Sequence[Request], limit: int, check: Callable[[], None]) -> list[Event]:
-        after, events = deepcopy(self.state), []
+    def _ask(self, analyst: str, requests: Sequence[Request], limit: int, check: Callable[[], None]) -> list[Event]:
+        """Sell one request after the other. Requests in a row that reach the same zones of one edition are charged as one."""
+        after, events, total = deepcopy(self.state), list[Event](), 0
+        row: tuple[int, list[int]] | None = None
+        due = 0
         for request in requests:
-            case, precision, cost = self._price(after, request.query, request.precision)
-            require(not after.paths[request.query].paused, "ledger: query paused")
-            after.paths[request.query].bought += cost
-            after.spent += cost
-            asked = request._asdict() | {"analyst": sender, "precision": precision, "case": case, "cost": cost}
+            precision, cost = self._price(after, request.query, request.edition, request.precision)
+            query = after.queries[request.query]
+            require(not query.paused, "ledger: query paused")
+            asked = request._asdict() | {"analyst": analyst, "precision": precision, "cost": cost}
             events.append(("Asked", asked))
+            if cost == 0:
+                continue
+            path = after.path(request.edition, request.query)
+            path.bought += cost
+            after.paths[request.edition, request.query] = path
+            if row != (request.edition, query.zones):
+                self._charge(after, row, due)
+                self._open(after, request.edition)
+                row, due = (request.edition, query.zones), 0
+            due += cost
+            total += cost
         check()
-        total, left = after.spent - self.state.spent, after.terms.budget - self.state.spent
-        require(total <= left, f"BudgetExceeded({total}, {left})")
+        self._charge(after, row, due)
         require(total <= limit, f"LimitExceeded({total}, {limit})")
         if after.terms.requires_allowance:
-            left = after.allowances[sender]
+            left = after.allowances[analyst]
             require(total <= left, f"AllowanceExceeded({total}, {left})")
             require(left > 0, "ledger: not invited")
-            after.allowances[sender] -= total
+            after.allowances[analyst] -= total
         self.state = after
         return events
 
-    def reveal(
-        self,
-        sender: str,
-        queries: Sequence[bytes],
-        starts: Sequence[int],
-        ends: Sequence[int],
-        increments: Sequence[int],
-    ) -> list[Event]:
-        require(max(len(queries), len(starts), len(ends)) <= MAX_BATCH, "")
-        require(len(increments) <= MAX_COORDINATES, "")
+    def _charge(self, state: State, row: tuple[int, list[int]] | None, due: int) -> None:
+        if row is None:
+            return
+        edition, zones = row
+        spent = state.editions[edition].spent
+        for zone in zones:
+            left = state.terms.budget - spent[zone]
+            require(due <= left, f"BudgetExceeded({due}, {left})")
+            spent[zone] += due
+
+    def reveal(self, sender: str, stretches: Sequence[Stretch], increments: Sequence[int]) -> list[Event]:
+        require(len(stretches) <= MAX_BATCH and len(increments) <= MAX_COORDINATES, "")
         self._only(sender, self.state.worker)
-        require(len(queries) == len(starts) == len(ends), "ledger: lists differ in length")
-        after, events, unused = deepcopy(self.state), [], list(increments)
-        for query, start, end in zip(queries, starts, ends, strict=True):
-            path = self._known(after, query)
-            require(start == path.revealed, "ledger: not where the path ends")
-            require(start < end <= path.bought, "ledger: not bought")
-            path.revealed = end
-            part, unused = unused[: len(path.point)], unused[len(path.point) :]
-            path.point[: len(part)] = [value + more for value, more in zip(path.point, part, strict=False)]
+        after, events, unused = deepcopy(self.state), list[Event](), list(increments)
+        for stretch in stretches:
+            path = self._due(after, stretch)
+            require(after.queries[stretch.query].is_small, "ledger: a large answer")
+            size = len(path.point)
+            require(size <= len(unused), "ledger: too few increments")
+            part, unused = unused[:size], unused[size:]
+            path.point = [value + more for value, more in zip(path.point, part, strict=True)]
             require(all(value in INT256 for value in path.point), "")
-            require(len(part) == len(path.point), "ledger: too few increments")
-            events.append(("Revealed", {"query": query, "start": start, "end": end, "increments": part}))
+            path.revealed = stretch.end
+            events.append(("Revealed", {**stretch._asdict(), "increments": part}))
         require(not unused, "ledger: too many increments")
         self.state = after
         return events
+
+    def reveal_piece(self, sender: str, stretch: Stretch, first: int, increments: Sequence[int]) -> list[Event]:
+        require(len(increments) <= MAX_PIECE, "")
+        self._only(sender, self.state.worker)
+        path = self._due(self.state, stretch)
+        query = self.state.queries[stretch.query]
+        require(not query.is_small, "ledger: a small answer")
+        require(first == path.done, "ledger: not the next coordinate")
+        require(first == 0 or stretch.end == path.end, "ledger: not where the stretch ends")
+        done = first + len(increments)
+        require(first < done <= query.dimension, "ledger: wrong number of increments")
+        path.digest = chained(path.digest, stretch.end, first, increments)
+        if done < query.dimension:
+            path.done, path.end = done, stretch.end
+        else:
+            path.done, path.end, path.revealed = 0, 0, stretch.end
+        return [("RevealedPiece", {**stretch._asdict(), "first": first, "increments": list(increments)})]
 
     def allow(self, sender: str, analyst: str, change: int) -> list[Event]:
         self._only(sender, self.state.custodian)
@@ -225,29 +334,45 @@ class Reference:
         self.state.custodian, self.state.heir = sender, NOBODY
         return [("Appointed", {"role": "custodian", "who": sender})]
 
-    def price(self, query: bytes, precision: int) -> tuple[int, int, int]:
-        return self._price(self.state, query, precision)
+    def price(self, query: bytes, edition: int, precision: int) -> tuple[int, int]:
+        return self._price(self.state, query, edition, precision)
 
-    def _price(self, state: State, query: bytes, precision: int) -> tuple[int, int, int]:
-        path = self._known(state, query)
+    def _price(self, state: State, query: bytes, edition: int, precision: int) -> tuple[int, int]:
+        known = self._known(state, query)
+        bought = state.path(edition, query).bought
         require(0 < precision <= MAX_PRECISION, "ledger: precision out of range")
-        if state.terms.reuses and precision <= path.bought:
-            return (2 if precision == path.bought else 4), precision, 0
         if not state.terms.reuses:
-            case, precision = 1, max(precision, state.terms.smallest)
-            cost = precision
+            precision = cost = max(precision, state.terms.smallest)
+        elif precision <= bought:
+            return precision, 0
         else:
-            case, precision = (3 if path.bought else 1), max(precision, path.bought + state.terms.smallest)
-            cost = precision - path.bought
-        require(path.bought + cost <= min(path.ceiling or MAX_PRECISION, MAX_PRECISION), "ledger: above the ceiling")
-        return case, precision, cost
+            precision = max(precision, bought + state.terms.smallest)
+            cost = precision - bought
+        require(bought + cost <= (known.ceiling or MAX_PRECISION), "ledger: above the ceiling")
+        return precision, cost
+
+    def _due(self, state: State, stretch: Stretch) -> Path:
+        """The path that a stretch extends."""
+        self._known(state, stretch.query)
+        path = state.path(stretch.edition, stretch.query)
+        require(stretch.start == path.revealed, "ledger: not where the path ends")
+        require(stretch.start < stretch.end <= path.bought, "ledger: not bought")
+        return path
+
+    def _selling(self) -> None:
+        self._not_closed()
+        require(not self.state.paused, "ledger: paused")
 
     def _not_closed(self) -> None:
         require(not self.state.closed, "ledger: closed")
 
-    def _known(self, state: State, query: bytes) -> Path:
-        require(query in state.paths, "ledger: unknown query")
-        return state.paths[query]
+    def _open(self, state: State, edition: int) -> Edition:
+        require(edition < len(state.editions) and state.editions[edition].is_open, "ledger: edition not open")
+        return state.editions[edition]
+
+    def _known(self, state: State, query: bytes) -> Query:
+        require(query in state.queries, "ledger: unknown query")
+        return state.queries[query]
 
     def _only(self, sender: str, who: str) -> None:
         require(sender == who, "ledger: not for you")

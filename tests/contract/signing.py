@@ -17,6 +17,7 @@ FOR_EVER = 2**256 - 1
 _TYPES = {
     "Request": [
         {"name": "query", "type": "bytes32"},
+        {"name": "edition", "type": "uint256"},
         {"name": "precision", "type": "uint256"},
         {"name": "epsilon", "type": "uint256"},
         {"name": "delta", "type": "uint256"},

@@ -21,7 +21,9 @@ def ledger() -> Ledger:
 @pytest.mark.parametrize(
     "call",
     [
-        ("register", "height", 1, 1, 1, 0),
+        ("register", "height", 1, 1, 1, 1, 0),
+        ("open_edition", b"d" * 32, 5),
+        ("retire", 0),
         ("allow", ANN, 5),
         ("pause", True),
         ("pause", False),

@@ -7,11 +7,11 @@ from typing import Any
 import boa
 import pytest
 
-from contract.ledger import AGE, ANN, BOB, CUSTODIAN, EVE, HEIGHT, Ledger, publish, refused
+from contract.ledger import AGE, ANN, BOB, CUSTODIAN, EVE, HEIGHT, Ledger, publish, refused, request
 from contract.reference import MAX_BATCH, NOBODY, Request
 from contract.signing import FOR_EVER, domain, sign
 
-REQUESTS = [Request(AGE, 10, 5, 6), Request(HEIGHT, 3)]
+REQUESTS = [request(AGE, 10, epsilon=5, delta=6), request(HEIGHT, 3)]
 #: The order of the group in which keys sign: -s signs as well as s, so one of the two must not count.
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
@@ -41,6 +41,7 @@ def ledger() -> Ledger:
     ledger = publish(requires_allowance=True)
     ledger.register("age")
     ledger.register("height")
+    ledger.open_edition()
     ledger.allow(ANN, 100)
     return ledger
 
@@ -115,6 +116,7 @@ def test_it_counts_until_its_deadline(ledger: Ledger) -> None:
         {"requests": []},
         {"requests": [REQUESTS[0]._replace(query=HEIGHT), REQUESTS[1]]},
         {"requests": [REQUESTS[0]._replace(precision=11), REQUESTS[1]]},
+        {"requests": [REQUESTS[0]._replace(edition=1), REQUESTS[1]]},
         {"requests": [REQUESTS[0]._replace(epsilon=6), REQUESTS[1]]},
         {"requests": [REQUESTS[0]._replace(delta=5), REQUESTS[1]]},
         {"requests": [REQUESTS[0], REQUESTS[1]._replace(precision=1)]},
@@ -228,30 +230,30 @@ def test_a_key_does_not_sign_for_a_contract(ledger: Ledger) -> None:
 def test_it_is_refused_for_the_same_reasons_as_a_transaction(ledger: Ledger) -> None:
     ledger.allow(ANN, 2000)
     cases: list[tuple[list[Request], dict[str, Any], str]] = [
-        ([Request(AGE, 1001)], {}, "BudgetExceeded(1001, 1000)"),
-        ([Request(AGE, 6), Request(HEIGHT, 5)], {"limit": 10}, "LimitExceeded(11, 10)"),
-        ([Request(AGE, 0)], {}, "ledger: precision out of range"),
+        ([request(AGE, 1001)], {}, "BudgetExceeded(1001, 1000)"),
+        ([request(AGE, 6), request(HEIGHT, 5)], {"limit": 10}, "LimitExceeded(11, 10)"),
+        ([request(AGE, 0)], {}, "ledger: precision out of range"),
     ]
     for requests, terms, reason in cases:
         with refused(ledger, reason):
             bring(ledger, signed(ledger, *requests, **terms), *requests, **terms)
     ledger.allow(ANN, -2099)
     with refused(ledger, "AllowanceExceeded(2, 1)"):
-        bring(ledger, signed(ledger, Request(AGE, 2)), Request(AGE, 2))
+        bring(ledger, signed(ledger, request(AGE, 2)), request(AGE, 2))
     ledger.pause_query(AGE)
     with refused(ledger, "ledger: query paused"):
-        bring(ledger, signed(ledger, Request(AGE, 1)), Request(AGE, 1))
+        bring(ledger, signed(ledger, request(AGE, 1)), request(AGE, 1))
     ledger.pause()
     with refused(ledger, "ledger: paused"):
-        bring(ledger, signed(ledger, Request(HEIGHT, 1)), Request(HEIGHT, 1))
+        bring(ledger, signed(ledger, request(HEIGHT, 1)), request(HEIGHT, 1))
     ledger.pause(False)
-    bring(ledger, signed(ledger, Request(HEIGHT, 1)), Request(HEIGHT, 1))
+    bring(ledger, signed(ledger, request(HEIGHT, 1)), request(HEIGHT, 1))
     ledger.close()
     with refused(ledger, "ledger: closed"):
         bring(ledger, signed(ledger, nonce=1))
 
 
 def test_a_full_batch_is_signed_as_one(ledger: Ledger) -> None:
-    requests = [Request(AGE, step) for step in range(1, MAX_BATCH + 1)]
+    requests = [request(AGE, step) for step in range(1, MAX_BATCH + 1)]
     assert len(bring(ledger, signed(ledger, *requests), *requests)) == MAX_BATCH
     assert ledger.spent() == MAX_BATCH

@@ -7,7 +7,20 @@ from typing import Any
 import boa
 import pytest
 
-from contract.ledger import AGE, ANN, CUSTODIAN, TERMS, WORKER, Ledger, compiled, creation, publish, refused
+from contract.ledger import (
+    AGE,
+    ANN,
+    CUSTODIAN,
+    TERMS,
+    WORKER,
+    Ledger,
+    compiled,
+    creation,
+    publish,
+    refused,
+    request,
+    stretch,
+)
 
 WALLET = """
 @external
@@ -39,12 +52,12 @@ def test_a_wallet_can_hold_every_role(wallet: Any) -> None:
     ledger = publish(requires_allowance=True)
     ledger.register("age")
     ledger.allow(wallet.address, 10)
-    forward(wallet, ledger, ANN, "ask", [(AGE, 7, 0, 0)], 7)
+    forward(wallet, ledger, ANN, "ask", [request(AGE, 7)], 7)
     (asked,) = ledger.contract.get_logs(wallet._computation)
     assert (asked.analyst, asked.cost) == (wallet.address, 7)
     assert (ledger.read("allowance", wallet.address), ledger.read("allowance", ANN)) == (3, 0)
     ledger.send(CUSTODIAN, "change_worker", wallet.address)
-    forward(wallet, ledger, ANN, "reveal", [AGE], [0], [7], [5])
+    forward(wallet, ledger, ANN, "reveal", [stretch(AGE, 0, 7)], [5])
     assert ledger.path(AGE).point == [5]
     ledger.send(CUSTODIAN, "offer_custody", wallet.address)
     forward(wallet, ledger, ANN, "take_custody")
@@ -54,7 +67,7 @@ def test_a_wallet_can_hold_every_role(wallet: Any) -> None:
 
 @pytest.mark.parametrize(
     ("sender", "call"),
-    [(CUSTODIAN, ("pause", True)), (CUSTODIAN, ("offer_custody", ANN)), (WORKER, ("reveal", [], [], [], []))],
+    [(CUSTODIAN, ("pause", True)), (CUSTODIAN, ("offer_custody", ANN)), (WORKER, ("reveal", [], []))],
     ids=["pause", "offer_custody", "reveal"],
 )
 def test_a_contract_that_custodian_or_worker_calls_cannot_act_for_them(

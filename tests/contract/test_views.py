@@ -19,17 +19,19 @@ def ledger() -> Ledger:
 
 
 def test_the_meter_and_the_point_of_a_path(ledger: Ledger) -> None:
-    assert ledger.read("meter", AGE) == (2, 50, 40)
-    assert list(ledger.read("point", AGE)) == [-7, 9]
-    assert ledger.read("meter", HEIGHT) == (3, 0, 0)
-    assert list(ledger.read("point", HEIGHT)) == [0, 0, 0]
+    assert ledger.read("meter", AGE, 0) == (2, 50, 40)
+    assert list(ledger.read("point", AGE, 0)) == [-7, 9]
+    assert ledger.read("meter", HEIGHT, 0) == (3, 0, 0)
+    assert list(ledger.read("point", HEIGHT, 0)) == [0, 0, 0]
 
 
 def test_an_unknown_query_has_nothing(ledger: Ledger) -> None:
-    assert ledger.read("meter", UNKNOWN) == (0, 0, 0)
+    assert ledger.read("meter", UNKNOWN, 0) == (0, 0, 0)
     assert ledger.read("ceiling", UNKNOWN) == 0
-    with refused(ledger, "ledger: unknown query"):
-        ledger.read("point", UNKNOWN)
+    assert ledger.read("query_paused", UNKNOWN) is False
+    for view, arguments in (("point", [0]), ("piece", [0]), ("reach", [])):
+        with refused(ledger, "ledger: unknown query"):
+            ledger.read(view, UNKNOWN, *arguments)
 
 
 def test_allowances_ceilings_and_spent_are_public(ledger: Ledger) -> None:

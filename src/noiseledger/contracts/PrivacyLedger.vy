@@ -265,13 +265,14 @@ def register(
     known: uint256 = dimension << DIMENSION
     if reach < ALL:
         known |= SELECTIVE
+        self._reaches[query] = reach
     if ceiling > 0:
         known |= LIMITED
+        self._ceilings[query] = ceiling
     self._meters[query] = known
+    # Written here so that the first piece in the first edition costs no more than later ones.
     if dimension > MAX_STORED:
         self._digests[0][query] = query
-    self._reaches[query] = reach
-    self._ceilings[query] = ceiling
     log Registered(
         query=query,
         dimension=dimension,
@@ -379,9 +380,7 @@ def reveal_piece(stretch: Stretch, first: uint256, increments: DynArray[int256, 
     assert first == 0 or stretch.end == self._ends[stretch.edition][stretch.query], "ledger: not where the stretch ends"
     done: uint256 = first + len(increments)
     assert first < done and done <= dimension, "ledger: wrong number of increments"
-    digest: bytes32 = self._digests[stretch.edition][stretch.query]
-    if digest == empty(bytes32):
-        digest = stretch.query
+    digest: bytes32 = self._digest(stretch.query, stretch.edition)
     self._digests[stretch.edition][stretch.query] = keccak256(abi_encode(digest, stretch.end, first, increments))
     if done < dimension:
         meter += len(increments) << DONE
@@ -560,7 +559,8 @@ def reach(query: bytes32) -> uint256:
     @param query Which query
     @return The zones whose records can influence its answer, one bit each; none for an unknown query
     """
-    return self._reaches[query]
+    known: uint256 = self._meters[query]
+    return 0 if known == 0 else self._reach(query, known)
 
 
 @external
@@ -603,9 +603,9 @@ def piece(query: bytes32, edition: uint256) -> (uint256, uint256, bytes32):
     @param edition Which edition
     @return How many numbers of the next stretch were revealed
     @return Where that stretch ends, 0 if none was
-    @return The hash over all that was revealed, 0 for a small answer
+    @return The hash over all that was revealed, which begins as the query's identifier
     """
-    return self._done(self._meter(self._meters[query], query, edition)), self._ends[edition][query], self._digests[edition][query]
+    return self._done(self._meter(self._known(query), query, edition)), self._ends[edition][query], self._digest(query, edition)
 
 
 @external
@@ -771,6 +771,13 @@ def _due(known: uint256, stretch: Stretch) -> uint256:
     assert stretch.start == (meter >> REVEALED) & MAX_PRECISION, "ledger: not where the path ends"
     assert stretch.start < stretch.end and stretch.end <= meter & MAX_PRECISION, "ledger: not bought"
     return meter
+
+
+@internal
+@view
+def _digest(query: bytes32, edition: uint256) -> bytes32:
+    digest: bytes32 = self._digests[edition][query]
+    return query if digest == empty(bytes32) else digest
 
 
 @internal
