@@ -120,7 +120,7 @@ def _fill(file: Path, records: int) -> None:
                 "INSERT INTO point (query, precision, coordinates, latest_record) VALUES (?, ?, ?, ?)", points
             )
             run.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_record, numbers))
-        run.execute("UPDATE budget SET spent = ?", (_precision(records),))
+        run.execute("UPDATE spent SET amount = ?", (_precision(records),))
     store.close()
 
 

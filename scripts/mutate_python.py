@@ -126,7 +126,7 @@ PARTS = (
     Part(("data/engines/mongodb.py",), engines("mongodb")),
     Part(("data/engines/spark.py",), engines("spark")),
     Part(
-        ("ledger/local.py", "ledger/bound.py", "ledger/book.py", "ledger/siblings.py", "ledger/interface.py"),
+        (*(f"ledger/{name}.py" for name in ("local", "editions", "bound", "book", "siblings", "interface")),),
         (
             *unit("local_ledger", "bound_ledger", "restore"),
             *("tests/attacks/test_restored_journal.py", _LOCAL, "tests/faults/test_fork.py"),

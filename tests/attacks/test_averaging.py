@@ -35,9 +35,15 @@ class FreshNoise(LocalLedger):
     """Weakened: a request that costs nothing is answered with noise drawn anew."""
 
     def ask(
-        self, query: Query, *, analyst: str = "", exact_noise: bool = False, **accuracy: Unpack[Accuracy]
+        self,
+        query: Query,
+        *,
+        analyst: str = "",
+        exact_noise: bool = False,
+        edition: int = 0,
+        **accuracy: Unpack[Accuracy],
     ) -> Answer:
-        quote = self.quote(query, **accuracy)
+        quote = self.quote(query, edition=edition, **accuracy)
         if quote.price.cost:
             return super().ask(query, analyst=analyst, exact_noise=exact_noise, **accuracy)
         with self._store.reading() as run:

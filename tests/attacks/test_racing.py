@@ -48,8 +48,7 @@ class Barrier(Protocol):
 class MeetingPoint:
     """Real totals, handed out only when everyone who could be between check and charge is there."""
 
-    def __init__(self, data: Bound | None, barrier: Barrier, patience: float) -> None:
-        assert data is not None
+    def __init__(self, data: Bound, barrier: Barrier, patience: float) -> None:
         self._data, self._barrier, self._patience = data, barrier, patience
 
     def totals(self, query: Query) -> Sequence[int]:
@@ -63,17 +62,23 @@ class LooksTooEarly(LocalLedger):
     """Weakened: the budget is read in one transaction and charged in another, from what was read."""
 
     def ask(
-        self, query: Query, *, analyst: str = "", exact_noise: bool = False, **accuracy: Unpack[Accuracy]
+        self,
+        query: Query,
+        *,
+        analyst: str = "",
+        exact_noise: bool = False,
+        edition: int = 0,
+        **accuracy: Unpack[Accuracy],
     ) -> Answer:
-        request = self.resolve(query, **accuracy)
+        request = self.resolve(query, edition=edition, **accuracy)
         with self._store.reading() as run:
             entry = book.find_query(run, query)
             path = self._path(run, entry, request.precision)
-            budget = book.read_budget(run, *self._promise).charge(path.price(request.precision).cost)
+            budget = book.read_budget(run, *self._promise).charge(path.price(request.precision).cost, entry.reach)
         reveal = path.reveal(request.precision, lambda: self._truth(entry))
         with self._store.transaction() as run:
             number, built_from = book.write_reveal(run, entry, request, reveal, budget, analyst)
-        return Answer(query, entry.sensitivity, reveal, number, built_from, budget)
+        return Answer(query, entry.sensitivity, reveal, number, built_from, budget.whole)
 
 
 _ledger: LocalLedger
@@ -82,7 +87,8 @@ _ledger: LocalLedger
 def open_to_meet(kind: type[LocalLedger], file: Path, meeting: Barrier, patience: float) -> LocalLedger:
     """Open a ledger that hands out its totals when everyone is there."""
     ledger = kind.open(file, Table(RECORDS, {"cell": "number"}))
-    ledger._data = MeetingPoint(ledger._data, meeting, patience)  # type: ignore[assignment]
+    data = ledger._editions.data
+    data[0] = MeetingPoint(data[0], meeting, patience)  # type: ignore[assignment]
     return ledger
 
 

@@ -146,7 +146,7 @@ class Custodian:
         contract = PrivacyLedgerContract(self.rpc, self.contract.address, Sender(self.rpc, WORKER))
         # A dishonest worker skips Custody.check.
         with closing(self.custody.journal(None)) as journal, patch.object(path, "rounded_gaussians", weakness):
-            journal._data = cast(Bound, self.data if data is None else data)
+            journal._editions.data[0] = cast(Bound, self.data if data is None else data)
             step = Worker(contract, journal, head="latest").step()
         assert not step.refused
 

@@ -3,7 +3,8 @@
 A ledger's own test module inherits the classes and provides the fixture ``make_ledger``: a function that takes queries and
 a budget and returns a fresh ledger on the dataset below; and ``open_again``, which lets others look at it.
 ``ReuseConformance`` is for ledgers that reveal one path per query, ``NaiveConformance`` for those where every request pays
-in full.
+in full. ``ZoneConformance`` is for both; it needs the fixture ``make_zoned``, which makes a fresh ledger with ``ZONES`` and
+``ZONE_CATALOGUE``.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from fractions import Fraction
 import pytest
 
 from noiseledger.client import Client
+from noiseledger.core.groups import Keys
 from noiseledger.core.path import Case
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Population, sensitivity
+from noiseledger.core.zones import Zones
 from noiseledger.data import Table
 from noiseledger.errors import BudgetExceeded, InvalidInput, SensitivityUnknown, UnknownQuery
 from noiseledger.ledger.interface import Ledger, LedgerView
@@ -32,6 +35,12 @@ OVER_60 = Query.count("age > 60")
 MEAN_INCOME = Query.mean(Column.of("income", 0, 20_000, missing=0))
 TOWNS = Query.counts_by("town", ["Jena", "Ulm"])
 CATALOGUE = (OVER_60, MEAN_INCOME, TOWNS)
+
+#: Three zones: two towns, and all other records, of which there are none.
+ZONES = Zones.of(Keys.of("town", ["Jena", "Ulm"]))
+#: They reach one zone each.
+IN_JENA, IN_ULM = Query.count("town = 'Jena'"), Query.count("town = 'Ulm' AND age > 60")
+ZONE_CATALOGUE = (*CATALOGUE, IN_JENA, IN_ULM)
 
 #: Makes a fresh ledger with the catalogue and a budget of (epsilon, delta).
 MakeLedger = Callable[[int, str], Ledger]
@@ -331,3 +340,89 @@ class NaiveConformance(LedgerConformance):
         ledger.ask(OVER_60, exact_noise=True, precision=ledger.budget().total)
         with pytest.raises(BudgetExceeded):
             ledger.ask(OVER_60, exact_noise=True, precision="0.5")
+
+
+class ZoneConformance:
+    """True of every ledger with zones: each of them has the whole budget, and pays for the queries that reach it."""
+
+    @pytest.fixture
+    def ledger(self, make_zoned: MakeLedger) -> Ledger:
+        return make_zoned(8, "1e-4")
+
+    def test_a_new_ledger_has_spent_nothing_in_any_zone(self, ledger: Ledger) -> None:
+        assert ledger.zone_budget().spent == (0, 0, 0)
+        assert ledger.zone_budget().whole == ledger.budget()
+
+    def test_a_request_is_charged_to_the_zones_that_it_reaches(self, ledger: Ledger) -> None:
+        spent = [Fraction(0)] * 3
+        steps = ((IN_ULM, "0.5", [1]), (TOWNS, "0.25", [0, 1]), (OVER_60, "0.25", [0, 1, 2]), (IN_JENA, "1.5", [0]))
+        for query, precision, zones in steps:
+            answer = ledger.ask(query, exact_noise=True, precision=precision)
+            for zone in zones:
+                spent[zone] += Fraction(precision)
+            assert answer.cost == Fraction(precision)
+            assert ledger.zone_budget().spent == tuple(spent)
+            assert ledger.budget().spent == max(spent)
+            assert answer.budget.spent == max(spent[zone] for zone in zones)
+            *_, record = ledger.records()
+            assert record.spent == max(spent)
+
+    def test_queries_on_different_zones_may_each_spend_the_whole_budget(self, ledger: Ledger) -> None:
+        total = ledger.budget().total
+        for query in (IN_ULM, IN_JENA):
+            quote = ledger.quote(query, precision=total)
+            assert quote.affordable
+            assert quote.budget.spent == 0
+            assert ledger.ask(query, exact_noise=True, precision=total).cost == total
+        assert ledger.zone_budget().spent == (total, total, 0)
+        assert ledger.budget().remaining == 0
+
+    def test_a_query_that_reaches_an_exhausted_zone_is_refused(self, ledger: Ledger) -> None:
+        total = ledger.budget().total
+        ledger.ask(IN_ULM, exact_noise=True, precision=total)
+        before, records = ledger.zone_budget(), len(list(ledger.records()))
+        for query in (TOWNS, OVER_60, MEAN_INCOME):
+            assert not ledger.quote(query, precision="0.5").affordable
+            with pytest.raises(BudgetExceeded) as caught:
+                ledger.ask(query, exact_noise=True, precision="0.5")
+            assert (caught.value.requested, caught.value.remaining) == (Fraction(1, 2), 0)
+        assert ledger.zone_budget() == before
+        assert len(list(ledger.records())) == records
+        assert ledger.ask(IN_JENA, exact_noise=True, precision="0.5").cost == Fraction(1, 2)
+        assert ledger.zone_budget().spent == (Fraction(1, 2), total, 0)
+
+    def test_the_zone_with_the_least_left_decides(self, ledger: Ledger) -> None:
+        total = ledger.budget().total
+        ledger.ask(IN_JENA, exact_noise=True, precision=3)
+        ledger.ask(IN_ULM, exact_noise=True, precision=1)
+        assert ledger.quote(TOWNS, precision=1).budget.remaining == total - 3
+        assert ledger.quote(IN_ULM, precision=2).budget.remaining == total - 1
+        with pytest.raises(BudgetExceeded) as caught:
+            ledger.ask(TOWNS, exact_noise=True, precision=1)
+        assert (caught.value.requested, caught.value.remaining) == (1, total - 3)
+        assert ledger.zone_budget().spent == (3, 1, 0)
+
+    def test_a_list_over_several_zones_is_all_or_nothing(self, ledger: Ledger) -> None:
+        total = ledger.budget().total
+        whole = [ledger.resolve(query, precision=total) for query in (IN_JENA, IN_ULM)]
+        with pytest.raises(BudgetExceeded):
+            ledger.ask_many([*whole, ledger.resolve(OVER_60, precision="0.5")])
+        assert ledger.zone_budget().spent == (0, 0, 0)
+        assert list(ledger.records()) == []
+        assert ledger.best(IN_JENA) is None
+        assert [answer.cost for answer in ledger.ask_many(whole)] == [total, total]
+        assert ledger.zone_budget().spent == (total, total, 0)
+
+    def test_what_is_free_is_free_in_every_zone(self, ledger: Ledger) -> None:
+        total = ledger.budget().total
+        ledger.ask(TOWNS, exact_noise=True, precision=total)
+        assert ledger.ask(TOWNS, precision=1).cost == 0
+        assert ledger.zone_budget().spent == (total, total, 0)
+
+    def test_a_reader_sees_what_each_zone_has_spent(self, ledger: Ledger, open_again: OpenAgain) -> None:
+        ledger.ask(IN_ULM, exact_noise=True, precision=1)
+        for reader in open_again(ledger):
+            assert reader.zone_budget() == ledger.zone_budget()
+            assert reader.budget() == ledger.budget()
+            assert reader.quote(TOWNS, precision=1) == ledger.quote(TOWNS, precision=1)
+            assert reader.best(IN_ULM) == ledger.best(IN_ULM)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,16 @@ from conformance.ledger_conformance import (
     CATALOGUE,
     PEOPLE,
     POPULATION,
+    ZONE_CATALOGUE,
+    ZONES,
     MakeLedger,
     NaiveConformance,
     OpenAgain,
     ReuseConformance,
+    ZoneConformance,
 )
 from noiseledger.core.query import Query
+from noiseledger.core.zones import Zones
 from noiseledger.ledger import Ledger, LocalLedger, NaiveLedger, open_ledger
 
 
@@ -43,11 +47,24 @@ class Reopened:
         return call
 
 
-def maker(kind: type[LocalLedger], folder: Path, *, reopen: bool) -> MakeLedger:
+def maker(
+    kind: type[LocalLedger],
+    folder: Path,
+    *,
+    reopen: bool,
+    zones: Zones = Zones.ONE,
+    queries: Sequence[Query] = CATALOGUE,
+) -> MakeLedger:
     def make(epsilon: int, delta: str) -> Ledger:
         file = folder / "test.ledger"
         ledger = kind.create(
-            file, epsilon=epsilon, delta=delta, population=POPULATION, queries=CATALOGUE, source=PEOPLE
+            file,
+            epsilon=epsilon,
+            delta=delta,
+            population=POPULATION,
+            queries=queries,
+            source=PEOPLE,
+            zones=zones,
         )
         return Reopened(file) if reopen else ledger  # type: ignore[return-value]
 
@@ -82,3 +99,9 @@ class TestNaiveLedger(NaiveConformance):
     @pytest.fixture
     def make_ledger(self, tmp_path: Path, reopen: bool) -> MakeLedger:
         return maker(NaiveLedger, tmp_path, reopen=reopen)
+
+
+class TestZones(ZoneConformance):
+    @pytest.fixture(params=[LocalLedger, NaiveLedger])
+    def make_zoned(self, tmp_path: Path, reopen: bool, request: pytest.FixtureRequest) -> MakeLedger:
+        return maker(request.param, tmp_path, reopen=reopen, zones=ZONES, queries=ZONE_CATALOGUE)

@@ -62,12 +62,18 @@ class ChargesFirst(LocalLedger):
     """Weakened, as in the paper's listing: what is left is lowered first, and then everything else is seen to."""
 
     def ask(
-        self, query: Query, *, analyst: str = "", exact_noise: bool = False, **accuracy: Unpack[Accuracy]
+        self,
+        query: Query,
+        *,
+        analyst: str = "",
+        exact_noise: bool = False,
+        edition: int = 0,
+        **accuracy: Unpack[Accuracy],
     ) -> Answer:
         budget = self.budget()
         spent = min(budget.spent + self.quote(query, **accuracy).price.cost, budget.total)
         with self._store.transaction() as run:
-            run.execute("UPDATE budget SET spent = ?", (to_text(spent),))
+            run.execute("UPDATE spent SET amount = ?", (to_text(spent),))
         return super().ask(query, analyst=analyst, exact_noise=exact_noise, **accuracy)
 
 

@@ -167,11 +167,12 @@ def test_a_journal_is_bound_to_the_root_without_a_key(file: Path) -> None:
             LocalLedger.open(file, other)
 
 
-def test_a_ledger_from_before_is_told_so(file: Path) -> None:
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_ledger_from_before_is_told_so(file: Path, version: int) -> None:
     create(file).close()
     with closing(sqlite3.connect(file)) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(LedgerError, match="which data they belong to"):
+        connection.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(LedgerError, match=f"has format {version}, and this version .* each zone of each edition: use"):
         open_ledger(file, PEOPLE)
 
 

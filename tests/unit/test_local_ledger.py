@@ -142,6 +142,7 @@ def test_rows_are_private_when_records_are_added_or_removed(file: Path) -> None:
     assert abs(ledger.ask(Query.count(), precision=1).value - 50) < 10
     with closing(sqlite3.connect(file)) as connection:
         settings = dict(connection.execute("SELECT * FROM setting").fetchall())
+        assert connection.execute("SELECT number, rows FROM edition").fetchall() == [(0, None)]
     # As a whole value: the journal's random name may well have these digits somewhere.
     assert settings
     assert "50" not in map(str, settings.values())
@@ -163,7 +164,7 @@ def test_the_file_itself_refuses_to_overspend_or_to_answer_twice(file: Path) -> 
     create(file).ask(OVER_20, precision=1)
     connection = sqlite3.connect(file)
     with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
-        connection.execute("UPDATE budget SET spent = ?", (to_text(Fraction(4)),))
+        connection.execute("UPDATE spent SET amount = ?", (to_text(Fraction(4)),))
     with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
         connection.execute(
             "INSERT INTO point (query, precision, coordinates, latest_record) VALUES (1, ?, '0', 1)",

@@ -12,15 +12,15 @@ import pytest
 
 from noiseledger.core.privacy import UNITS
 from noiseledger.errors import LedgerBusy, LedgerError, LedgerNotFound
-from noiseledger.ledger import store
+from noiseledger.ledger import book, store
 from noiseledger.ledger.store import Store, from_text, to_text
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     place = tmp_path / "ledger"
-    with closing(Store(place, create=True)) as made, made.initialising(Fraction(1), one_value_per_point=True):
-        pass
+    with closing(Store(place, create=True)) as made, made.initialising(Fraction(1), one_value_per_point=True) as run:
+        book.add_edition(run, rows=None, zones=2)
     return place
 
 
@@ -110,10 +110,22 @@ def test_nothing_is_written_to_a_file_that_was_replaced(file: Path) -> None:
 
 def test_the_file_itself_refuses_to_overspend(file: Path) -> None:
     with closing(Store(file)) as opened:
-        with pytest.raises(LedgerError, match="CHECK"), opened.transaction() as run:
-            run.execute("UPDATE budget SET spent = ?", (to_text(Fraction(1) + Fraction(1, UNITS)),))
-        with opened.transaction() as run:
-            run.execute("UPDATE budget SET spent = ?", (to_text(Fraction(1)),))
+        for zone in range(2):
+            spend = f"UPDATE spent SET amount = ? WHERE zone = {zone}"
+            with pytest.raises(LedgerError, match="CHECK"), opened.transaction() as run:
+                run.execute(spend, (to_text(Fraction(1) + Fraction(1, UNITS)),))
+            with opened.transaction() as run:
+                run.execute(spend, (to_text(Fraction(1)),))
+
+
+@pytest.mark.parametrize("table", ["budget", "spent"])
+def test_the_file_itself_refuses_another_budget(file: Path, table: str) -> None:
+    with (
+        closing(Store(file)) as opened,
+        pytest.raises(LedgerError, match="FOREIGN KEY"),
+        opened.transaction() as run,
+    ):
+        run.execute(f"UPDATE {table} SET total = ?", (to_text(Fraction(2)),))
 
 
 @pytest.mark.parametrize("units", [0, 1, 7 * UNITS, 10**39 - 1])

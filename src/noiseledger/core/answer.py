@@ -59,6 +59,8 @@ class Answer:
     population: Population | None = None
     #: What the groups are called; only words, so answers with other words are equal.
     codebook: Codebook = field(default_factory=Codebook, compare=False, repr=False)
+    #: The edition of the data that it is about.
+    edition: int = 0
 
     @classmethod
     def public(
@@ -69,10 +71,11 @@ class Answer:
         point: Point,
         budget: Budget,
         population: Population | None = None,
+        edition: int = 0,
     ) -> Answer:
         """Make the answer at a point that is public already: free, and without a record of its own."""
         known = Price(precision, Case.KNOWN, Fraction(0), (precision,))
-        return cls(query, sensitivity, Reveal(known, point), 0, (), budget, population=population)
+        return cls(query, sensitivity, Reveal(known, point), 0, (), budget, population=population, edition=edition)
 
     @property
     def case(self) -> Case:

@@ -28,7 +28,8 @@ from noiseledger.errors import InvalidInput
 
 #: Part of every canonical form: this number changes whenever the meaning of a definition changes.
 FORMAT = 1
-MAX_DIMENSION = 1_000_000
+#: The largest number of coordinates of an answer (MAX_DIMENSION in PrivacyLedger.vy); local ledgers have the same limit.
+MAX_DIMENSION = 65_536
 #: The largest bound, in grid units: beyond it, doubles would not distinguish neighbouring grid points.
 MAX_UNITS = 2**50
 

@@ -37,10 +37,12 @@ class Request:
     precision: Fraction
     epsilon: Fraction | None = None
     delta: Fraction | None = None
+    #: The edition of the data that is asked; the sensitivity is that of the query in this edition.
+    edition: int = 0
 
 
-def resolve(query: Query, sensitivity: Fraction, **accuracy: Number | None) -> Request:
-    """Convert a requested accuracy to a request.
+def resolve(query: Query, sensitivity: Fraction, edition: int = 0, **accuracy: Number | None) -> Request:
+    """Convert a requested accuracy to a request of an edition of the data.
 
     >>> resolve(Query.share("age > 60"), Fraction(1), sigma=2).precision
     Fraction(1, 4)
@@ -66,4 +68,4 @@ def resolve(query: Query, sensitivity: Fraction, **accuracy: Number | None) -> R
         raise InvalidInput(
             f"The requested accuracy needs a precision outside 0 to {float(MAX_PRECISION):.3g}: request another accuracy."
         )
-    return Request(query, sensitivity, precision, epsilon, delta)
+    return Request(query, sensitivity, precision, epsilon, delta, edition)

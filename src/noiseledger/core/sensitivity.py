@@ -69,6 +69,18 @@ def sensitivity(query: Query, population: Population) -> Fraction:
     return distance / population.rows if query.measure.divides and population.rows else distance
 
 
+def edition_sensitivity(query: Query, unit: Fraction, first: int | None, rows: int | None) -> Fraction:
+    """Return a query's sensitivity in an edition with so many rows, from its sensitivity ``unit`` in one with ``first`` rows.
+
+    Only what is divided by the number of rows depends on it, so nothing is derived anew: what was fixed when the query was
+    added stays fixed.
+
+    >>> edition_sensitivity(Query.share("age > 60"), Fraction(1, 50), first=50, rows=200)
+    Fraction(1, 200)
+    """
+    return unit * first / rows if query.measure.divides and first and rows else unit
+
+
 def _distance(query: Query, population: Population) -> Fraction:
     """Return the largest distance between the totals of neighbouring datasets, by the formula of the query's measure."""
     match query.measure:

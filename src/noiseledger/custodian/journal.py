@@ -16,19 +16,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeAlias
 
-from noiseledger.core.budget import Budget
 from noiseledger.core.numbers import Number
 from noiseledger.core.path import Point, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
+from noiseledger.core.zone_budget import ZoneBudget, zones_of
+from noiseledger.core.zones import Zones
 from noiseledger.data.source import Source
 from noiseledger.errors import DataMismatch
 from noiseledger.ledger import book
 from noiseledger.ledger.bound import root_binding
-from noiseledger.ledger.local import LocalLedger, closed_until
+from noiseledger.ledger.local import LocalLedger, closed_until, find_entry
+
+#: A point of a path: the query and the precision, and the edition if it is not the first.
+Wanted: TypeAlias = tuple[Query, Fraction] | tuple[Query, Fraction, int]
 
 #: The analyst's name in a journal's records.
 _WORKER = "worker"
@@ -59,10 +63,11 @@ class Journal(LocalLedger):
         queries: Iterable[Query] = (),
         source: Source | None = None,
         second_promise: bool = False,
+        zones: Zones = Zones.ONE,
         identity: str | None = None,
     ) -> Self:
         """Create a new journal with a new random name, unless ``identity`` gives one."""
-        store = cls._new_store(file, epsilon, delta, population, queries, source, identity)
+        store = cls._new_store(file, epsilon, delta, population, queries, source, zones, identity)
         return cls(store, source, second_promise=second_promise)
 
     @property
@@ -103,22 +108,22 @@ class Journal(LocalLedger):
     def is_bound(self) -> bool:
         """Whether this journal draws from any data yet: one that was rebuilt does not, until the worker opens it."""
         with self._store.reading() as run:
-            return bool(book.read_settings(run).get("binding"))
+            return bool(book.read_bindings(run)[0])
 
-    def is_bound_to(self, root: bytes) -> bool:
+    def is_bound_to(self, root: bytes, edition: int = 0) -> bool:
         """Return whether this journal draws from the data with this root."""
         with self._store.reading() as run:
-            return book.read_settings(run).get("binding") == root_binding(root)
+            return book.read_bindings(run).get(edition) == root_binding(root)
 
-    def draw(self, wanted: Iterable[tuple[Query, Fraction]], sending: Sending | None = None) -> list[Point]:
+    def draw(self, wanted: Iterable[Wanted], sending: Sending | None = None) -> list[Point]:
         """Return the points of paths at the given precisions; unknown points are drawn, all or none of them.
 
         They are durable before they are returned, and in the same step what must be durable before they are sent.
         """
-        requests = [self.resolve(query, precision=precision) for query, precision in wanted]
+        requests = [self.resolve(one[0], precision=one[1], edition=one[2] if len(one) == 3 else 0) for one in wanted]
         with self._store.transaction() as run:
             # Always exactly these points, even if a more precise one is known: the chain needs an increment up to here.
-            answers = [self._answer(run, request, _WORKER) for request in requests]
+            answers = [self._answer(run, request, find_entry(run, request), _WORKER) for request in requests]
             if sending is not None:
                 _note(run, sending)
         # Not visible before this point, which is after the commit.
@@ -130,10 +135,10 @@ class Journal(LocalLedger):
             for query in queries:
                 self._truth(book.find_query(run, query))
 
-    def known_point(self, query: Query, precision: Fraction) -> Point | None:
+    def known_point(self, query: Query, precision: Fraction, edition: int = 0) -> Point | None:
         """Return the point of a query's path at a precision, if it has been revealed; changes nothing."""
         with self._store.reading() as run:
-            return book.read_point(run, book.find_query(run, query), precision)
+            return book.read_point(run, book.find_query(run, query, edition), precision)
 
     def commit_often(self) -> None:
         """Prepare for many commits."""
@@ -144,10 +149,10 @@ class Journal(LocalLedger):
         # This object only adds points; whatever else happens to the file changes the number.
         return self._store.version()
 
-    def furthest(self, query: Query) -> Fraction:
+    def furthest(self, query: Query, edition: int = 0) -> Fraction:
         """Return the highest known precision of a query; 0 if none is known."""
         with self._store.reading() as run:
-            return book.read_furthest(run, book.find_query(run, query))
+            return book.read_furthest(run, book.find_query(run, query, edition))
 
     def sent_nonces(self, address: str) -> int:
         """Return the first nonce of a key that no owner of this journal has used, as far as the journal knows."""
@@ -165,35 +170,41 @@ class Journal(LocalLedger):
         with self._store.reading() as run:
             return book.read_gas(run, day)
 
-    def closed(self) -> dict[str, Fraction]:
+    def closed(self, edition: int = 0) -> dict[str, Fraction]:
         """Return the closed queries by identifier, each with how far it may already have been revealed."""
         with self._store.reading() as run:
-            entries = [book.find_query(run, query) for query in book.read_queries(run)]
+            entries = [book.find_query(run, query, edition) for query in book.read_queries(run)]
             return {entry.query.identifier: until for entry in entries if (until := closed_until(run, entry))}
 
-    def restore(self, points: Mapping[Query, Mapping[Fraction, Point]], bought: Mapping[Query, Fraction]) -> None:
-        """Store what a lost journal has revealed, and close the queries of which it may have revealed more.
+    def restore(
+        self,
+        points: Mapping[Query, Mapping[Fraction, Point]],
+        bought: Mapping[Query, Fraction],
+        edition: int = 0,
+    ) -> None:
+        """Store what a lost journal has revealed of an edition, and close the queries of which it may have revealed more.
 
-        Why the promise holds: everything bought counts as spent, whether or not it was revealed, and a query of which more
-        was bought than is known is answered from known points only: nothing is ever drawn a second time.
+        Why the promise holds: everything bought counts as spent in every zone that its query reaches, whether or not it was
+        revealed, and a query of which more was bought than is known is answered from known points only: nothing is ever drawn a
+        second time.
         """
         with self._store.transaction() as run:
-            entries = {query: book.find_query(run, query) for query in book.read_queries(run)}
+            entries = {query: book.find_query(run, query, edition) for query in book.read_queries(run)}
             for query, entry in entries.items():
                 known = max(points.get(query, {}), default=Fraction(0))
                 until = max(bought.get(query, Fraction(0)), known, book.read_closed(run, entry))
                 book.write_closed(run, entry, until)
-            reached = (max(book.read_closed(run, e), book.read_furthest(run, e)) for e in entries.values())
-            budget = book.read_budget(run, *self._promise)
-            # A chain may have lost earlier purchases: then the whole budget counts as spent, and not more than that.
-            budget = replace(budget, spent=min(max(budget.spent, sum(reached, Fraction(0))), budget.total))
-            book.write_spent(run, budget)
+            costs = {
+                entry: max(book.read_closed(run, entry), book.read_furthest(run, entry)) for entry in entries.values()
+            }
+            budget = _at_least(book.read_budget(run, *self._promise, edition), costs)
+            book.write_spent(run, budget, edition)
             for query, path in points.items():
                 for precision, point in sorted(path.items()):
                     self._restore_point(run, entries[query], precision, point, budget)
 
     def _restore_point(
-        self, run: sqlite3.Connection, entry: book.StoredQuery, precision: Fraction, point: Point, budget: Budget
+        self, run: sqlite3.Connection, entry: book.StoredQuery, precision: Fraction, point: Point, budget: ZoneBudget
     ) -> None:
         path = self._path(run, entry, precision)
         if path.points.get(precision, point) != point:
@@ -202,7 +213,7 @@ class Journal(LocalLedger):
             )
         if precision not in path.points:
             reveal = Reveal(path.price(precision), point)
-            request = Request(entry.query, entry.sensitivity, precision)
+            request = Request(entry.query, entry.sensitivity, precision, edition=entry.edition)
             book.write_reveal(run, entry, request, reveal, budget, "restored")
 
 
@@ -210,6 +221,18 @@ def _note(run: sqlite3.Connection, sending: Sending) -> None:
     book.write_nonce(run, sending.address, max(sending.until, book.read_nonce(run, sending.address)))
     if sending.gas:
         book.write_gas(run, sending.day, book.read_gas(run, sending.day) + sending.gas)
+
+
+def _at_least(budget: ZoneBudget, costs: Mapping[book.StoredQuery, Fraction]) -> ZoneBudget:
+    """Return a budget of which each zone has spent what the queries that reach it have cost, or more."""
+    sums = [Fraction(0)] * len(budget.spent)
+    for entry, cost in costs.items():
+        for zone in zones_of(entry.reach):
+            sums[zone] += cost
+    # A chain may have lost earlier purchases: then the whole budget counts as spent, and not more than that.
+    total = budget.promise.total
+    spent = (min(max(before, cost), total) for before, cost in zip(budget.spent, sums, strict=True))
+    return replace(budget, spent=tuple(spent))
 
 
 def journal_digest(identity: str) -> bytes:

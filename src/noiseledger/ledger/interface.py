@@ -24,6 +24,7 @@ from noiseledger.core.path import Case, Price, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request, resolve
 from noiseledger.core.sensitivity import Population, sensitivity
+from noiseledger.core.zone_budget import ZoneBudget
 from noiseledger.errors import AnswerOverdue, NotAllowed, UnknownQuery
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Record:
     #: The noisy answer in natural units, the same for everyone at any time; empty until it is revealed.
     values: tuple[float, ...]
     built_from: tuple[int, ...]
-    #: The total amount spent, including this request.
+    #: What the zone that has spent most has spent, including this request.
     spent: Fraction
     #: On a chain, where it was asked.
     transaction: str | None = None
@@ -160,7 +161,11 @@ class LedgerView(ABC):
 
     @abstractmethod
     def budget(self) -> Budget:
-        """Return the privacy guarantee, the amount spent and the amount left."""
+        """Return the privacy guarantee, and what the zone that has spent most has spent and left."""
+
+    @abstractmethod
+    def zone_budget(self, edition: int = 0) -> ZoneBudget:
+        """Return the privacy guarantee, and what each zone has spent in an edition of the data."""
 
     @abstractmethod
     def queries(self) -> list[Query]:
@@ -206,10 +211,11 @@ class LedgerView(ABC):
         """Yield the answered requests in order: those with numbers above ``after``."""
 
     def standings(self) -> list[Standing]:
-        """Return the state of every query, in the order of the catalogue."""
+        """Return the state of every query in the first edition, in the order of the catalogue."""
         spent: defaultdict[Query, Fraction] = defaultdict(Fraction)
         for record in self.records():
-            spent[record.query] += record.cost
+            if not record.edition:
+                spent[record.query] += record.cost
         found = [(query, self.best(query)) for query in self.queries()]
         return [Standing(query, spent[query], best.precision if best else Fraction(0)) for query, best in found]
 

@@ -1,9 +1,15 @@
 """A ledger in one SQLite file: reuse and a budget that survives restarts, without a public history.
 
-Why the promise holds: one exclusive transaction covers everything from the first read of the budget to the durable commit of
-charge and answer; after a refusal, an error or a kill before the commit, the file is unchanged and nobody has seen an answer,
-and noise that was drawn but not committed is never released. All noise is added to totals of the data that the ledger is
-bound to, and these are computed before any request (:mod:`noiseledger.ledger.bound`).
+Why the promise holds: a record lies in one zone of one edition of the data. An answer depends on it only if the answer is
+about this edition and its query reaches this zone, and then its cost is charged to this zone of this edition: the cost is
+charged to every zone that the query reaches, or the request is refused. So what the zone has spent is the sum of all costs
+that concern the record, and it never exceeds the budget. What a query reaches is derived from its definition when it is added,
+never from data (:mod:`noiseledger.core.zones`).
+
+One exclusive transaction covers everything from the first read of the budget to the durable commit of charge and answer; after
+a refusal, an error or a kill before the commit, the file is unchanged and nobody has seen an answer, and noise that was drawn
+but not committed is never released. All noise is added to totals of the data that the edition is bound to, and these are
+computed before any request (:mod:`noiseledger.ledger.bound`).
 """
 
 from __future__ import annotations
@@ -20,25 +26,20 @@ from typing import Self, Unpack
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.composition import Promised
+from noiseledger.core.filters.cells import Mask
 from noiseledger.core.numbers import Number
 from noiseledger.core.path import Case, Point, Price, QueryPath
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request, resolve
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
-from noiseledger.data.pinned import Pinned
-from noiseledger.data.source import Source, check_query
-from noiseledger.errors import DataMismatch, DataUnavailable, InvalidInput, LedgerError, QueryClosed
+from noiseledger.core.zone_budget import ZoneBudget
+from noiseledger.core.zones import Zones
+from noiseledger.data.source import Source
+from noiseledger.errors import InvalidInput, LedgerError, QueryClosed
 from noiseledger.ledger import book
-from noiseledger.ledger.bound import Bound
+from noiseledger.ledger.editions import Editions, check_source, siblings_of
 from noiseledger.ledger.interface import Ledger, Quote, Record, at_its_best, if_enough
-from noiseledger.ledger.siblings import (
-    Sibling,
-    as_setting,
-    check_not_copied,
-    check_siblings,
-    find_siblings,
-    from_setting,
-)
+from noiseledger.ledger.siblings import Sibling, check_siblings, from_setting
 from noiseledger.ledger.store import Store
 
 MAX_ANALYST_LENGTH = 200
@@ -57,11 +58,12 @@ class LocalLedger(Ledger):
         if settings["scheme"] != self.scheme:
             raise LedgerError(f"{store.file} uses the {settings['scheme']} scheme: open it with open_ledger.")
         self._promise = (Fraction(settings["epsilon"]), Fraction(settings["delta"]))
-        rows = int(settings["rows"]) if settings["rows"] else None
-        self._population = Population(Neighbours(settings["neighbours"]), rows)
-        self._source = source
-        binding = settings.get("binding", "")
-        self._data = None if source is None else self._bind(source, binding, second_promise=second_promise)
+        #: The public list of zones, in one of which each record lies.
+        self.zones = Zones.parse(settings["zones"])
+        self._editions = Editions(store, Promised(*self._promise, Neighbours(settings["neighbours"])), self.zones)
+        self._population = self._editions.population()
+        if source is not None:
+            self._editions.attach(source, second_promise=second_promise)
 
     @classmethod
     def create(
@@ -74,8 +76,11 @@ class LocalLedger(Ledger):
         queries: Iterable[Query] = (),
         source: Source | None = None,
         second_promise: bool = False,
+        zones: Zones = Zones.ONE,
     ) -> Self:
-        """Create a new ledger; its budget can never be changed.
+        """Create a new ledger; its budget and its zones can never be changed.
+
+        Each zone has the whole budget, and a request is charged to the zones that its query reaches.
 
         If another ledger in the same folder is bound to the same data, or the data was published from this machine, it is
         refused, unless ``second_promise`` is given.
@@ -83,8 +88,8 @@ class LocalLedger(Ledger):
         if source is not None and not second_promise:
             budget = Budget.of(epsilon, delta)
             own = Promised(budget.epsilon, budget.delta, population.neighbours)
-            check_siblings(own, _siblings(Path(file), source))
-        store = cls._new_store(file, epsilon, delta, population, queries, source)
+            check_siblings(own, siblings_of(Path(file), source))
+        store = cls._new_store(file, epsilon, delta, population, queries, source, zones)
         return cls(store, source, second_promise=second_promise)
 
     @classmethod
@@ -96,24 +101,28 @@ class LocalLedger(Ledger):
         population: Population,
         queries: Iterable[Query],
         source: Source | None,
+        zones: Zones,
         identity: str | None = None,
     ) -> Store:
         """Create the file; its identity is a new random name, unless ``identity`` is given."""
         budget = Budget.of(epsilon, delta)
-        catalogue = [(query, sensitivity(query, population)) for query in queries]
-        _check_source(source, population, [query for query, _ in catalogue])
+        catalogue = list(queries)
+        entries = _entries(catalogue, population, zones)
+        if source is not None:
+            check_source(source, population, catalogue, zones)
         settings = {
             "scheme": cls.scheme,
             "epsilon": str(budget.epsilon),
             "delta": str(budget.delta),
             "neighbours": population.neighbours.value,
-            "rows": str(population.rows or ""),
+            "zones": zones.canonical,
             "identity": identity or secrets.token_hex(32),
         }
         store = Store(Path(file), create=True)
         with store.initialising(budget.total, one_value_per_point=cls.scheme == LocalLedger.scheme) as run:
             run.executemany("INSERT INTO setting VALUES (?, ?)", settings.items())
-            book.add_queries(run, catalogue)
+            book.add_edition(run, population.rows, zones.count)
+            book.add_queries(run, entries)
         return store
 
     @classmethod
@@ -129,32 +138,29 @@ class LocalLedger(Ledger):
         with self._store.reading() as run:
             return from_setting(book.read_settings(run).get("also_promised", ""))
 
-    def _bind(self, source: Source, binding: str, *, second_promise: bool) -> Bound:
-        """Check that this is the ledger's data, or bind the ledger to it if nothing was drawn yet; read all totals."""
-        queries = self.queries()
-        _check_source(source, self._population, queries)
-        if not isinstance(
-            source, Pinned
-        ):  # a worker's journal may have its predecessor beside it, which never answers again
-            check_not_copied(self._store.file)
-        if binding:
-            return Bound(source, self._store.file, binding, queries)
-        siblings = _siblings(self._store.file, source)
-        if not second_promise:
-            check_siblings(Promised(*self._promise, self._population.neighbours), siblings)
-        with self._store.transaction() as run:
-            # Nobody else can bind it during the transaction, but somebody may have done so just before.
-            known = book.read_settings(run).get("binding", "")
-            # A journal that was restored from a chain has points and no binding: only the worker, which checks the data against
-            # the published commitment, may continue its paths.
-            if not known and book.has_points(run) and not isinstance(source, Pinned):
-                raise DataMismatch(
-                    f"{self._store.file} has answers and is bound to no data, so nobody can tell whether this is the ledger's "
-                    "data: open it without data, for free answers."
-                )
-            data = Bound(source, self._store.file, known, queries)
-            book.write_binding(run, data.binding, as_setting(siblings) if siblings else "")
-        return data
+    def open_edition(
+        self, source: Source | None = None, *, rows: int | None = None, second_promise: bool = False
+    ) -> int:
+        """Add an edition of the data, with a budget of its own for each zone; return its number.
+
+        Its records must be new ones: nobody can see here whether the same people are in two editions, and whoever is has both
+        promises, which add up. Every query can be asked of it. Without a source, the number of ``rows`` is given if it is
+        public, and ``attach`` binds the edition to its data. ``second_promise`` is as in ``create``.
+
+        Raises:
+            DataMismatch: another edition has the same data, or the queries cannot be answered from it.
+        """
+        return self._editions.open(source, rows, second_promise=second_promise)
+
+    def attach(self, source: Source, *, edition: int = 0, second_promise: bool = False) -> None:
+        """Answer from the data of an edition, which must be the data that the edition was opened with, if there was any."""
+        self._editions.attach(source, edition, second_promise=second_promise)
+
+    @property
+    def editions(self) -> int:
+        """How many editions of the data there are: they are numbered from 0."""
+        with self._store.reading() as run:
+            return book.count_editions(run)
 
     def close(self) -> None:
         """Close the file."""
@@ -168,77 +174,124 @@ class LocalLedger(Ledger):
     def reuses(self) -> bool:
         return self.scheme == LocalLedger.scheme
 
+    def population_of(self, edition: int) -> Population:
+        """Return the public facts about an edition of the data."""
+        return self._editions.population(edition)
+
     def budget(self) -> Budget:
         with self._store.reading() as run:
-            return book.read_budget(run, *self._promise)
+            return replace(book.read_budget(run, *self._promise).promise, spent=book.read_most_spent(run))
+
+    def zone_budget(self, edition: int = 0) -> ZoneBudget:
+        with self._store.reading() as run:
+            return book.read_budget(run, *self._promise, edition)
 
     def queries(self) -> list[Query]:
         with self._store.reading() as run:
             return book.read_queries(run)
 
     def add(self, *queries: Query) -> None:
-        catalogue = [(query, sensitivity(query, self._population)) for query in queries]
-        _check_source(self._source, self._population, queries)
-        if self._data is not None:
-            self._data.take(queries)
+        entries = _entries(queries, self._population, self.zones)
+        self._editions.take(queries)
         with self._store.transaction() as run:
-            book.add_queries(run, catalogue)
+            book.add_queries(run, entries)
 
-    def resolve(self, query: Query, **accuracy: Unpack[Accuracy]) -> Request:
+    def resolve(self, query: Query, *, edition: int = 0, **accuracy: Unpack[Accuracy]) -> Request:
         """Use the sensitivity that was fixed when the query was added; neither can change, so this needs no lock."""
         with self._store.reading() as run:
-            return resolve(query, book.find_query(run, query).sensitivity, **accuracy)
+            return resolve(query, book.find_query(run, query, edition).sensitivity, edition, **accuracy)
+
+    def quote(self, query: Query, *, edition: int = 0, **accuracy: Unpack[Accuracy]) -> Quote:
+        return self.quote_many([self.resolve(query, edition=edition, **accuracy)])[0]
 
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
         with self._store.reading() as run:
-            budget = book.read_budget(run, *self._promise)
+            budgets = self._budgets(run, requests)
+            entries = [find_entry(run, request) for request in requests]
             return [
-                Quote(item, self._price(run, item), budget, if_enough(self._best(run, item.query), item))
-                for item in requests
+                Quote(
+                    request,
+                    self._path(run, entry, request.precision).price(request.precision),
+                    budgets[entry.edition].reached(entry.reach),
+                    if_enough(self._best(run, entry), request),
+                )
+                for request, entry in zip(requests, entries, strict=True)
             ]
 
-    def _price(self, run: sqlite3.Connection, request: Request) -> Price:
-        return self._path(run, book.find_query(run, request.query), request.precision).price(request.precision)
+    def _budgets(self, run: sqlite3.Connection, requests: Sequence[Request]) -> dict[int, ZoneBudget]:
+        editions = {request.edition for request in requests}
+        return {edition: book.read_budget(run, *self._promise, edition) for edition in editions}
+
+    def ask(
+        self,
+        query: Query,
+        *,
+        analyst: str = "",
+        exact_noise: bool = False,
+        edition: int = 0,
+        **accuracy: Unpack[Accuracy],
+    ) -> Answer:
+        """Answer from one edition of the data, the first by default; else as every ledger does."""
+        request = self.resolve(query, edition=edition, **accuracy)
+        return self.ask_many([request], analyst=analyst, exact_noise=exact_noise)[0]
 
     def ask_many(self, requests: Sequence[Request], *, analyst: str = "", exact_noise: bool = False) -> list[Answer]:
         if len(analyst) > MAX_ANALYST_LENGTH:
             raise InvalidInput(f"The analyst's name may have at most {MAX_ANALYST_LENGTH} characters.")
         with self._store.transaction() as run:
+            asked = [(request, find_entry(run, request)) for request in requests]
             if exact_noise:
-                answers = [self._answer(run, request, analyst) for request in requests]
+                answers = [self._answer(run, request, entry, analyst) for request, entry in asked]
             else:
-                answers = [self._known_or_paid(run, request, analyst) for request in requests]
-                answers = [at_its_best(answer, self._best(run, answer.query)) for answer in answers]
-            after = book.read_budget(run, *self._promise)
+                answers = [self._known_or_paid(run, request, entry, analyst) for request, entry in asked]
+                answers = [
+                    at_its_best(answer, self._best(run, entry))
+                    for answer, (_, entry) in zip(answers, asked, strict=True)
+                ]
+            after = self._budgets(run, requests)
         # The answers must not be visible before this point, which is after the commit; all show the budget after the list.
-        return [replace(answer, budget=after) for answer in answers]
+        return [
+            replace(answer, budget=after[entry.edition].reached(entry.reach))
+            for answer, (_, entry) in zip(answers, asked, strict=True)
+        ]
 
-    def _known_or_paid(self, run: sqlite3.Connection, request: Request, analyst: str) -> Answer:
+    def _known_or_paid(
+        self, run: sqlite3.Connection, request: Request, entry: book.StoredQuery, analyst: str
+    ) -> Answer:
         """Return the best earlier answer if it is accurate enough, at no cost and without a record; otherwise a new one."""
-        return if_enough(self._best(run, request.query), request) or self._answer(run, request, analyst)
+        return if_enough(self._best(run, entry), request) or self._answer(run, request, entry, analyst)
 
-    def _answer(self, run: sqlite3.Connection, request: Request, analyst: str) -> Answer:
-        entry = book.find_query(run, request.query)
+    def _answer(self, run: sqlite3.Connection, request: Request, entry: book.StoredQuery, analyst: str) -> Answer:
         path = self._path(run, entry, request.precision)
         price = path.price(request.precision)
         _check_open(run, entry, price)
-        budget = book.read_budget(run, *self._promise).charge(price.cost)
+        # Refused here, before anything is drawn, if any zone in reach could not pay.
+        budget = book.read_budget(run, *self._promise, entry.edition).charge(price.cost, entry.reach)
         reveal = path.reveal(request.precision, lambda: self._truth(entry))
         number, built_from = book.write_reveal(run, entry, request, reveal, budget, analyst)
-        return Answer(entry.query, entry.sensitivity, reveal, number, built_from, budget, population=self._population)
+        return Answer(
+            entry.query,
+            entry.sensitivity,
+            reveal,
+            number,
+            built_from,
+            budget.reached(entry.reach),
+            population=replace(self._population, rows=entry.rows),
+            edition=entry.edition,
+        )
 
-    def best(self, query: Query) -> Answer | None:
+    def best(self, query: Query, *, edition: int = 0) -> Answer | None:
         with self._store.reading() as run:
-            return self._best(run, query)
+            return self._best(run, book.find_query(run, query, edition))
 
-    def _best(self, run: sqlite3.Connection, query: Query) -> Answer | None:
-        entry = book.find_query(run, query)
+    def _best(self, run: sqlite3.Connection, entry: book.StoredQuery) -> Answer | None:
         furthest = book.read_furthest(run, entry)
         if not furthest:
             return None
         point = book.read_neighbours(run, entry, furthest)[furthest]
-        budget = book.read_budget(run, *self._promise)
-        return Answer.public(query, entry.sensitivity, furthest, point, budget, self._population)
+        budget = book.read_budget(run, *self._promise, entry.edition).reached(entry.reach)
+        population = replace(self._population, rows=entry.rows)
+        return Answer.public(entry.query, entry.sensitivity, furthest, point, budget, population, entry.edition)
 
     def records(self, after: int = 0) -> Iterator[Record]:
         while True:
@@ -251,12 +304,8 @@ class LocalLedger(Ledger):
 
     def _truth(self, entry: book.StoredQuery) -> list[Fraction]:
         """Return the true answer in units of the query's sensitivity."""
-        if self._data is None:
-            raise DataUnavailable(
-                "This answer is not free, and the ledger was opened without its data: pass source= (or --data CATALOGUE)."
-            )
-        totals = self._data.totals(entry.query)
-        return [value / entry.sensitivity for value in entry.query.value(totals, self._population.rows)]
+        totals = self._editions.totals(entry)
+        return [value / entry.sensitivity for value in entry.query.value(totals, entry.rows)]
 
     def _path(self, run: sqlite3.Connection, entry: book.StoredQuery, precision: Fraction) -> QueryPath:
         """Return the part of the query's path that this precision depends on."""
@@ -275,9 +324,14 @@ class NaiveLedger(LocalLedger):
         return {}
 
 
-def _siblings(file: Path, source: Source) -> list[Sibling]:
-    """Return the ledgers about the same data beside a file; a worker's data is in the custodian's register instead."""
-    return [] if isinstance(source, Pinned) else find_siblings(file, source)
+def _entries(queries: Iterable[Query], population: Population, zones: Zones) -> list[tuple[Query, Fraction, Mask]]:
+    """Return queries with what is fixed when they are added: their sensitivities, and the zones that they reach."""
+    return [(query, sensitivity(query, population), zones.reach_mask(query)) for query in queries]
+
+
+def find_entry(run: sqlite3.Connection, request: Request) -> book.StoredQuery:
+    """Return the catalogue's entry for the query of a request, in its edition."""
+    return book.find_query(run, request.query, request.edition)
 
 
 def open_ledger(file: str | os.PathLike[str], source: Source | None = None) -> LocalLedger:
@@ -310,13 +364,3 @@ def _check_open(run: sqlite3.Connection, entry: book.StoredQuery, price: Price) 
             f"'{entry.query}' was restored from the chain up to precision {float(price.sources[0]):.6g}, and below that "
             "only the points that were on the chain can be repeated."
         )
-
-
-def _check_source(source: Source | None, population: Population, queries: Iterable[Query]) -> None:
-    """Check that the data can answer all queries now, when only the custodian sees failures: analysts must never see one."""
-    if source is None:
-        return
-    if population.rows not in (None, source.rows):
-        raise DataMismatch(f"The ledger is for {population.rows} rows, and this data has a different number of rows.")
-    for query in queries:
-        check_query(query, source.kinds)

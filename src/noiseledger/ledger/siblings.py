@@ -54,11 +54,11 @@ def _published(file: Path, source: Source) -> list[Sibling]:
 def find_local(file: Path, source: Source) -> list[Sibling]:
     """Return the other ledgers in a file's folder that are bound to this data, whatever they were called before."""
     keys = [key for key in sorted(file.parent.glob(key_file(Path("*")).name)) if key.is_file()]
-    bound = dict(_bound(file)) if keys else {}
+    bound = list(_bound(file)) if keys else []
     if not bound:
         return []
     bindings = {fingerprint_binding(source, read_secret(key)) for key in keys}
-    return [sibling for sibling, binding in bound.items() if binding in bindings]
+    return [sibling for sibling, of_editions in bound if bindings & of_editions]
 
 
 def check_siblings(own: Promised, siblings: list[Sibling]) -> None:
@@ -79,7 +79,7 @@ def check_not_copied(file: Path) -> None:
     """Refuse to draw with a ledger of which the folder has another copy: each would draw its own noise for the same answers."""
     with closing(Store(file)) as store, store.reading() as run:
         identity = book.read_settings(run)["identity"]
-    copies = [other for other, settings in _others(file) if settings.get("identity") == identity]
+    copies = [other for other, settings, _ in _others(file) if settings.get("identity") == identity]
     if copies:
         raise LedgerExists(
             f"{file} and {copies[0].name} are copies of one ledger, which would give different answers to one request, "
@@ -115,23 +115,23 @@ def from_setting(text: str) -> list[Sibling]:
     ]
 
 
-def _others(file: Path) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Yield the other local ledgers of the folder, with their settings."""
+def _others(file: Path) -> Iterator[tuple[Path, dict[str, str], set[str]]]:
+    """Yield the other local ledgers of the folder, with their settings, and the data that their editions are bound to."""
     for other in sorted(file.parent.iterdir()):
         if not other.is_file() or not is_local(other) or (file.exists() and other.samefile(file)):
             continue
         try:
             with closing(Store(other)) as store, store.reading() as run:
-                yield other, book.read_settings(run)
+                yield other, book.read_settings(run), set(filter(None, book.read_bindings(run).values()))
         except NoiseledgerError:
             continue  # a database of another program, or of another version
 
 
-def _bound(file: Path) -> Iterator[tuple[Sibling, str]]:
-    """Yield the other ledgers of the folder that are bound to some data, and to which."""
-    for other, settings in _others(file):
-        if settings.get("binding"):
+def _bound(file: Path) -> Iterator[tuple[Sibling, set[str]]]:
+    """Yield the other ledgers of the folder that are bound to some data, and to which, in any edition."""
+    for other, settings, bindings in _others(file):
+        if bindings:
             promised = Promised(
                 Fraction(settings["epsilon"]), Fraction(settings["delta"]), Neighbours(settings["neighbours"])
             )
-            yield Sibling(other.name, promised), settings["binding"]
+            yield Sibling(other.name, promised), bindings

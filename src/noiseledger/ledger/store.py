@@ -3,8 +3,9 @@
 Why the promise holds: there is one writer at a time from the first read to the commit (BEGIN IMMEDIATE), so a price can never
 go stale; the commit is on the disk before it returns (synchronous=EXTRA, rollback journal), so an answer that has left the
 process is in the file even if the process or the machine is killed; nothing is written to a file that was moved, removed or
-replaced in the meantime, because it would be lost; and the file itself refuses to overspend (a CHECK) or to store a second
-value for a known point (a UNIQUE index).
+replaced in the meantime, because it would be lost; and the file itself refuses to overspend in any zone of any edition (a
+CHECK against the budget, which a foreign key keeps the same everywhere) or to store a second value for a known point (a UNIQUE
+index).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from noiseledger.core.privacy import UNITS
 from noiseledger.errors import LedgerBusy, LedgerError, LedgerExists, LedgerFull, LedgerNotFound
 
 APPLICATION_ID = 0x4E4C4447  # "NLDG"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 BUSY_SECONDS = 60
 
 # Precisions are whole units, written with 39 digits (enough for 128 bits) so that texts sort like numbers.
@@ -31,18 +32,31 @@ _SCHEMA = """
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE budget (
     id INTEGER PRIMARY KEY CHECK (id = 1),
-    total TEXT NOT NULL,
-    spent TEXT NOT NULL,
-    CHECK (length(total) = 39 AND length(spent) = 39 AND spent <= total)
+    total TEXT NOT NULL UNIQUE CHECK (length(total) = 39)
 );
+CREATE TABLE edition (
+    number INTEGER PRIMARY KEY CHECK (number >= 0),
+    rows INTEGER,
+    binding TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE spent (
+    edition INTEGER NOT NULL REFERENCES edition,
+    zone INTEGER NOT NULL,
+    amount TEXT NOT NULL,
+    total TEXT NOT NULL REFERENCES budget (total),
+    PRIMARY KEY (edition, zone),
+    CHECK (length(amount) = 39 AND amount <= total)
+) WITHOUT ROWID;
 CREATE TABLE query (
     id INTEGER PRIMARY KEY,
     identifier TEXT NOT NULL UNIQUE,
     definition TEXT NOT NULL,
-    sensitivity TEXT NOT NULL
+    sensitivity TEXT NOT NULL,
+    reach TEXT NOT NULL
 );
 CREATE TABLE point (
     id INTEGER PRIMARY KEY,
+    edition INTEGER NOT NULL DEFAULT 0 REFERENCES edition,
     query INTEGER NOT NULL REFERENCES query,
     precision TEXT NOT NULL CHECK (length(precision) = 39),
     coordinates TEXT NOT NULL,
@@ -61,9 +75,11 @@ CREATE TABLE record (
     spent TEXT NOT NULL
 );
 CREATE TABLE closed (
-    query INTEGER PRIMARY KEY REFERENCES query,
-    until TEXT NOT NULL CHECK (length(until) = 39)
-);
+    edition INTEGER NOT NULL DEFAULT 0 REFERENCES edition,
+    query INTEGER NOT NULL REFERENCES query,
+    until TEXT NOT NULL CHECK (length(until) = 39),
+    PRIMARY KEY (edition, query)
+) WITHOUT ROWID;
 """
 
 
@@ -121,21 +137,21 @@ class Store:
             raise LedgerNotFound(f"{self.file} is not a noiseledger file.")
         if version != SCHEMA_VERSION:
             raise LedgerError(
-                f"{self.file} has format {version}, this version of noiseledger reads {SCHEMA_VERSION}. Formats up to 2 do not "
-                "record which data they belong to: use the version that created the file, or create a new ledger."
+                f"{self.file} has format {version}, and this version of noiseledger reads only {SCHEMA_VERSION}, which keeps a "
+                "budget for each zone of each edition: use the version that created the file, or create a new ledger."
             )
 
     @contextmanager
     def initialising(self, total: Fraction, *, one_value_per_point: bool) -> Iterator[sqlite3.Connection]:
-        """Write tables and the unspent budget, and let the caller add more, in one transaction."""
+        """Write tables and the budget, and let the caller add an edition and more, in one transaction."""
         with self.transaction() as run:
             if run.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise LedgerExists(f"{self.file} already exists and was not changed: open it, or choose another name.")
             for statement in _SCHEMA.split(";\n"):
                 run.execute(statement)
             unique = "UNIQUE" if one_value_per_point else ""
-            run.execute(f"CREATE {unique} INDEX point_of_query ON point (query, precision)")
-            run.execute("INSERT INTO budget VALUES (1, ?, ?)", (to_text(total), to_text(Fraction(0))))
+            run.execute(f"CREATE {unique} INDEX point_of_query ON point (edition, query, precision)")
+            run.execute("INSERT INTO budget VALUES (1, ?)", (to_text(total),))
             for name, value in zip(_MARKS, (APPLICATION_ID, SCHEMA_VERSION), strict=True):
                 run.execute(f"PRAGMA {name} = {value}")
             yield run

@@ -132,5 +132,5 @@ class Folder:
     def remaining(self) -> Fraction:
         """Return what is left of the journal's own budget."""
         with closing(sqlite3.connect(self.journal)) as run:
-            total, spent = run.execute("SELECT total, spent FROM budget").fetchone()
+            total, spent = run.execute("SELECT total, max(amount) FROM spent").fetchone()
         return from_text(total) - from_text(spent)

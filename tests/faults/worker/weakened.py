@@ -66,7 +66,7 @@ def has_no_budget(job: Job) -> None:
 
     def refund() -> None:
         with closing(sqlite3.connect(_folder(job).journal, timeout=60)) as run, run:
-            run.execute("UPDATE budget SET spent = ?", (to_text(Fraction(0)),))
+            run.execute("UPDATE spent SET amount = ?", (to_text(Fraction(0)),))
 
     _before_each_look(refund)
 
@@ -144,4 +144,4 @@ def _forget_what_the_chain_does_not_know(job: Job) -> None:
             run.execute("DELETE FROM point WHERE query = ? AND precision > ?", (key, to_text(revealed)))
             (furthest,) = run.execute("SELECT max(precision) FROM point WHERE query = ?", (key,)).fetchone()
             spent += from_text(furthest) if furthest else 0
-        run.execute("UPDATE budget SET spent = ?", (to_text(spent),))
+        run.execute("UPDATE spent SET amount = ?", (to_text(spent),))
