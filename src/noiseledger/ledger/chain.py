@@ -68,7 +68,7 @@ class ChainLedger(Ledger):
         self.contract = contract
         self.contact = contact
         self.answer_seconds = answer_seconds
-        self._reader = ChainReader(contract, first_block)
+        self._reader = ChainReader(contract, self.sensitivity, first_block)
         self._listener = listener
         self._record_free = record_free
 
