@@ -39,8 +39,8 @@ _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.05, 1.0
 _ASK_RELAY_SECONDS = 3.0
 
 _ANOTHER = (
-    "Another request that was signed with this key was brought to the chain in place of this one, or this one in a way that "
-    "is not recognised: ask again. What was bought is free then, and nothing is charged twice."
+    "Another request that was signed with this key was brought to the chain in place of this one, or this one was "
+    "brought in a way that is not recognised: ask again. Whatever was bought is free for you then; nothing is charged twice."
 )
 _OTHERWISE = "Try again later, or pay the chain's fee yourself (--pay-fee; in Python, pay_fee=True)"
 

@@ -207,8 +207,8 @@ class ChainLedger(Ledger):
         cost = sum((quote.price.cost for quote in paid), Fraction(0))
         if not 0 < len(paid) <= MAX_BATCH:
             raise InvalidInput(
-                f"From 1 to {MAX_BATCH} requests that use privacy can be signed together, and these are {len(paid)}: free "
-                "answers need no signature."
+                f"One signature covers from 1 to {MAX_BATCH} requests that use privacy, not {len(paid)}; free answers need no "
+                "signature."
             )
         self._check_affordable(cost, reading.budget)
         signer = find_signer(self.contract, sender.address)

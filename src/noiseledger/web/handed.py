@@ -94,7 +94,7 @@ class Handing:
         signer = find_signer(self._contract, signed.analyst)
         if not signed.is_signed_by_key and not signer.is_contract:
             raise SignatureRefused(
-                f"The wallet has signed with another account than {signed.analyst}, or something else: choose that account in "
+                f"The wallet did not sign this request with the account {signed.analyst}: choose that account in "
                 "the wallet, and ask again. Nothing was charged."
             )
         check_signer(signed, signer)
