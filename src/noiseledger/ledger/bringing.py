@@ -103,7 +103,6 @@ class Bringer:
         signed = SignedAsk(data, sender.address, sender.sign_digest(data.digest))
         if self.relay is None:
             return _send(contract, signed)
-        first = contract.newest().number
         simulate(contract, signed, sender.address, contact)  # the contract's own refusal, whatever the relay would say
         try:
             self.relay.hand_over(signed)
@@ -112,7 +111,7 @@ class Bringer:
                 return None
             raise RelayFailed(f"{error}. {so_far(signed)} {_OTHERWISE}.") from None
         listener(HandedOver(self.relay.address, deadline))
-        return contract.sender.wait(_Waiting(contract, self.relay, signed, first).wait())
+        return contract.sender.wait(_Waiting(contract, self.relay, signed, signer.block).wait())
 
 
 def _somebody_was_faster(contract: PrivacyLedgerContract, requests: Sequence[Request], signed: SignedAsk) -> bool:

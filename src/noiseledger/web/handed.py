@@ -98,7 +98,6 @@ class Handing:
                 "the wallet, and ask again. Nothing was charged."
             )
         check_signer(signed, signer)
-        first = self._contract.newest().number
         if not self._free_places.acquire(blocking=False):
             raise RequestRefused("Too many requests are on their way to the relay: try again in a moment.", 503)
         try:
@@ -108,7 +107,7 @@ class Handing:
         finally:
             self._free_places.release()
         with self._lock:
-            found = self._requests.setdefault(signed.identifier, HandedRequest(signed, relay, first))
+            found = self._requests.setdefault(signed.identifier, HandedRequest(signed, relay, signer.block))
             while len(self._requests) > _REMEMBERED:
                 self._requests.popitem(last=False)
         return found
