@@ -111,7 +111,7 @@ class Bringer:
                 return None
             raise RelayFailed(f"{error}. {so_far(signed)} {_OTHERWISE}.") from None
         listener(HandedOver(self.relay.address, deadline))
-        return contract.sender.wait(_Waiting(contract, self.relay, signed, signer.block).wait())
+        return contract.sender.wait(_RelayWait(contract, self.relay, signed, signer.block).wait())
 
 
 def _somebody_was_faster(contract: PrivacyLedgerContract, requests: Sequence[Request], signed: SignedAsk) -> bool:
@@ -132,7 +132,7 @@ def _send(contract: PrivacyLedgerContract, signed: SignedAsk) -> Receipt:
         raise SignatureRefused(_ANOTHER) from None
 
 
-class _Waiting:
+class _RelayWait:
     """Waits until a request that was handed over is on the chain."""
 
     def __init__(self, contract: PrivacyLedgerContract, relay: RelayClient, signed: SignedAsk, first: int) -> None:
