@@ -104,7 +104,7 @@ def _require(file: Path) -> None:
     if not is_full(file):
         state = "empty" if file.exists() else "missing"
         raise CustodyDamaged(
-            f"{file} is {state}: it is {WHAT[file.name]}, which nothing can replace. Restore it from your backup; nothing was "
+            f"{file} is {state}: it is {WHAT[file.name]}, and nothing can replace it. Restore it from your backup; nothing was "
             "created in its place."
         )
 
