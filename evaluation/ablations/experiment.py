@@ -11,7 +11,7 @@ _METHOD = (
     "Conversions: the paper's requests with the paper's budget, by the exact, the classic and the zCDP conversion, with and "
     "without reuse. Reuse: the same requests with and without reuse, for 1 to 10,000 query types and for Zipf exponents 0 to "
     "2. Both compute what ledgers charge; one list of requests is also sent to real ledgers, which must agree exactly. "
-    "Batching: requests that must all be paid for, on a real chain with a real worker, in one batch and one at a time."
+    "Batching: requests that must all be bought, on a real chain with a real worker, in one batch and one at a time."
 )
 
 

@@ -129,9 +129,9 @@ def _sentences(seen: Sequence[Seen], model: Mapping[str, Any] | None) -> list[st
         most = max(size for _, size in at_pace)
         seconds = {way: at_pace[way, most].seconds for way in Way if (way, most) in at_pace}
         sentence = (
-            f"With a block every {pace:g} s, {most:,} simultaneous requests take {seconds[Way.PAID]:.3g} s if they are paid "
-            f"for as one list, and {seconds[Way.FREE]:.2g} s ({seconds[Way.FREE_APART]:.2g} s one by one) if their answers are "
-            "already on the chain."
+            f"With a block every {pace:g} s, {most:,} simultaneous requests take {seconds[Way.PAID]:.3g} s if they are "
+            f"bought as one list, and {seconds[Way.FREE]:.2g} s ({seconds[Way.FREE_APART]:.2g} s one by one) if their answers "
+            "are already on the chain."
         )
         if Way.PAPER in seconds:
             sentence += (

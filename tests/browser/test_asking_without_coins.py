@@ -80,7 +80,7 @@ def test_declined_another_account_another_chain_or_no_typed_data(
     ada.expect_message("You declined in your wallet. Nothing was sent or spent")
     ada.wallet.signing_key = Key.new()
     ada.ask()
-    ada.expect_message(f"The wallet has signed with another account than {ADA.address}")
+    ada.expect_message(f"The wallet did not sign this request with the account {ADA.address}")
     ada.wallet.signing_key = None
     ada.wallet.move_to(1)
     ada.expect_message(f"This ledger is on chain {local_chain.CHAIN_ID}")

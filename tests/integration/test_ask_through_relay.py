@@ -22,13 +22,14 @@ from integration.relays import TAKES_IT, Lie, hostile, relaying, served
 from integration.test_ask_without_coins import HALF, ONE, POOR, POOR_KEY, invited, sign  # noqa: F401 - a fixture
 from integration.test_cli_on_chain import catalogue, run  # noqa: F401 - fixtures
 from integration.test_client import working
-from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, SignedAsk, local_chain
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, SignedAsk, encode_request, local_chain
 from noiseledger.client.connect import connect_with
 from noiseledger.custodian import Custody
 from noiseledger.data.catalogue import Catalogue
 from noiseledger.errors import AllowanceExceeded, AnswerPending, LedgerPaused, RelayFailed, SignatureRefused
 from noiseledger.ledger import bringing, relay_client
 from noiseledger.ledger.file import LedgerFile
+from noiseledger.ledger.signed import simulate
 from noiseledger.progress import HandedOver, ProgressEvent
 
 PAYER = Key.from_hex(local_chain.PLAY_ANALYSTS[2])
@@ -273,6 +274,30 @@ def test_two_at_once_with_one_key_wait_for_each_other(
         for done in [pool.submit(buy, client, precision) for precision in (HALF, ONE)]:
             done.result()
     assert invited.spent() == ONE
+
+
+def test_what_somebody_else_buys_first_is_free(
+    invited: PrivacyLedgerContract,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Between the price and the relay, another analyst buys more; the relay does not bring what is free."""
+    other = Key.from_hex(local_chain.PLAY_ANALYSTS[0])
+    invited.allow(other.address, ONE)
+
+    def after_another_purchase(*arguments: Any) -> int:
+        sender = Sender(invited.rpc, other)
+        PrivacyLedgerContract(invited.rpc, invited.address, sender).ask([encode_request(OVER_60.identifier, ONE)])
+        return simulate(*arguments)
+
+    monkeypatch.setattr(bringing, "simulate", after_another_purchase)
+    with (
+        relaying(invited, tmp_path, PAYER) as relay,
+        served(relay) as address,
+        client_of(invited, tmp_path, address) as client,
+    ):
+        buy(client)
+    assert (invited.spent(), invited.nonce(POOR.address)) == (ONE, 0)
 
 
 def test_stopping_to_wait_loses_nothing(

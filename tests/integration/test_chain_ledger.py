@@ -78,7 +78,7 @@ def test_without_reuse_what_is_shown_as_free_is_not_sent(rpc: Rpc, exact_noise: 
 
 def test_a_registration_that_changed_is_checked_again(contract: PrivacyLedgerContract) -> None:
     """After a reorganisation, another registration of the same query may be on the chain."""
-    reader, meter = ChainReader(contract), contract.meter(ID)
+    reader, meter = ChainReader(contract, lambda _: Fraction(1, 2000)), contract.meter(ID)
     (event,) = contract.events(["Registered"])
     entry = Registered.of(event)
     reader._check(OVER_60, meter, entry)

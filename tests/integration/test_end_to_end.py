@@ -125,5 +125,5 @@ def test_changed_data_stops_the_worker(folder: Path, url: str, run: Runner) -> N
     data.write_text(data.read_text().replace("60000,white,68,yes", "60000,white,69,yes", 1))
     stopped = run("work", "census.toml", "--once")
     assert stopped.code == 2
-    assert "published with other data" in stopped.err
+    assert "not published with the data that is now in" in stopped.err
     assert "Traceback" not in stopped.err

@@ -386,7 +386,7 @@ class TestByCommands:
         assert analyst["requests"] == 1
         shown = run("analysts")
         assert ANALYST.address in shown.out
-        assert "By invitation: together they may buy" in shown.out
+        assert "By invitation: together, analysts may buy" in shown.out
         assert run("pause", "--yes", "--json").error == "InvalidInput"  # which needs a key
 
     def test_an_analyst_is_told_whom_to_ask_before_and_after(self, run: Runner) -> None:

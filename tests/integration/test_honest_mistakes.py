@@ -383,10 +383,10 @@ def test_what_does_not_belong_to_the_ledger_is_named_and_logged_once(run: Runner
     secret, people = Path("people.custody/secret"), Path("people.csv")
     right, data = secret.read_text(), people.read_text()
     secret.write_text("ab" * 32)
-    reason("another secret than the one in people.custody/secret")
+    reason("not published with the secret that is now in people.custody/secret")
     secret.write_text(right)
     people.write_text(data.replace("20\n", "21\n", 1))
-    reason("other data than what is now in", "people.csv")
+    reason("not published with the data that is now in", "people.csv")
     people.write_text(data)
     Path("people.toml").write_text(CATALOGUE.replace('"people.csv"', '"people.csv"\nmissing = ["20"]'))
     reason("the file is the same, but the catalogue reads it differently")
@@ -398,7 +398,7 @@ def test_what_does_not_belong_to_the_ledger_is_named_and_logged_once(run: Runner
     catalogue = read_catalogue("people.toml")
     Custody.of(catalogue).prepare(catalogue, Custody.of(catalogue).pin(catalogue))
     shutil.copy("kept/ledger.json", "people.custody")
-    reason("another journal than people.custody/journal.ledger", "noiseledger recover")
+    reason("people.custody/journal.ledger is not the journal that", "noiseledger recover")
 
 
 def another_secret() -> None:
@@ -438,11 +438,11 @@ def other_codes() -> None:
 
 
 WRONG = {
-    another_secret: ("another secret than the one in", "secret: restore that file from your backup"),
-    other_data: ("other data than what is now in", "restore the data as it was"),
+    another_secret: ("not published with the secret that is now in", "secret: restore that file from your backup"),
+    other_data: ("not published with the data that is now in", "restore the data as it was"),
     another_reading: ("the file is the same, but the catalogue reads it differently",),
-    another_journal: ("another journal than", "Put the right journal back"),
-    another_name: ("journal.identity has the name of another journal", "or delete it and run noiseledger publish"),
+    another_journal: ("is not the journal that the ledger was published with", "Put the right journal back"),
+    another_name: ("journal.identity has the name of a different journal", "or delete it and run noiseledger publish"),
     no_name_nor_journal: ("and so is", "journal.identity", "restore its name from your backup"),
     other_codes: ("with no missing_codes for the column age", "put that back into"),
 }

@@ -232,7 +232,7 @@ def test_a_ledger_is_not_taken_for_that_of_other_data(rpc: Rpc, catalogue: Catal
     people = catalogue.file.with_name("people.csv")
     people.write_text(people.read_text().replace("61,", "62,", 1))
     other = Custody.of(catalogue).pin(catalogue)
-    with pytest.raises(DataMismatch, match="other data"):
+    with pytest.raises(DataMismatch, match="not published with the data that is now in"):
         find(catalogue, other, sender)
     with pytest.raises(DataMismatch):
         publish(catalogue, other, sender, WORKER.address)

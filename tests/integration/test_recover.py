@@ -300,7 +300,7 @@ def test_without_the_name_nothing_can_be_recovered(
         recover(catalogue, data, rpc)
     custody.identity_file.write_text("ab" * 32)
     custody.identity_file.chmod(0o600)
-    with pytest.raises(DataMismatch, match="another name"):
+    with pytest.raises(DataMismatch, match=r"journal's name in .* is not what the ledger was published with"):
         recover(catalogue, data, rpc)
 
 

@@ -378,7 +378,7 @@ def test_another_journal_is_refused(
     custody.identity_file.unlink()
     for file, name in zip(hidden, (custody.ledger_file, custody.identity_file), strict=True):
         file.rename(name)
-    with pytest.raises(DataMismatch, match="another journal"):
+    with pytest.raises(DataMismatch, match="is not the journal that the ledger was published with"):
         start()
     # And should that check be gone: the chain's answer is not in this journal.
     worker = Worker(as_seen_by(WORKER, published), custody.journal(data), head="latest")

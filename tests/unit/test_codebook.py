@@ -219,8 +219,8 @@ def test_the_command_line_shows_labels_and_meanings(
 def test_a_change_of_words_is_said() -> None:
     old, new = Codebook({"sex": {"1": "men", "2": "women"}}, {"sex": "as born"}), Codebook({"sex": {"1": "women"}})
     assert list(old.changes(new)) == [
-        "The group 1 of sex is called 'women' instead of 'men', also in answers of the past.",
-        "The group 2 of sex is called '2' instead of 'women', also in answers of the past.",
+        "The group 1 of sex is called 'women' instead of 'men', also in earlier answers.",
+        "The group 2 of sex is called '2' instead of 'women', also in earlier answers.",
         "The meaning of sex becomes: none.",
     ]
     assert list(old.changes(old)) == []

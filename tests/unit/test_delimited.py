@@ -1,4 +1,4 @@
-"""Delimited text: what is a record, and what is refused, with the line and what mends it."""
+"""Delimited text: what is a record, and what is refused, with the line and how to fix it."""
 
 from __future__ import annotations
 

@@ -87,6 +87,18 @@ def test_no_retired_name_is_defined() -> None:
     assert {name: where for name, where in places.items() if where} == {}
 
 
+def test_no_function_takes_exact() -> None:
+    """``exact_noise`` says what is exact; ``exact`` is the name of a function that reads numbers."""
+    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "src").rglob("*.py")}
+    found = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.arg) and node.arg == "exact"
+    ]
+    assert found == []
+
+
 def test_no_retired_module_comes_back() -> None:
     names = {file.stem.lstrip("_") for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")}
     assert names & RETIRED_MODULES.keys() == set()

@@ -60,7 +60,8 @@ def test_only_the_ledgers_own_blocks_are_read_for_where_stretches_end() -> None:
     terms: Any = SimpleNamespace(reuses=False)
     query, newest = Query.share("age > 60"), BlockRef(9_000, "0xaa")
     view: Any = SimpleNamespace(newest=newest, now={query: SimpleNamespace(bought=Fraction(1))})
-    reading = Worker(contract, SimpleNamespace(), terms=terms, first_block=8_000)  # type: ignore[arg-type]
+    journal: Any = SimpleNamespace(closed=dict)
+    reading = Worker(contract, journal, terms=terms, first_block=8_000)
     with pytest.raises(Behind):
         reading._stops(query, Fraction(0), Fraction(1), view)
     assert read == [(["Asked"], query.identifier, 8_000, newest)]
@@ -68,9 +69,10 @@ def test_only_the_ledgers_own_blocks_are_read_for_where_stretches_end() -> None:
 
 def test_patience_begins_when_something_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     unused: Any = SimpleNamespace()
+    journal: Any = SimpleNamespace(closed=dict)
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: clock.now))
-    waiting = Worker(unused, unused, terms=unused, patience=60)
+    waiting = Worker(unused, journal, terms=unused, patience=60)
 
     def place(seconds: float, mined: int, pending: int) -> int | None:
         clock.now = seconds

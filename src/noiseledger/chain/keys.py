@@ -70,7 +70,7 @@ class Key:
             return keystores.encrypt(self._private, self.address, password)
         del password
         raise InvalidInput(
-            "The key cannot be encrypted: it takes half a GiB of memory, and a password of valid characters."
+            "The key cannot be encrypted: that takes half a GiB of memory, and a password of valid characters."
         ) from None
 
     def save(self, keystore: str | os.PathLike[str], password: str) -> None:

@@ -73,7 +73,7 @@ class Codebook:
             for value in sorted(before.keys() | after.keys()):
                 if before.get(value) != after.get(value):
                     was, now = before.get(value, value), after.get(value, value)
-                    yield f"The group {value} of {column} is called {now!r} instead of {was!r}, also in answers of the past."
+                    yield f"The group {value} of {column} is called {now!r} instead of {was!r}, also in earlier answers."
         for column in sorted(self.meanings.keys() | new.meanings.keys()):
             if self.meanings.get(column) != new.meanings.get(column):
                 yield f"The meaning of {column} becomes: {new.meanings.get(column, 'none')}."

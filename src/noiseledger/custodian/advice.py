@@ -17,7 +17,7 @@ _ADVICE = {
         "noiseledger pause {ledger} --query {query}"
     ),
 }
-_OTHER = "Read the worker's log for the reason. Until it is mended, stop selling it: noiseledger pause {ledger} --query {query}"
+_OTHER = "Read the worker's log for the reason. Until it is fixed, stop selling it: noiseledger pause {ledger} --query {query}"
 
 
 def advise(kind: str | None, catalogue: str, query: str) -> str:

@@ -150,7 +150,7 @@ class Custody:
         kept = self.kept_identity()
         if kept not in (None, journal.identity):
             raise CustodyDamaged(
-                f"{self.identity_file} has the name of another journal than {self.journal_file}: restore both from your "
+                f"{self.identity_file} does not have the name of {self.journal_file}: restore both from your "
                 "backup, as they were together. Nothing was changed."
             )
         if kept is None:

@@ -120,7 +120,7 @@ class Custodian:
         delta: Number | None = None,
         precision: Number | None = None,
     ) -> Done:
-        """Let an analyst buy more than now: ``epsilon=`` and ``delta=``, or ``precision=``."""
+        """Increase an analyst's allowance: ``epsilon=`` and ``delta=``, or ``precision=``."""
         return self.carry_out(self.propose_allow(analyst, epsilon=epsilon, delta=delta, precision=precision))
 
     def withdraw(

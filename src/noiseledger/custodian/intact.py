@@ -1,4 +1,4 @@
-"""Whether the files of a custody folder are all there, readable and not empty; if not, which one, and what mends it.
+"""Whether the files of a custody folder are all there, readable and not empty; if not, which one, and how to fix it.
 
 Why the promise holds: a secret or a journal that is missing is never replaced by a new one once a ledger may depend on it. A
 new secret could not open the published commitment, and a backup would copy it over the right one.
@@ -31,14 +31,14 @@ def check_folder(folder: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise CustodyDamaged(f"{folder} cannot be opened: {error.strerror}. {_mend(folder.parent, '700')}") from None
+        raise CustodyDamaged(f"{folder} cannot be opened: {error.strerror}. {_fix(folder.parent, '700')}") from None
     if not stat.S_ISDIR(found.st_mode):
         raise CustodyDamaged(
             f"{folder} is not a folder, but the custody folder must have this name: rename the file, or restore the folder "
             "from your backup."
         )
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise CustodyDamaged(f"{folder} cannot be opened: Permission denied. {_mend(folder, '700')}")
+        raise CustodyDamaged(f"{folder} cannot be opened: Permission denied. {_fix(folder, '700')}")
     for name in WHAT:
         _check_file(folder / name)
     return True
@@ -89,7 +89,7 @@ def _check_file(file: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise CustodyDamaged(f"{file} cannot be read: {error.strerror}. {_mend(file, '600')}") from None
+        raise CustodyDamaged(f"{file} cannot be read: {error.strerror}. {_fix(file, '600')}") from None
     if not stat.S_ISREG(found.st_mode):
         raise CustodyDamaged(
             f"{file} is not a file, but {WHAT[file.name]} must be there: move it away, and restore the file from your backup."
@@ -97,19 +97,19 @@ def _check_file(file: Path) -> None:
     wanted = os.R_OK | (os.W_OK if file.name == "journal.ledger" else 0)
     if not os.access(file, wanted):
         what = "read" if not os.access(file, os.R_OK) else "written"
-        raise CustodyDamaged(f"{file} cannot be {what}: Permission denied. {_mend(file, '600')}")
+        raise CustodyDamaged(f"{file} cannot be {what}: Permission denied. {_fix(file, '600')}")
 
 
 def _require(file: Path) -> None:
     if not is_full(file):
         state = "empty" if file.exists() else "missing"
         raise CustodyDamaged(
-            f"{file} is {state}: it is {WHAT[file.name]}, and no other one will do. Restore it from your backup; nothing was "
+            f"{file} is {state}: it is {WHAT[file.name]}, and nothing can replace it. Restore it from your backup; nothing was "
             "created in its place."
         )
 
 
-def _mend(path: Path, mode: str) -> str:
+def _fix(path: Path, mode: str) -> str:
     """Return the command that gives a file or folder back to its user."""
     try:
         is_own = path.stat().st_uid == os.geteuid()

@@ -31,7 +31,9 @@ class HealthCollector(Collector):
         """Yield every metric."""
         health = self._health
         yield CounterMetricFamily("noiseledger_reveals", "Stretches of paths revealed.", health.answered)
-        yield CounterMetricFamily("noiseledger_refused", "Times that a query came to be refused.", health.refusals)
+        yield CounterMetricFamily(
+            "noiseledger_refused", "Number of times that a query changed to refused.", health.refusals
+        )
         errors = CounterMetricFamily("noiseledger_errors", "Steps that failed, by the kind of error.", labels=["kind"])
         for kind, number in sorted(health.errors.items()):
             errors.add_metric([kind], number)
@@ -54,7 +56,7 @@ class HealthCollector(Collector):
             ("journal_budget_remaining", "Precision left in the journal's own budget.", health.budget_left),
             ("chain_head_block", "The chain's newest block.", health.newest),
             ("chain_final_block", "The block up to which purchases are answered.", health.head),
-            ("account_balance_wei", "What the worker's account has for fees.", health.balance),
+            ("account_balance_wei", "The balance of the worker's account, for fees.", health.balance),
             ("last_step_timestamp", "When a step was last finished, in seconds since 1970.", health.last_step_time),
         )
         for name, text, value in gauges:

@@ -31,16 +31,16 @@ def explain(folder: Path, published: bytes, data: Pinned, journal: Journal | Non
         if reasons:
             return " ".join([*reasons, _END])
     if journal is None:
-        unsure = "" if known else "other data, another secret or "
+        unsure = "" if known else "The data, the secret or t"
         return (
-            f"The ledger was published with {unsure}another name of the journal than the one in {folder / 'journal.identity'}: "
-            f"restore that from your backup. {_END}"
+            f"{unsure or 'T'}he journal's name in {folder / 'journal.identity'} is not what the ledger was published with: "
+            f"restore it from your backup. {_END}"
         )
     if known or journal.is_bound_to(data.root):
         return _another_journal(folder, "data and secret are the right ones")
     return (
-        f"The ledger was published with other data, or with another secret than {folder / 'secret'}; which of them cannot be "
-        f"told, because this machine has no record of the publishing. Restore both as they were then. {_END}"
+        f"The data or {folder / 'secret'} is not what the ledger was published with. This machine has no record of the "
+        f"publication, so it cannot tell which of them is wrong. Restore both as they were then. {_END}"
     )
 
 
@@ -60,8 +60,8 @@ def find_mismatch(folder: Path, data: Pinned, journal: Journal, kept: str | None
         if known:
             return _another_journal(folder, "data and secret are the right ones")
         return (
-            f"The journal {folder / 'journal.ledger'} belongs to other data, or to another secret than {folder / 'secret'}; "
-            f"which of them is wrong cannot be told here. Restore data, secret and journal as they were together. {_END}"
+            f"The journal {folder / 'journal.ledger'} does not match the data and {folder / 'secret'}; this machine cannot "
+            f"tell which of the three is wrong. Restore data, secret and journal as they were together. {_END}"
         )
     return "" if kept in (None, journal.identity) else another_identity(folder)
 
@@ -69,8 +69,8 @@ def find_mismatch(folder: Path, data: Pinned, journal: Journal, kept: str | None
 def another_identity(folder: Path) -> str:
     """Return what to do if the journal is the right one, and its name in the file beside it is not."""
     return (
-        f"{folder / 'journal.identity'} has the name of another journal than {folder / 'journal.ledger'}, which is the right "
-        "one: with that name, it could not be rebuilt if it were lost. Restore the file from your backup, or delete it and run "
+        f"{folder / 'journal.identity'} has the name of a different journal. {folder / 'journal.ledger'} is the right one, and "
+        "could not be rebuilt with that name if it were lost. Restore journal.identity from your backup, or delete it and run "
         f"noiseledger publish, which writes it again from the journal. {_END}"
     )
 
@@ -93,18 +93,18 @@ def _reasons(folder: Path, data: Pinned, register: Register, promise: Promise) -
             place = data.origin.place or promise.place
             then = "" if place == promise.place else f" (then it was in {promise.place})"
             yield (
-                f"The ledger was published with other data than what is now in {place}{then}: restore the data as it was. New "
+                f"The ledger was not published with the data that is now in {place}{then}: restore the data as it was. New "
                 "or corrected data needs a ledger of its own."
             )
     if not register.has_same(promise, "secret", data.secret):
         yield (
-            f"The ledger was published with another secret than the one in {folder / 'secret'}: restore that file from your "
+            f"The ledger was not published with the secret that is now in {folder / 'secret'}: restore that file from your "
             "backup."
         )
 
 
 def _another_journal(folder: Path, why: str) -> str:
     return (
-        f"The ledger was published with another journal than {folder / 'journal.ledger'}: {why}. Put the right journal back "
+        f"{folder / 'journal.ledger'} is not the journal that the ledger was published with: {why}. Put the right journal back "
         f"or, if it is lost, move this one out of the folder and run noiseledger recover. {_END}"
     )

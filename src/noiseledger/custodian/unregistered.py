@@ -25,7 +25,7 @@ def unregistered_custodies(catalogue: Catalogue, registers: Registers) -> list[C
 
 
 def unregistered_promises(catalogue: Catalogue, origin: Origin, registers: Registers) -> list[Promise]:
-    """Return the promises of these folders, but for those that are about other data than ``origin``."""
+    """Return the promises of these folders, except those about data that is not ``origin``."""
     found = unregistered_custodies(catalogue, registers)
     return [_promise(custody, catalogue) for custody in found if not _is_other_data(custody, origin)]
 

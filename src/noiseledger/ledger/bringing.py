@@ -21,7 +21,7 @@ from noiseledger.chain.sender import RECEIPT_SECONDS, Receipt
 from noiseledger.chain.typed_data import AskData
 from noiseledger.chain.values import encode_request, to_units
 from noiseledger.core.request import Request
-from noiseledger.errors import RelayFailed, RpcFailed, SignatureRefused
+from noiseledger.errors import ChainError, RelayFailed, RpcFailed, SignatureRefused
 from noiseledger.ledger.relay_client import RelayClient
 from noiseledger.ledger.signed import find_brought, find_signer, simulate
 from noiseledger.progress import HandedOver, Listener
@@ -39,8 +39,8 @@ _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.05, 1.0
 _ASK_RELAY_SECONDS = 3.0
 
 _ANOTHER = (
-    "Another request that was signed with this key was brought to the chain in place of this one, or this one in a way that "
-    "is not recognised: ask again. What was bought is free then, and nothing is charged twice."
+    "Another request that was signed with this key was brought to the chain in place of this one, or this one was "
+    "brought in a way that is not recognised: ask again. Whatever was bought is free for you then; nothing is charged twice."
 )
 _OTHERWISE = "Try again later, or pay the chain's fee yourself (--pay-fee; in Python, pay_fee=True)"
 
@@ -78,8 +78,11 @@ class Bringer:
         batches: Sequence[tuple[Sequence[Request], Fraction]],
         listener: Listener,
         contact: str = "",
-    ) -> list[Receipt]:
-        """Buy in several transactions, each all or nothing, and each for at most the price beside it."""
+    ) -> list[Receipt | None]:
+        """Buy in several transactions, each all or nothing, and each for at most the price beside it.
+
+        None stands for one that the relay did not take, because by then somebody had bought all of it.
+        """
         with self._lock:
             return [self._buy_one(contract, requests, limit, listener, contact) for requests, limit in batches]
 
@@ -90,7 +93,7 @@ class Bringer:
         limit: Fraction,
         listener: Listener,
         contact: str,
-    ) -> Receipt:
+    ) -> Receipt | None:
         from noiseledger.chain.signed_ask import SignedAsk  # noqa: PLC0415 - free answers need no signature
 
         sender = contract.sender
@@ -100,17 +103,26 @@ class Bringer:
         signed = SignedAsk(data, sender.address, sender.sign_digest(data.digest))
         if self.relay is None:
             return _send(contract, signed)
-        first = contract.newest().number
         simulate(contract, signed, sender.address, contact)  # the contract's own refusal, whatever the relay would say
-        self._hand_over(self.relay, signed)
-        listener(HandedOver(self.relay.address, deadline))
-        return contract.sender.wait(_Waiting(contract, self.relay, signed, first).wait())
-
-    def _hand_over(self, relay: RelayClient, signed: SignedAsk) -> None:
         try:
-            relay.hand_over(signed)
+            self.relay.hand_over(signed)
         except RelayFailed as error:
+            if _somebody_was_faster(contract, requests, signed):
+                return None
             raise RelayFailed(f"{error}. {so_far(signed)} {_OTHERWISE}.") from None
+        listener(HandedOver(self.relay.address, deadline))
+        return contract.sender.wait(_RelayWait(contract, self.relay, signed, signer.block).wait())
+
+
+def _somebody_was_faster(contract: PrivacyLedgerContract, requests: Sequence[Request], signed: SignedAsk) -> bool:
+    """Return whether all of it is free by now, although this request was not brought; False if the chain does not say.
+
+    The nonce is read last: a request that makes itself free by being brought has used it by then.
+    """
+    with suppress(ChainError):
+        is_free = not any(contract.price(item.query.identifier, item.precision)[2] for item in requests)
+        return is_free and contract.nonce(signed.analyst) == signed.data.nonce
+    return False
 
 
 def _send(contract: PrivacyLedgerContract, signed: SignedAsk) -> Receipt:
@@ -120,7 +132,7 @@ def _send(contract: PrivacyLedgerContract, signed: SignedAsk) -> Receipt:
         raise SignatureRefused(_ANOTHER) from None
 
 
-class _Waiting:
+class _RelayWait:
     """Waits until a request that was handed over is on the chain."""
 
     def __init__(self, contract: PrivacyLedgerContract, relay: RelayClient, signed: SignedAsk, first: int) -> None:

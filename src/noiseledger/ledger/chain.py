@@ -69,7 +69,7 @@ class ChainLedger(Ledger):
         self.contract = contract
         self.contact = contact
         self.answer_seconds = answer_seconds
-        self._reader = ChainReader(contract, first_block)
+        self._reader = ChainReader(contract, self.sensitivity, first_block)
         self._listener = listener
         self._record_free = record_free
 
@@ -175,9 +175,7 @@ class ChainLedger(Ledger):
         """
         if not requests:
             return []
-        reading = self._reader.read(dict.fromkeys(item.query for item in requests))
-        alone = [reading.quote(item) for item in requests]
-        quotes = price_in_order(alone, reuses=self.reuses, exact_noise=exact_noise, smallest=self.smallest_purchase)
+        reading, quotes = self._priced(requests, exact_noise=exact_noise)
         known = [None if exact_noise else quote.known for quote in quotes]
         rest = [quote for quote, answer in zip(quotes, known, strict=True) if answer is None]
         if not rest:
@@ -187,6 +185,13 @@ class ChainLedger(Ledger):
         # All answers of a list show the budget after the whole list.
         after, others = bought[0].budget, iter(bought)
         return [next(others) if answer is None else replace(answer, budget=after) for answer in known]
+
+    def _priced(self, requests: Sequence[Request], *, exact_noise: bool) -> tuple[ChainReading, list[Quote]]:
+        """Return the state of the queries, and the price of each request as if those before it were already bought."""
+        reading = self._reader.read(dict.fromkeys(item.query for item in requests))
+        alone = [reading.quote(item) for item in requests]
+        smallest = self.smallest_purchase
+        return reading, price_in_order(alone, reuses=self.reuses, exact_noise=exact_noise, smallest=smallest)
 
     def sign_many(
         self,
@@ -204,15 +209,13 @@ class ChainLedger(Ledger):
         from noiseledger.chain.signed_ask import SignedAsk  # noqa: PLC0415 - free answers need no signature
 
         sender = self.contract.sender
-        reading = self._reader.read(dict.fromkeys(item.query for item in requests))
-        alone = [reading.quote(item) for item in requests]
-        quotes = price_in_order(alone, reuses=self.reuses, exact_noise=exact_noise, smallest=self.smallest_purchase)
+        reading, quotes = self._priced(requests, exact_noise=exact_noise)
         paid = [quote for quote in quotes if quote.price.cost]
         cost = sum((quote.price.cost for quote in paid), Fraction(0))
         if not 0 < len(paid) <= MAX_BATCH:
             raise InvalidInput(
-                f"From 1 to {MAX_BATCH} requests that use privacy can be signed together, and these are {len(paid)}: free "
-                "answers need no signature."
+                f"One signature covers from 1 to {MAX_BATCH} requests that use privacy, not {len(paid)}; free answers need no "
+                "signature."
             )
         self._check_affordable(paid, reading)
         signer = find_signer(self.contract, sender.address)

@@ -109,7 +109,7 @@ def read_allowance(
 
 
 def allow(snapshot: LedgerSnapshot, analyst: str, amount: Fraction) -> Change:
-    """Let an analyst buy more than now."""
+    """Increase an analyst's allowance."""
     address, before = _invited(snapshot, analyst)
     budget, now = snapshot.budget(), before.allowance or Fraction(0)
     after = now + amount

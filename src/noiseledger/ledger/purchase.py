@@ -86,8 +86,8 @@ class Buyer:
         if late is not None:
             raise late
 
-    def _buy(self, quotes: Sequence[Quote]) -> list[LoggedRequest]:
-        """Send requests, and return the resulting purchases, in order."""
+    def _buy(self, quotes: Sequence[Quote]) -> list[LoggedRequest | None]:
+        """Send requests, and return the resulting purchases, in order; None where somebody else was faster."""
         portions = [quotes[first : first + MAX_BATCH] for first in range(0, len(quotes), MAX_BATCH)]
         if not portions:
             return []
@@ -98,17 +98,22 @@ class Buyer:
         except AllowanceExceeded as refused:
             who = self._contract.sender.address, checksummed(self._contract.custodian()), self._contact
             raise AllowanceExceeded(refused.requested, refused.remaining, *who) from None
-        for receipt in receipts:
+        for receipt in filter(None, receipts):
             self._notify(Mined(receipt.transaction, receipt.block))
-        return self._read_purchases(receipts, parts)
+        both = list(zip(receipts, parts, strict=True))
+        sent = [(receipt, part) for receipt, part in both if receipt is not None]
+        purchases = iter(self._read_purchases([receipt for receipt, _ in sent], [part for _, part in sent]))
+        return [next(purchases) if receipt else None for receipt, part in both for _ in part]
 
-    def _send(self, batches: list[tuple[Sequence[Request], Fraction]]) -> list[Receipt]:
+    def _send(self, batches: list[tuple[Sequence[Request], Fraction]]) -> list[Receipt | None]:
         if self._bringer is None:
-            return self._contract.ask_batches(batches)
+            return [*self._contract.ask_batches(batches)]
         return self._bringer.buy(self._contract, batches, self._notify, self._contact)
 
     def _read_purchases(self, receipts: list[Receipt], parts: Sequence[Sequence[Request]]) -> list[LoggedRequest]:
         """Return the purchases; after a reorganisation, wait until the transactions are on the chain again."""
+        if not receipts:
+            return []
         for pause in _AGAIN_SECONDS:
             with suppress(RpcFailed, Behind):
                 return self._purchases_in(receipts, parts)

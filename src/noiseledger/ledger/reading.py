@@ -83,10 +83,13 @@ class ChainReading:
 class ChainReader:
     """Reads selected queries of a ledger, all at one block, so that the results are consistent."""
 
-    def __init__(self, contract: PrivacyLedgerContract, first_block: int = 0) -> None:
-        """Read a contract whose events begin at ``first_block``."""
+    def __init__(
+        self, contract: PrivacyLedgerContract, sensitivity: Callable[[Query], Fraction], first_block: int = 0
+    ) -> None:
+        """Read a contract whose events begin at ``first_block``; ``sensitivity`` returns that of a query in its population."""
         self.contract = contract
         self.first_block = first_block
+        self._sensitivity = sensitivity
         #: The queries whose registration was read and is right, each with what was read.
         self._registered: dict[Query, Registered] = {}
         self._zones: Zones | None = Zones.ONE if contract.first_terms.zones == 1 else None
@@ -158,8 +161,10 @@ class ChainReader:
             raise Behind
         if self._registered.get(query) == entry:
             return  # read again, and still the same
-        problem = entry.problem(self.terms.population, self.zones())
-        if problem:
+        # The definition is this query's own text, so it is not parsed a second time; only a mismatch is looked at more closely.
+        is_beyond = self.zones().reach_mask(query) & ~entry.reach
+        if is_beyond or (entry.dimension, entry.sensitivity) != (query.dimension, self._sensitivity(query)):
+            problem = entry.problem(self.terms.population, self.zones())
             raise UnknownQuery(f"The ledger's entry for '{query}' cannot be used, and nothing was spent: {problem}")
         self._registered[query] = entry
 

@@ -31,6 +31,8 @@ class SignerState:
     #: The later of two clocks: the newest block's, and this machine's.
     now: float
     is_contract: bool
+    #: The newest block: a request with this nonce is in a later one, or in none.
+    block: int
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ def find_signer(contract: PrivacyLedgerContract, analyst: str) -> SignerState:
         if isinstance(reply, RpcFailed):
             raise reply
     (number,) = abi.decode_result("nonce", nonce)
-    return SignerState(number, max(float(int(block["timestamp"], 16)), time.time()), code != "0x")
+    now = max(float(int(block["timestamp"], 16)), time.time())
+    return SignerState(number, now, code != "0x", int(block["number"], 16))
 
 
 def check_place(contract: PrivacyLedgerContract, signed: SignedAsk) -> None:

@@ -189,7 +189,7 @@ def router(site: Site) -> APIRouter:
 
     @api.post("/allow", responses=_errors(403, 409, 422))
     def allow(body: AllowBody) -> ChangeShape:
-        """Prepare the transaction that lets an analyst buy more than now. Nothing is sent."""
+        """Prepare the transaction that increases an analyst's allowance. Nothing is sent."""
         amount = governance.read_allowance(body.epsilon, body.delta, body.precision)
         return _change(site, governance.allow(site.look().snapshot, body.analyst, amount), body.custodian)
 

@@ -94,11 +94,10 @@ class Handing:
         signer = find_signer(self._contract, signed.analyst)
         if not signed.is_signed_by_key and not signer.is_contract:
             raise SignatureRefused(
-                f"The wallet has signed with another account than {signed.analyst}, or something else: choose that account in "
+                f"The wallet did not sign this request with the account {signed.analyst}: choose that account in "
                 "the wallet, and ask again. Nothing was charged."
             )
         check_signer(signed, signer)
-        first = self._contract.newest().number
         if not self._free_places.acquire(blocking=False):
             raise RequestRefused("Too many requests are on their way to the relay: try again in a moment.", 503)
         try:
@@ -108,7 +107,7 @@ class Handing:
         finally:
             self._free_places.release()
         with self._lock:
-            found = self._requests.setdefault(signed.identifier, HandedRequest(signed, relay, first))
+            found = self._requests.setdefault(signed.identifier, HandedRequest(signed, relay, signer.block))
             while len(self._requests) > _REMEMBERED:
                 self._requests.popitem(last=False)
         return found

@@ -19,7 +19,7 @@ def allow(
     epsilon: Annotated[
         str | None,
         typer.Option(
-            help="With --delta: the total privacy loss of the purchases that are added.",
+            help="With --delta: the total privacy loss of the additional purchases.",
             metavar="NUMBER",
             rich_help_panel=_PANEL,
         ),
@@ -30,10 +30,11 @@ def allow(
     ] = None,
     precision: Annotated[
         str | None,
-        typer.Option(help="The precision that is added.", metavar="NUMBER", rich_help_panel=_PANEL),
+        typer.Option(help="The additional precision.", metavar="NUMBER", rich_help_panel=_PANEL),
     ] = None,
     withdraw: Annotated[
-        bool, typer.Option("--withdraw", help="Take the amount away instead; without an amount, all that is left.")
+        bool,
+        typer.Option("--withdraw", help="Reduce the allowance by this amount instead; without an amount, to 0."),
     ] = False,
     rpc: RpcOption = None,
     key: CustodianKeyOption = None,
@@ -41,7 +42,7 @@ def allow(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Let an analyst buy more than now. The amount is added to what is left of an earlier allowance."""
+    """Increase an analyst's allowance. The amount is added to what is left of an earlier one."""
     amount = {"epsilon": epsilon, "delta": delta, "precision": precision}
     govern(
         lambda custodian: (custodian.propose_withdraw if withdraw else custodian.propose_allow)(address, **amount),

@@ -33,12 +33,14 @@ def analysts(ledger: ChainLedgerArgument = None, rpc: RpcOption = None, json: Js
     ]
     columns = ("analyst", ">may buy (epsilon)", ">bought (epsilon)", ">requests")
     print_table("Analysts, in per cent of the privacy budget", columns, rows)
-    left = f"{budget.percent(budget.remaining)} of the privacy budget is left"
+    left = budget.percent(budget.remaining)
     if snapshot.access is Access.OPEN:
-        console.print(f"This ledger is open: everyone on the chain may buy; {left}.")
+        console.print(f"This ledger is open: everyone on the chain may buy; {left} of the privacy budget is left.")
     else:
         total = sum((analyst.allowance or Fraction(0) for analyst in found), Fraction(0))
-        console.print(f"By invitation: together they may buy {budget.percent(total)} of it; {left}.")
+        console.print(
+            f"By invitation: together, analysts may buy {budget.percent(total)} of the privacy budget, of which {left} is left."
+        )
     if snapshot.facts.closed:
         console.print("The ledger is closed for good: nobody can buy.")
     elif snapshot.facts.paused:

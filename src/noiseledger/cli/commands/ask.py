@@ -88,7 +88,7 @@ def ask(
         Path | None,
         typer.Option(
             "--sign-only",
-            help="Sign the request into this file instead of sending it; whoever has coins brings it to the chain.",
+            help="Write the signed request to this file instead of sending it, for somebody with coins to bring to the chain.",
             metavar="FILE",
             rich_help_panel=_SIGNING,
         ),
@@ -96,7 +96,7 @@ def ask(
     valid: Annotated[
         float,
         typer.Option(
-            help="With --sign-only: for how many seconds the signature counts.",
+            help="With --sign-only: for how many seconds the signature is valid.",
             min=60.0,
             max=366 * 86_400.0,
             callback=finite,
@@ -106,7 +106,7 @@ def ask(
     nonce: Annotated[
         int | None,
         typer.Option(
-            help="With --sign-only: one more than the nonce of a request that you have signed and nobody has brought yet.",
+            help="With --sign-only: one more than the nonce of your last signed request, if that is not on the chain yet.",
             min=0,
             rich_help_panel=_SIGNING,
         ),
@@ -115,7 +115,7 @@ def ask(
         bool,
         typer.Option(
             "--pay-fee",
-            help="Pay the chain's fee yourself, although the ledger file names a relay that would.",
+            help="Pay the chain's fee yourself, even if the ledger file names a relay.",
             rich_help_panel=_SIGNING,
         ),
     ] = False,

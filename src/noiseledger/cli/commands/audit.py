@@ -17,6 +17,7 @@ from noiseledger.cli.options import BLOCKS, JsonOption, RpcOption
 from noiseledger.cli.output import console, notes, plain, print_json, print_table
 from noiseledger.errors import InvalidInput
 from noiseledger.extras import require
+from noiseledger.settings import LEDGER
 
 if TYPE_CHECKING:
     from noiseledger.auditing import Report
@@ -29,7 +30,11 @@ SHOWN_FINDINGS = 20
 def audit(
     ledgers: Annotated[
         list[str] | None,
-        typer.Argument(help="Ledger files or contract addresses. For several, also their combined privacy guarantee."),
+        typer.Argument(
+            help="Ledger files or contract addresses. For several, also their combined privacy guarantee. Default: the one in "
+            f"{LEDGER.variable} or in the configuration file.",
+            metavar="LEDGER",
+        ),
     ] = None,
     rpc: RpcOption = None,
     from_genesis: Annotated[

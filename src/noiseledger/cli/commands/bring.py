@@ -33,7 +33,7 @@ def bring(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Send what an analyst has signed. You pay the chain's fee; the privacy comes from the analyst's allowance."""
+    """Bring an analyst's signed request to the chain. You pay the chain's fee, and the analyst is charged the privacy cost."""
     from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender  # noqa: PLC0415 - takes a second
     from noiseledger.ledger.file import LedgerFile, find_on_chain  # noqa: PLC0415 - likewise
     from noiseledger.ledger.signed import check_signed  # noqa: PLC0415 - likewise
@@ -43,7 +43,7 @@ def bring(
     keystore = find_keystore(key)
     if not has_key(keystore):
         raise InvalidInput(
-            "To bring a request you pay the chain's fee, and there is no key to sign with: pass --key KEYSTORE, or set "
+            "Bringing a request costs the chain's fee, and there is no key to pay it with: pass --key KEYSTORE, or set "
             f"{KEY_FILE.variable} or {KEY.variable}. Nothing was sent."
         )
     with Rpc(find_rpc(rpc), found.chain_id) as endpoint:

@@ -38,7 +38,7 @@ def new(
         return
     console.print(f"Made a key: {made.address}", soft_wrap=True)
     console.print(
-        f"It is in {file}, encrypted. Back up this file and its password, apart from each other: nobody can restore them. "
+        f"It is in {file}, encrypted. Back up this file and its password in separate places: nobody can restore them. "
         f"Give others the address only.",
         soft_wrap=True,
     )

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 def prove(
     row: Annotated[
-        str, typer.Argument(help="The number of the record, counted from 1, or the record as a JSON object.")
+        str,
+        typer.Argument(help="The number of the record, counted from 1, or the record as a JSON object.", metavar="ROW"),
     ],
     catalogue: CatalogueArgument,
     out: Annotated[
-        Path | None, typer.Option(help="Write the proof to this file. Default: a random name, proof-PLACE.json.")
+        Path | None,
+        typer.Option(help="Write the proof to this file. Default: proof-PLACE.json, where PLACE is random."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -30,7 +30,7 @@ def recover(
         typer.Option(
             "--without-custodian-key",
             help="The custodian's key is not on this machine: print the commands that stop selling closed queries. Until the "
-            "custodian runs them, analysts can buy what is never answered.",
+            "custodian runs them, analysts can still buy answers that they will never get.",
         ),
     ] = False,
     head: Annotated[
@@ -45,7 +45,7 @@ def recover(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Rebuild a lost journal. Queries that it may have answered, but not revealed, are closed, and no longer sold."""
+    """Rebuild a lost journal. Queries that it may have answered without revealing the answer are closed and no longer sold."""
     require("custodian", "To rebuild a journal,")
     from noiseledger.chain import Rpc  # noqa: PLC0415 - takes a second
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - likewise

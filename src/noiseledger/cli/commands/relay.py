@@ -43,7 +43,7 @@ def relay(
     ] = False,
     head: Annotated[str, typer.Option(help=f"Requests in blocks up to this one are final: {BLOCKS}.")] = "finalized",
     seconds: Annotated[
-        float, typer.Option(help="Seconds between looks at the chain.", min=0.05, callback=finite)
+        float, typer.Option(help="Seconds between reads of the chain.", min=0.05, callback=finite)
     ] = 1.0,
     rate: Annotated[
         float,
@@ -73,7 +73,7 @@ def relay(
         float, typer.Option(help="Maximum fee per gas, in gwei.", min=0.0, callback=finite, rich_help_panel=_LIMITS)
     ] = MAX_FEE_GWEI,
 ) -> None:
-    """Bring to the chain what analysts have signed, and pay the fees, until Ctrl-C. The key pays, and may do nothing else."""
+    """Bring signed requests to the chain and pay their fees, until Ctrl-C. The key must have no role in the ledger."""
     require("web", "To run a relay,")
     from noiseledger.chain import PrivacyLedgerContract  # noqa: PLC0415 - takes a second
     from noiseledger.chain.heads import read_head  # noqa: PLC0415 - likewise

@@ -15,7 +15,7 @@ def resume(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Sell answers again after a pause. A query of which something is bought and not answered is not sold again."""
+    """Sell answers again after a pause. A single query is refused while a purchase of it is not answered."""
     govern(
         lambda custodian: custodian.propose_resume(query),
         ledger,

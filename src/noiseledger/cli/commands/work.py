@@ -60,7 +60,9 @@ def work(
     max_fee: Annotated[float, typer.Option(help="Maximum fee per gas, in gwei.", min=0)] = MAX_FEE_GWEI,
     gas_per_day: Annotated[
         int,
-        typer.Option(help="Stop revealing when so much gas was used on one day (UTC); 0 for no limit.", min=0),
+        typer.Option(
+            help="Maximum gas per day (UTC); once it is used, answers wait for the next day. 0: no limit.", min=0
+        ),
     ] = GAS_PER_DAY,
     gather: Annotated[
         float, typer.Option(help="Seconds to gather purchases, so that one transaction reveals them all.", min=0)
