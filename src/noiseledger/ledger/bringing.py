@@ -120,7 +120,7 @@ def _somebody_was_faster(contract: PrivacyLedgerContract, requests: Sequence[Req
     The nonce is read last: a request that makes itself free by being brought has used it by then.
     """
     with suppress(ChainError):
-        is_free = not any(contract.price(item.query.identifier, item.precision)[2] for item in requests)
+        is_free = not any(contract.price(item.query.identifier, item.precision)[1] for item in requests)
         return is_free and contract.nonce(signed.analyst) == signed.data.nonce
     return False
 

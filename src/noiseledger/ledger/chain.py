@@ -100,9 +100,9 @@ class ChainLedger(Ledger):
     def budget(self) -> Budget:
         return self.zone_budget().whole
 
-    def zone_budget(self) -> ZoneBudget:
-        """Return what each zone has spent."""
-        return self._reader.zone_budget(self.contract.spent_by_zone())
+    def zone_budget(self, edition: int = 0) -> ZoneBudget:
+        """Return what each zone has spent in an edition."""
+        return self._reader.zone_budget(self.contract.spent_by_zone(edition=edition))
 
     def admission(self) -> Admission:
         """Return who may buy, how much this key may still buy, and whom to ask for more."""

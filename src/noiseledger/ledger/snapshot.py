@@ -133,7 +133,7 @@ class LedgerSnapshot(LedgerView):
 
     def budget(self) -> Budget:
         """Return the privacy guarantee, the amount spent and the amount left."""
-        return self.zone_budget().whole
+        return Budget(self.terms.epsilon, self.terms.delta, self.terms.budget, self.state.spent)
 
     def zone_budget(self, edition: int = 0) -> ZoneBudget:
         """Return what each zone has spent in an edition."""
