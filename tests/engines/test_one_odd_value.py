@@ -105,6 +105,20 @@ def test_not_a_number_is_missing_although_the_statistics_of_the_file_do_not_coun
             assert list(source.totals(query)) == list(expected.totals(query)), query
 
 
+@pytest.mark.parametrize(
+    ("kind", "code"), [("number", Fraction(1)), ("text", "1"), ("date", date(1970, 1, 1))], ids=str
+)
+def test_a_column_of_a_type_that_has_no_values_of_its_kind_may_have_codes(
+    kind: Kind, code: Any, tmp_path: Path
+) -> None:
+    """All of it is missing, with codes as without."""
+    reading = Reading({"n": kind}, missing_codes={"n": frozenset([code])})
+    for column in (pa.array([0, 1], pa.timestamp("us", "UTC")), pa.array([b"1", b"2"]), pa.array([True, False])):
+        pq.write_table(pa.table({"n": column}), tmp_path / "people")
+        with closing(open_file(tmp_path / "people", "parquet", reading)) as source:
+            assert source.totals(Query.count("n IS NULL")) == [2]
+
+
 @pytest.mark.parametrize("kind", ["TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"])
 def test_a_time_without_end_is_that_records_missing_value(tmp_path: Path, kind: str) -> None:
     times = "('infinity'), ('-infinity'), ('1969-12-31 23:59:59'), ('2024-02-29 00:00:00')"
