@@ -43,6 +43,11 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         b'"age"\t"town"\n"1"\t61\t"Ulm"\n"2"\t34\t"Bonn"\n',
         ", line 1 has 2 names for 3 columns, because R's write.table leaves out the first: add a name",
     ),
+    "r-write-table-with-blanks.txt": (
+        b'"age" "town"\n"1" 61 "Ulm"\n"2" 34 "Bonn"\n',
+        ", line 1: the names are separated by blanks, which is not supported: write the file again with one of , ; | or tabs "
+        "(in R, with write.csv instead of write.table).",
+    ),
     "excel-sep.csv": (
         b"sep=;\r\nage;town\r\n61;Ulm\r\n34;Bonn\r\n",
         ", line 1 tells Excel the delimiter, but would be read as the names of the columns: remove it.",

@@ -164,3 +164,34 @@ def test_empty_lines_are_records_where_there_is_one_column(tmp_path: Path, run: 
     catalogue = file.with_suffix(".toml")
     catalogue.write_text(filled_in(catalogue.read_text("utf-8")), "utf-8")
     assert run("check", catalogue, "--json").json["rows"] == 3
+
+
+def test_the_tabs_of_eurostat_come_before_the_commas_of_its_first_column(tmp_path: Path, run: Run) -> None:
+    """As many fields by commas as by tabs."""
+    file = tmp_path / "eurostat.tsv"
+    lines = ["freq,unit,sex,geo\\TIME_PERIOD\t2021 \t2022 \t2023 ", "A,NR,F,DE\t1 \t: \t3 b", "A,NR,M,DE\t4 \t5 \t6 "]
+    file.write_text("\n".join([*lines, ""]), "utf-8")
+    drafted = run("init", file, "--json").json
+    assert [column["name"] for column in drafted["columns"]] == [
+        "freq,unit,sex,geo\\TIME_PERIOD",
+        "2021",
+        "2022",
+        "2023",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_noted"),
+    [
+        (["a b c", "1 2 3", "4 5 6"], True),
+        (["a b c", "1 1 2 3", "2 4 5 6"], True),  # R's write.table leaves out the name of the first column
+        (["name", "Ada Lovelace", "Alan Turing"], False),
+        (["a b c", "1 2 3", "4 5"], False),
+    ],
+)
+def test_fields_that_blanks_seem_to_separate_are_pointed_out(
+    lines: list[str], is_noted: bool, tmp_path: Path, run: Run
+) -> None:
+    file = tmp_path / "people.txt"
+    file.write_text("\n".join([*lines, ""]), "utf-8")
+    assert ("if its fields are separated by ' '" in run("init", file).out) == is_noted
