@@ -656,14 +656,16 @@ def test_two_histories_are_never_mixed(chain: Rpc, head: BlockId, monkeypatch: p
 
 
 class Turning:
-    """A node that turns to another history while it answers one exchange for events, after the first few of its calls."""
+    """A node that turns from one history to another while it answers one exchange for events, after a few of its calls."""
 
-    def __init__(self, nodes: Sequence[Batch], after: int) -> None:
+    def __init__(self, nodes: Sequence[Batch], after: int, usual: Batch | None = None) -> None:
         self._nodes, self._after, self.has_turned = nodes, after, False
+        #: Answers everything else.
+        self._usual = usual or nodes[0]
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
         if self.has_turned or all(method != "eth_getLogs" for method, _ in calls):
-            return self._nodes[0](calls)
+            return self._usual(calls)
         self.has_turned = True
         return [*self._nodes[0](calls[: self._after]), *self._nodes[1](calls[self._after :])]
 
@@ -692,13 +694,14 @@ def test_a_reveal_of_another_history_is_not_taken_for_one_of_this(
     with local_chain.running() as running, Rpc(running.url) as second:
         lives = two_histories(chain, second, OVER_60)
         mirror = mirror_of(lives[0], head)
-        for after in range(1, 7):
+        one_way = [chain.batch, second.batch]
+        for step, (nodes, after) in enumerate(product((one_way, one_way[::-1]), range(1, 7)), start=1):
             for life in lives:
-                life.ask((AGES, HALF + Fraction(after, 16)))
+                life.ask((AGES, HALF + Fraction(step, 32)))
             mirror.look()
             for value, life in enumerate(lives):
-                life.reveal(AGES, HALF + Fraction(after, 16), value)
-            turning = Turning([chain.batch, second.batch], after)
+                life.reveal(AGES, HALF + Fraction(step, 32), value)
+            turning = Turning(nodes, after, usual=chain.batch)
             with monkeypatch.context() as patch:
                 patch.setattr(chain, "batch", turning.batch)
                 found = essence(mirror.look())
