@@ -6,6 +6,8 @@ import gzip
 import zipfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from command import Run, Runner
@@ -153,3 +155,9 @@ def test_a_table_of_what_has_none(tmp_path: Path, run: Run) -> None:
     file.write_text(TABLE, "utf-8")
     assert "is a single table: leave out --table." in run("init", file, "--table", "people").err
     assert run("init", file).code == 0
+
+
+def test_two_columns_of_a_parquet_file_with_one_name(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "people.parquet"
+    pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["Age", "age"]), file)
+    assert f"{file}: the columns Age and age have the same name (case is ignored): rename" in run("init", file).err

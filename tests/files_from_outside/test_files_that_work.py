@@ -7,6 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from command import Run, Runner
@@ -185,6 +188,7 @@ def test_the_tabs_of_eurostat_come_before_the_commas_of_its_first_column(tmp_pat
     [
         (["a b c", "1 2 3", "4 5 6"], True),
         (["a b c", "1 1 2 3", "2 4 5 6"], True),  # R's write.table leaves out the name of the first column
+        (["ID    AGE SEX", "0001   61 M", "0002    5 F", ""], True),  # of fixed width
         (["name", "Ada Lovelace", "Alan Turing"], False),
         (["a b c", "1 2 3", "4 5"], False),
     ],
@@ -195,3 +199,11 @@ def test_fields_that_blanks_seem_to_separate_are_pointed_out(
     file = tmp_path / "people.txt"
     file.write_text("\n".join([*lines, ""]), "utf-8")
     assert ("if its fields are separated by ' '" in run("init", file).out) == is_noted
+
+
+def test_a_column_of_bytes_that_are_not_the_text_they_should_be_is_left_out(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "people.parquet"
+    starts, content = np.array([0, 2, 3], np.int32), b"\xff\xfea"
+    town = pa.StringArray.from_buffers(2, pa.py_buffer(starts), pa.py_buffer(content))
+    pq.write_table(pa.table({"town": town, "age": [61, 34]}), file)
+    assert "Look at town (left out): it has bytes that are not UTF-8 text" in run("init", file).out

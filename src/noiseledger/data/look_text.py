@@ -262,10 +262,11 @@ def _named_column(name: str, fields: Sequence[str], decimal: str) -> Guess:
 def _other_separator(lines: Sequence[str]) -> str | None:
     """Return a character that is equally often in each line of a file with one column: it may separate fields.
 
-    The first line may have one fewer, where R's write.table leaves out the name of the first of at least three columns.
+    Several blanks count as one, as in tables of fixed width. The first line may have one mark fewer, where R's write.table
+    leaves out the name of the first of at least three columns.
     """
     for mark in (":", "^", "~", " "):
-        first, *others = (line.count(mark) for line in lines if line)
+        first, *others = (len(line.split(mark if mark != " " else None)) - 1 for line in lines if line.strip())
         count = max(others, default=first)
         if count and {*others} <= {count} and (first == count or 0 < first == count - 1):
             return mark
