@@ -111,8 +111,8 @@ def _check_custody(catalogue: Catalogue) -> list[str]:
     found = custody.check_on_this_machine(custody.pin(catalogue))
     if known.catalogue_sha256 != public_hash(catalogue):
         found.append(
-            f"The catalogue differs from the published one. To see what would change, and to be asked, run: noiseledger publish "
-            f"{catalogue.file}"
+            "The catalogue differs from the published one. To see what would change, and to be asked, run: "
+            f"noiseledger publish {catalogue.file}"
         )
     return found
 
