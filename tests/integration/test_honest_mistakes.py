@@ -189,6 +189,35 @@ def test_a_name_never_comes_to_mean_another_query(run: Runner, published: Ledger
     assert "mean_age: values outside 0 to 100 count as 0 or 100, missing ones as 40." in listed
 
 
+def test_an_old_ledger_file_gives_no_name_to_another_query(run: Runner, published: LedgerFile) -> None:
+    file = Path("people.custody/ledger.json")
+    old = file.read_bytes()
+
+    def publish(upper: int, name: str = "mean_age") -> dict[str, Query]:
+        catalogue = CATALOGUE.replace("upper = 100", f"upper = {upper}")
+        Path("people.toml").write_text(catalogue.replace("queries.mean_age", f"queries.{name}"))
+        assert run("publish", "people.toml", "--yes").code == 0
+        return dict(LedgerFile.read(file).queries)
+
+    second = publish(90)
+    renamed = publish(100, "average")
+    assert renamed["average"] == renamed["mean_age"]
+    file.write_bytes(old)
+    Path("people.toml").write_text(CATALOGUE)
+    refused(run("publish", "people.toml"), "is an old copy. It gets back the names that it lacks: mean_age_2, average.")
+    third = publish(80)
+    assert third["mean_age_2"] == second["mean_age_2"] != third["mean_age_3"]
+    file.write_bytes(old)
+    # A journal that is rebuilt knows the names of the file that was there then.
+    newest = publish(70, "average")
+    assert newest["average"] == renamed["average"] != newest["average_2"]
+    assert newest.items() >= third.items()
+    Path("people.custody/journal.ledger").unlink()
+    assert run("recover", "people.toml", "--yes").code == 0
+    file.write_bytes(old)
+    assert publish(60).items() >= newest.items()
+
+
 def test_the_first_confirmation_shows_bounds_and_groups(run: Runner) -> None:
     by_age = '[queries.by_age]\nmeasure = "count"\nby = "age"\nedges = [0, 50, 100]\n'
     with_codes = CATALOGUE.replace("missing = 40", 'missing = 40\nmissing_codes = [98, 99]\nmeaning = "in years"')

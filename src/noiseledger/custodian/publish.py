@@ -84,6 +84,7 @@ def publish(
                 difference = compare(catalogue, contract)
                 known = custody.read_ledger_file()
             note(catalogue, data, journal, sender.rpc.chain_id, contract.address, registers)
+            journal.note_names(difference.names)  # before anybody can see them
         population = catalogue.population(data.rows)
         for entry in difference.to_register:
             contract.register(entry.query, sensitivity(entry.query, population), entry.ceiling)
