@@ -14,6 +14,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from noiseledger.data.delimited import DELIMITERS, Dialect, columns_of, conversion, records_of
+from noiseledger.data.hints import unreadable
 from noiseledger.data.look import RECORDS, Guess, Look
 from noiseledger.data.look_kinds import (
     MISSING_TEXTS,
@@ -92,7 +93,7 @@ def _encoding(file: Path) -> str:
                     except UnicodeDecodeError:
                         encoding = "windows-1252"
     except OSError as error:
-        raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None
+        raise unreadable(file, error) from None
     if looked == 0:
         raise DataUnavailable(f"{file} is empty: expected a first line with the names of the columns.")
     return encoding
