@@ -76,6 +76,7 @@ PARTS = (
         ("core/query.py", "core/groups.py", "core/one_column.py", "core/date_groups.py", "core/group_product.py"),
         (*unit("query", "table", "catalogue", "sensitivity"), _LOCAL),
     ),
+    Part(("core/zones.py",), (*unit("zones"), "tests/property/test_reach.py")),
     Part(("core/access.py",), unit("catalogue")),
     Part(("core/relay_address.py",), unit("relay_address")),
     Part(("core/codebook.py",), unit("codebook")),
@@ -95,6 +96,7 @@ PARTS = (
         ),
         (*unit("filter", "table"), "tests/property/test_filter_dates.py", "tests/property/test_filter_canonical.py"),
     ),
+    Part(("data/declared_zones.py", "data/zone_words.py"), unit("catalogue", "doubts", "zone_words")),
     Part(
         ("data/catalogue.py", "data/declared.py", "data/declared_codebook.py", "data/public_parts.py"),
         (*unit("catalogue", "codebook", "public_parts"), _REFUSED),

@@ -6,6 +6,7 @@ dataset where the engine finds it and opens it there. What some engines cannot h
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import date
@@ -21,6 +22,7 @@ from engines.dataset import Dataset, Type
 from engines.random_cases import CODES, LINES, TOWNS, cases
 from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Measure, Query
+from noiseledger.core.zones import Zones
 from noiseledger.data import Source
 from noiseledger.data.commitment import Commitment
 from noiseledger.data.record import record_text
@@ -174,6 +176,22 @@ class EngineConformance:
             assert list(source.totals(Query.count("year(d) IN (1969, 2000) OR d IS NULL"))) == [3]
             assert list(source.totals(Query.count("NOT month(d) = 12"))) == [5]
             assert list(source.totals(Query.count("year(d) = 9999 AND month(d) <> 11"))) == [1]
+
+    def test_records_lie_in_the_zones_that_totals_count(self, people: Source) -> None:
+        for groups in (
+            Bins.of("age", [0, 30, 60]),
+            Bins.of("income", [-1000, 0, "0.5", 1000]),
+            Keys.of("age", [5, 12, 19]),
+            Keys.of("town", TOWNS[:2]),
+            Keys.of("member", [False, True]),
+            Bins.years("born", [1950, 1980, 2000]),
+            Bins.months("born", [1, 4, 7]),
+        ):
+            zones = Zones.of(groups)
+            counted = people.totals(Query.count(by=groups))
+            placed = Counter(zones.place(record) for record in people.records())
+            assert [placed[zone] for zone in range(zones.count)] == [*counted, people.rows - sum(counted)]
+            assert placed[0], groups
 
     def test_literals_that_look_like_code_are_text(self, people: Source) -> None:
         queries = [Query.count(f"code = '{code.replace(chr(39), chr(39) * 2)}'") for code in CODES]

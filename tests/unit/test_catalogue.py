@@ -12,10 +12,13 @@ from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.privacy import precision_for, whole_units
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population
+from noiseledger.core.zones import Zones
 from noiseledger.data.catalogue import Catalogue, CatalogueProblems, _Reader, read_catalogue
 from noiseledger.data.declared import KEYS
 from noiseledger.data.location import Location
+from noiseledger.data.table import totals
 from noiseledger.data.toml_lines import TomlLines
+from noiseledger.data.zone_words import reached
 from noiseledger.errors import InvalidInput
 
 GOOD = """
@@ -250,6 +253,7 @@ KEYS_AND_TABLES = [(table, key) for table, keys in KEYS.items() for key in keys]
 def test_any_value_anywhere_is_read_or_is_a_problem(tmp_path: Path, table: str, key: str) -> None:
     """Whatever TOML can write, in every place of the file: a catalogue, or problems with their lines; no other error."""
     good = tomllib.loads(GOOD)
+    good["zones"] = {"column": "race", "values": ["a", "b"]}
     good["analysts"] = {"ann": {"address": "0x" + "5a" * 20, "epsilon": 1, "delta": "1e-6"}}
     tables = {name: list(good[name].values()) for name in ("analysts", "columns", "queries")} | {"": [good]}
     for fields in tables.get(table) or [good[table]]:
@@ -379,3 +383,117 @@ def test_limits_are_shares_of_the_budget(tmp_path: Path) -> None:
 def test_a_share_of_the_budget_is_from_0_to_1(tmp_path: Path, key: str, share: str) -> None:
     ((_, message),) = problems(tmp_path, GOOD.replace('"replace"', f'"replace"\n{key} = {share}', 1))
     assert "from 0 (no limit) to 1" in message
+
+
+ZONES = '[zones]\ncolumn = "race"\nvalues = ["b", "a"]\n'
+
+
+def test_zones_are_groups_of_a_declared_column(tmp_path: Path) -> None:
+    assert read_text(tmp_path, GOOD).zones == Zones.ONE
+    assert read_text(tmp_path, GOOD + ZONES).zones == Zones.of(Keys.of("race", ["a", "b"]))
+    by_age = '[zones]\ncolumn = "age"\nedges = [0, 30, 60]\n'
+    assert read_text(tmp_path, by_age + GOOD).zones.labels == ("[0, 30)", "[30, 60)", "other")
+    by_month = '[columns.born]\nkind = "date"\n[zones]\ncolumn = "month(born)"\nedges = [1, 7, 13]\n'
+    assert read_text(tmp_path, GOOD + by_month).zones == Zones.of(Bins.months("born", [1, 7, 13]))
+    by_year = by_month.replace("month", "year").replace("edges = [1, 7, 13]", "values = [1990, 1991]")
+    assert read_text(tmp_path, GOOD + by_year).zones == Zones.of(Bins.years("born", [1990, 1991, 1992]))
+
+
+@pytest.mark.parametrize(
+    ("zones", "line", "message"),
+    [
+        ("[zones]", 1, "[zones] needs the name of one public column"),
+        ('[zones]\ncolumn = ["race", "age"]\nvalues = ["a", "b"]', 1, "[zones] needs the name of one public column"),
+        ('[zones]\ncolumn = "race"', 1, "[zones] needs either values or edges"),
+        ('[zones]\ncolumn = "race"\nvalues = ["a", "b"]\nedges = [1, 2, 3]', 1, "[zones] needs either values or edges"),
+        ('[zones]\ncolumn = "race"\nvalues = "a"', 1, "values of [zones] must be a list of at least 2"),
+        ('[zones]\ncolumn = "race"\nvalues = ["a"]', 1, "values of [zones] must be a list of at least 2"),
+        ('[zones]\ncolumn = "age"\nedges = [0, 30]', 1, "edges of [zones] must be a list of at least 3"),
+        ('[zones]\ncolumn = "race"\nvalues = ["a", 1]', 1, "[zones]: The groups of race must be all text"),
+        ('[zones]\ncolumn = "race"\nvalues = ["a", "a"]', 1, "[zones]: The groups of race contain a value twice"),
+        ('[zones]\ncolumn = "race"\nvalues = ["a", "other"]', 1, "[zones]: The last zone is called 'other'"),
+        (
+            '[zones]\ncolumn = "age"\nedges = [0, 30, 30]',
+            1,
+            "[zones]: The edges of the bins of age must be in increasing",
+        ),
+        (f'[zones]\ncolumn = "age"\nvalues = {list(range(256))}', 1, "[zones]: There may be 256 zones at most"),
+        (f'[zones]\ncolumn = "age"\nedges = {list(range(257))}', 1, "[zones]: There may be 256 zones at most"),
+        (
+            '[zones]\n\ncolumn = "rase"\nvalues = ["a", "b"]',
+            3,
+            "[zones] uses rase, which is not declared (did you mean race?)",
+        ),
+        (
+            '[zones]\n\ncolumn = "age"\nvalues = ["a", "b"]',
+            3,
+            "[zones] uses the column age as text, but it is declared as number",
+        ),
+        (
+            '[zones]\n\ncolumn = "race"\nvalues = [1, 2]',
+            3,
+            "[zones] uses the column race as number, but it is declared as text",
+        ),
+        (
+            '[zones]\n\ncolumn = "month(age)"\nvalues = [1, 2]',
+            3,
+            "[zones] uses the column age as date, but it is declared",
+        ),
+        (
+            '[zones]\ncolumn = "race"\nvalue = ["a", "b"]\nvalues = ["a", "b"]',
+            3,
+            "'value' is not a key of this table (did you mean",
+        ),
+    ],
+)
+def test_every_mistake_in_zones_has_a_line(tmp_path: Path, zones: str, line: int, message: str) -> None:
+    (found,) = problems(tmp_path, f"{zones}\n{GOOD}")
+    assert found[0] == line
+    assert found[1].startswith(message), found[1]
+
+
+def test_zones_that_are_no_table_are_a_problem(tmp_path: Path) -> None:
+    assert problems(tmp_path, "zones = 5\n" + GOOD) == [(1, "[zones] must be a table.")]
+
+
+def test_a_column_of_zones_with_a_problem_of_its_own_is_reported_once(tmp_path: Path) -> None:
+    text = GOOD.replace('[columns.race]\nkind = "text"', '[columns.race]\nkind = "string"') + ZONES
+    assert [message[:20] for _, message in problems(tmp_path, text)] == ["The kind of race mus"]
+
+
+def test_a_zone_of_a_value_that_means_missing_is_a_problem(tmp_path: Path) -> None:
+    coded = GOOD.replace('[columns.race]\nkind = "text"', '[columns.race]\nkind = "text"\nmissing_codes = ["c"]')
+    ((line, message),) = problems(tmp_path, coded + ZONES.replace('"b"', '"c"'))
+    assert line == coded.count("\n") + 3
+    assert message.startswith(
+        "[zones] lists 'c' of race, which would stay empty: missing_codes says that it means missing"
+    )
+    aged = GOOD.replace('[columns.age]\nkind = "number"', '[columns.age]\nkind = "number"\nmissing_codes = [99]')
+    assert problems(tmp_path, aged + '[zones]\ncolumn = "age"\nvalues = [98, 99]\n')[0][1].startswith(
+        "[zones] lists '99' of age"
+    )
+
+
+@pytest.mark.parametrize("value", ["99", " 99.0 ", "unknown", ""])
+def test_a_code_for_missing_lies_in_the_last_zone_and_filters_agree(tmp_path: Path, value: str) -> None:
+    """99 lies in a zone's edges and fulfils the filter by its number, and neither counts: as it was read, it is missing."""
+    aged = GOOD.replace('[columns.age]\nkind = "number"', '[columns.age]\nkind = "number"\nmissing_codes = [99]')
+    catalogue = read_text(tmp_path, aged + '[zones]\ncolumn = "age"\nedges = [0, 60, 120]\n')
+    record = catalogue.reading.record({"age": value})
+    zone = catalogue.zones.place(record)
+    assert catalogue.zones.labels[zone] == "other"
+    for where, counted in (("age > 60", False), ("age IS NULL", True), ("NOT age > 60", False)):
+        query = Query.count(where)
+        assert totals(query, [record]) == [counted]
+        assert not counted or catalogue.zones.reach_mask(query) >> zone & 1
+
+
+def test_the_value_of_a_zone_may_have_a_label_although_no_query_groups_by_it(tmp_path: Path) -> None:
+    labelled = GOOD.replace('[columns.race]\nkind = "text"', '[columns.race]\nkind = "text"\nlabels = { c = "Cees" }')
+    assert "no query or zone has a group 'c'" in problems(tmp_path, labelled)[0][1]
+    catalogue = read_text(tmp_path, labelled + ZONES.replace('"b"', '"c"'))
+    assert catalogue.codebook.labels_of_zones(catalogue.zones) == ("a", "Cees", "other")
+    assert catalogue.codebook.labels_of_zones(Zones.ONE) == Zones.ONE.labels
+    assert reached(catalogue, 0b110) == ("Cees", "other")
+    ((_, message),) = problems(tmp_path, labelled.replace("Cees", "Other") + ZONES.replace('"b"', '"c"'))
+    assert "use the text of one value, 'Other', as the label of another" in message

@@ -96,7 +96,7 @@ def test_a_code_is_missing_and_a_label_is_a_word(written: Callable[[str], Catalo
         ("[99, 98]", "[12345678901234567]", "more digits than data engines hold"),
         ('"flag"', '"flag"\nmissing_codes = [1]', "member is a flag, which has no codes"),
         ('"number"\nlabels', '"number"\nmissing_codes = [9]\nlabels', "has a group '9' of sex, which would stay empty"),
-        ('2 = "women"', '3 = "women"', "labels of sex: no query has a group '3'"),
+        ('2 = "women"', '3 = "women"', "labels of sex: no query or zone has a group '3'"),
         ('2 = "women"', '2 = "men"', "give two values the same label"),
         ('2 = "women"', '2 = "Men "', "give two values the same label"),
         ('1 = "men"', '1 = "2"', "use the text of one value, '2', as the label of another"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from noiseledger.auditing.inclusion import Inclusion
 from noiseledger.cli.commands.prove import _proof
 from noiseledger.core.query import Query
+from noiseledger.core.zones import Zones
 from noiseledger.data import Table
 from noiseledger.data.commitment import Commitment
 from noiseledger.data.reading import Reading
@@ -47,9 +48,10 @@ def usual_stack() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("usual_stack")
-def test_a_definition_is_refused() -> None:
+@pytest.mark.parametrize("parse", [Query.parse, Zones.parse])
+def test_a_definition_is_refused(parse: Callable[[str], object]) -> None:
     with pytest.raises(InvalidInput, match="canonical"):
-        Query.parse(DEEP)
+        parse(DEEP)
 
 
 @pytest.mark.usefixtures("usual_stack")

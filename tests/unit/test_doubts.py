@@ -15,6 +15,7 @@ from noiseledger.custodian.publish import too_large
 from noiseledger.data import Table
 from noiseledger.data.catalogue import CatalogueProblems, read_catalogue
 from noiseledger.data.doubts import delta_doubt, doubts, is_empty_promise
+from noiseledger.data.zone_words import public_facts
 from noiseledger.errors import DataMismatch, InvalidInput
 
 HEAD = '[source]\nfile = "people.csv"\n[privacy]\nepsilon = 1\ndelta = "1e-6"\nneighbours = "replace"\n'
@@ -96,6 +97,34 @@ def test_groups_that_match_no_row_raise_a_doubt(found: Doubts) -> None:
     both += 'by = ["age", "hours"]\ngroups = { age = [1, 95], hours = [15, 16] }\n'
     (said,) = found(WORK, both)
     assert "Query both: no row is in some of its groups of age: '95'" in said
+
+
+def test_zones_of_public_records_raise_a_doubt_and_so_do_empty_ones(found: Doubts) -> None:
+    zones = '[zones]\ncolumn = "age"\nvalues = [1, 2]\n[columns.age]\nkind = "number"\n'
+    count = '[queries.old]\nmeasure = "count"\nwhere = "age > 60"\n'
+    (said,) = found(WORK, zones + count)
+    assert said.startswith(
+        'With neighbours = "replace", the zone of each record (by age) and the number of records in each zone are'
+    )
+    assert "Zones are permanent" in said
+    _, said = found(WORK, zones.replace("[1, 2]", "[1, 90]") + count)
+    assert said.startswith("[zones]: no row is in some of its groups of age: '90'.")
+    assert said.endswith("an empty zone does no harm.")
+    assert (
+        len(found(WORK, zones.replace("values = [1, 2]", "edges = [0, 60, 90, 200]") + count)) == 1
+    )  # ranges may be empty
+
+
+def test_where_records_are_added_or_removed_zones_make_nothing_public(tmp_path: Path) -> None:
+    text = (
+        HEAD.replace("replace", "add-remove")
+        + '[zones]\ncolumn = "age"\nvalues = [1, 2]\n[columns.age]\nkind = "number"\n'
+    )
+    (tmp_path / "people.csv").write_text("age\n1\n2\n")
+    (tmp_path / "people.toml").write_text(text + '[queries.all]\nmeasure = "count"\n')
+    catalogue = read_catalogue(tmp_path / "people.toml")
+    assert list(doubts(catalogue, catalogue.open())) == []
+    assert public_facts(catalogue) == []
 
 
 @pytest.mark.parametrize(

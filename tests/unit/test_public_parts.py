@@ -73,6 +73,7 @@ def test_what_is_private_or_means_the_same_does_not_change_the_hash(tmp_path: Pa
         ('table = "people"', 'table = "people"\ndecimal = ","'),
         ("epsilon = 8", 'epsilon = 8\naccess = "open"'),
         ("[columns.income]", "[columns.age]\nkind = 'number'\n\n[columns.income]"),
+        ("[columns.income]", "[zones]\ncolumn = 'income'\nedges = [0, 100, 200]\n\n[columns.income]"),
     ],
 )
 def test_what_is_public_changes_the_hash(tmp_path: Path, old: str, new: str) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 from noiseledger.core.filters.condition import Value
 from noiseledger.core.group_product import SEPARATOR, Product
 from noiseledger.core.query import Query
+from noiseledger.core.zones import Zones
 
 #: The largest number of characters of a label and of a meaning that are shown.
 LONGEST_LABEL = 80
@@ -46,6 +47,12 @@ class Codebook:
         """Return, for each coordinate, the label of its group in each column that the query groups by."""
         names = [[self._label(column, value) for value in values] for column, values in grouped_values(query)]
         return tuple(product(*names))
+
+    def labels_of_zones(self, zones: Zones) -> tuple[str, ...]:
+        """Return a name for each zone: the label of its value, if there is one."""
+        if zones.groups is None:
+            return zones.labels
+        return (*(self._label(zones.groups.column, value) for value in zones.groups.labels), zones.labels[-1])
 
     def _label(self, column: str, value: str) -> str:
         return self.labels.get(column, {}).get(value) or value

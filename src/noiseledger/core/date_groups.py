@@ -57,6 +57,13 @@ class Parts(OneColumn):
         number = value.month if self.part == "month" else value.year
         return next((at for at, (low, high) in enumerate(self.ranges) if low <= number < high), None)
 
+    @property
+    def cuts(self) -> Sequence[Leaf]:
+        """The conditions that separate the ranges: before each first day of a year, or the month."""
+        if self.part == "month":
+            return [InMonths(self.column, (low,)) for low, _ in self.ranges]
+        return [Comparison(self.column, "<", date(year, 1, 1)) for pair in self.ranges for year in pair]
+
     def allows(self, leaf: Leaf) -> bool:
         """Allow ranges of days next to months, and months next to years."""
         return isinstance(leaf, Comparison | Membership if self.part == "month" else InMonths)

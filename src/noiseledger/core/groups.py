@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from noiseledger.core.date_groups import Parts, Range, has_no_gap, ranges_of_edges, ranges_of_values
-from noiseledger.core.filters.condition import InMonths, Kind, Leaf, Value
+from noiseledger.core.filters.condition import Comparison, InMonths, Kind, Leaf, Membership, Value
 from noiseledger.core.filters.date_parts import MONTHS
 from noiseledger.core.numbers import Number, exact, held_everywhere
 from noiseledger.core.one_column import OneColumn
@@ -104,6 +104,11 @@ class Bins(OneColumn):
             return None
         return bisect_right(edges, given) - 1
 
+    @property
+    def cuts(self) -> Sequence[Leaf]:
+        """The conditions that separate the bins: below each edge, or not."""
+        return [Comparison(self.column, "<", edge) for edge in self.edges]
+
     def allows(self, leaf: Leaf) -> bool:
         """Allow months next to whole years, each of which has them all."""
         return isinstance(leaf, InMonths) and bool(self.whole_years)
@@ -171,6 +176,13 @@ class Keys(OneColumn):
         # In Python True equals 1, but a flag is not a number here.
         same_kind = isinstance(value, bool) == isinstance(self.values[0], bool)
         return self._positions.get(value) if same_kind else None
+
+    @property
+    def cuts(self) -> Sequence[Leaf]:
+        """The condition that names each value."""
+        # In Python a flag is a whole number too, but not here.
+        values: list[Any] = [Fraction(value) if type(value) is int else value for value in self.values]
+        return [Membership(self.column, tuple(values))]
 
     def dump(self) -> dict[str, Any]:
         """Return the definition as plain JSON values."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from noiseledger.core.filters.condition import Leaf, Row, Value
 
@@ -35,6 +36,11 @@ class OneColumn(ABC):
     @abstractmethod
     def index(self, value: Value | None) -> int | None:
         """Return the number of the value's group, or None if it has none."""
+
+    @property
+    @abstractmethod
+    def cuts(self) -> Sequence[Leaf]:
+        """Conditions that separate the groups: values of which all of them have the same truth are in one group or in none."""
 
     def place(self, record: Row) -> int | None:
         """Return the number of the record's group, or None if it is in none."""

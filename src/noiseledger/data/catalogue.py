@@ -23,7 +23,8 @@ from noiseledger.core.codebook import Codebook, code_text
 from noiseledger.core.filters.condition import Kind, Value
 from noiseledger.core.query import Column, Query
 from noiseledger.core.sensitivity import Neighbours, Population, sensitivity
-from noiseledger.data import declared
+from noiseledger.core.zones import Zones
+from noiseledger.data import declared, declared_zones
 from noiseledger.data.declared import KEYS
 from noiseledger.data.declared_codebook import group_problems, labels, meaning, missing_codes
 from noiseledger.data.hints import did_you_mean
@@ -80,6 +81,8 @@ class Catalogue:
     analysts: tuple[InvitedAnalyst, ...] = ()
     #: What columns and values are called, and the codes for missing values: public words.
     codebook: Codebook = field(default_factory=Codebook)
+    #: The public zones in which records lie. The budget holds for each zone.
+    zones: Zones = Zones.ONE
 
     def open(self) -> Source:
         """Open the data, to be read as declared here."""
@@ -151,12 +154,13 @@ class _Reader:
         smallest, ceiling = (limit or Fraction(0) for limit in limits)
         analysts = self._analysts(access or Access.INVITATION)
         columns = {name: self._column(name, fields) for name, fields in tables}
+        zones = self._zones(kinds, codes)
         tried = [self._entry(name, fields, columns, neighbours, ceiling) for name, fields in self._subtables("queries")]
         entries = [entry for entry in tried if entry is not None]
         codebook = self._codebook(tables, _known(kinds), codes)
         if len(entries) == len(tried):
             queries = {entry.name: entry.query for entry in entries}
-            for where, message in group_problems(queries, codebook):
+            for where, message in group_problems(queries, codebook, zones):
                 self._report(where, message)
         self._check_declared(entries, kinds)
         if not tried:
@@ -169,7 +173,7 @@ class _Reader:
         summed = tuple(column for column in columns.values() if column is not None)
         line = self.lines.find("source")
         parts = source, budget, neighbours, reading, summed, tuple(entries), line, access, contact, relay, smallest
-        return Catalogue(self.file, *parts, analysts, codebook)
+        return Catalogue(self.file, *parts, analysts, codebook, zones)
 
     def _source(self) -> Location:
         fields = self._table("source")
@@ -225,6 +229,17 @@ class _Reader:
             {name: found for name, found in meanings.items() if found},
             {name: tuple(map(code_text, sorted(found))) for name, found in codes.items()},
         )
+
+    def _zones(self, kinds: Mapping[str, Kind | None], codes: Mapping[str, frozenset[Value]]) -> Zones:
+        """Return the declared zones; a single one if there are none, or if they have problems."""
+        fields = self._attempt(("zones",), lambda: self._table("zones"))
+        if "zones" not in self.tables or fields is None:
+            return Zones.ONE
+        self._check_keys("zones", fields, KEYS["zones"])
+        found = self._attempt(("zones",), partial(declared_zones.zones, fields, kinds)) or Zones.ONE
+        for key, message in declared_zones.problems(found, kinds, codes):
+            self._report(("zones", key), message)
+        return found
 
     def _column(self, name: str, fields: Mapping[str, Any]) -> Column | None:
         """Return a column that can be summed; None for the others."""

@@ -31,9 +31,10 @@ from noiseledger.errors import InvalidInput
 _BOUNDS = ("lower", "upper", "grid", "missing")
 #: What each table of the file may contain.
 KEYS = {
-    "": ("source", "privacy", "analysts", "columns", "queries"),
+    "": ("source", "privacy", "zones", "analysts", "columns", "queries"),
     "source": location.KEYS,
     "privacy": ("epsilon", "delta", "neighbours", "access", "contact", "relay", "query_ceiling", "smallest_purchase"),
+    "zones": ("column", "values", "edges"),
     "analysts": ("address", "epsilon", "delta", "precision"),
     "columns": ("kind", *_BOUNDS, "missing_codes", "labels", "meaning"),
     "queries": ("measure", "column", "where", "by", "groups", "edges", "ceiling"),
@@ -201,7 +202,7 @@ def _groups(fields: Mapping[str, Any], columns: Container[str]) -> Groups | None
             raise InvalidInput('groups and edges need a column to group by: add by = "...".')
         return None
     if isinstance(by, str):
-        return _by(by, given, columns)
+        return by_one(by, given, columns)
     if not isinstance(by, list) or not by or not all(isinstance(name, str) for name in by):
         raise InvalidInput(
             'by must be the name of one column, in quotes, such as by = "town", or a list such as by = ["sex", "age"].'
@@ -212,10 +213,10 @@ def _groups(fields: Mapping[str, Any], columns: Container[str]) -> Groups | None
                 f"With a list of columns in by, {key} must give each of them its own list, such as {_EXAMPLES[key]}."
             )
     one_by_one = [{key: lists[name] for key, lists in given.items() if name in lists} for name in by]
-    return groups_of([_by(name, own, columns) for name, own in zip(by, one_by_one, strict=True)])
+    return groups_of([by_one(name, own, columns) for name, own in zip(by, one_by_one, strict=True)])
 
 
-def _by(name: str, given: Mapping[str, Any], columns: Container[str]) -> ByColumn:
+def by_one(name: str, given: Mapping[str, Any], columns: Container[str]) -> ByColumn:
     """Return the groups of one column, or of a part of a date such as year(born)."""
     if len(given) != 1:
         raise InvalidInput(f"Grouping by {name} needs either groups = [values] or edges = [numbers].")

@@ -13,6 +13,7 @@ from noiseledger.core.codebook import LONGEST_LABEL, LONGEST_MEANING, Codebook, 
 from noiseledger.core.filters.condition import Kind, Value
 from noiseledger.core.numbers import exact
 from noiseledger.core.query import Query
+from noiseledger.core.zones import Zones
 from noiseledger.data.hints import did_you_mean
 from noiseledger.data.reading import Reading
 from noiseledger.errors import InvalidInput
@@ -78,14 +79,17 @@ def _is_words(given: object, longest: int) -> bool:
     return isinstance(given, str) and bool(given.strip()) and len(given) <= longest and given.isprintable()
 
 
-def group_problems(queries: Mapping[str, Query], codebook: Codebook) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield problems, each with its place: labels of values that no group has, and groups of values that mean "missing"."""
+def group_problems(
+    queries: Mapping[str, Query], codebook: Codebook, zones: Zones = Zones.ONE
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield problems, each with its place: labels without a group or zone, and groups that mean "missing"."""
     groups: dict[str, dict[str, str]] = {}
     for name, query in queries.items():
         for column, values in grouped_values(query):
             groups.setdefault(column, {}).update(dict.fromkeys(values, name))
+    zoned = {} if zones.groups is None else {zones.groups.column: zones.labels}
     for column, called in codebook.labels.items():
-        known = groups.get(column, {})
+        known = dict.fromkeys([*groups.get(column, ()), *zoned.get(column, ())])
         texts = {_as_read(value): value for value in (*known, *called)}
         for value, label in sorted(called.items()):
             if texts.get(_as_read(label), value) != value:
@@ -96,8 +100,8 @@ def group_problems(queries: Mapping[str, Query], codebook: Codebook) -> Iterator
         for value in sorted(called.keys() - known.keys()):
             yield (
                 (f"columns.{column}", "labels"),
-                f"labels of {column}: no query has a group {value!r}{did_you_mean(value, known)}. Remove the label, or add the "
-                "group to a query.",
+                f"labels of {column}: no query or zone has a group {value!r}{did_you_mean(value, known)}. Remove the label, or "
+                "add the group to a query.",
             )
     for column, codes in codebook.missing_codes.items():
         for code in sorted(groups.get(column, {}).keys() & set(codes)):

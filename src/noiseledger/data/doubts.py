@@ -13,13 +13,14 @@ from fractions import Fraction
 
 from noiseledger.core.codebook import code_text, grouped_values
 from noiseledger.core.filters.sql import identifier
-from noiseledger.core.group_product import by_column
+from noiseledger.core.group_product import ByColumn, by_column
 from noiseledger.core.groups import Keys
 from noiseledger.core.numbers import held_everywhere
 from noiseledger.core.query import Column, Measure, Query
 from noiseledger.data.catalogue import Catalogue, CatalogueEntry
 from noiseledger.data.look_kinds import has_code_name
 from noiseledger.data.source import Source
+from noiseledger.data.zone_words import public_facts
 from noiseledger.errors import InvalidInput
 
 #: What surveys write for "refused", "unknown", "not applicable".
@@ -35,8 +36,15 @@ _MANY, _FEW = 50, 12
 #: The shares from which there is a doubt: of values outside the bounds, of one value, of missing values.
 _OUTSIDE, _ONE_VALUE, _MISSING, _MOSTLY = Fraction(1, 100), Fraction(5, 100), Fraction(5, 100), Fraction(1, 2)
 _HINTS = {"date": " A date is written as 2024-12-31; a time of day may follow, but no time zone."}
+#: Why an empty group, or zone, is no mistake by itself.
+_EMPTY_GROUP = "an empty group is counted as 0, with noise"
+_EMPTY_ZONE = "an empty zone does no harm"
 #: A doubt names so many groups.
 _SHOWN = 5
+_ZONES_HINT = (
+    "Would everyone in the data accept that? Zones are permanent, so zones by a private column, such as a diagnosis, would be "
+    "a mistake."
+)
 #: Delta should be below one in this many times the number of people.
 FAR_BELOW = 10
 
@@ -44,6 +52,7 @@ FAR_BELOW = 10
 def doubts(catalogue: Catalogue, source: Source) -> Iterator[str]:
     """Yield one or two sentences for each doubt."""
     yield from filter(None, [delta_doubt(catalogue.budget.delta, source.rows)])
+    yield from (f"{fact} {_ZONES_HINT}" for fact in public_facts(catalogue))
     yield from (_share_doubt(entry) for entry in catalogue.entries if _is_filtered_share(entry.query))
     if not source.rows:
         return
@@ -159,21 +168,25 @@ def _group_doubts(catalogue: Catalogue, source: Source) -> Iterator[str]:
     seen: set[object] = set()
     for entry in catalogue.entries:
         for groups in by_column(entry.query.groups):
-            if groups in seen:
-                continue
-            seen.add(groups)
-            numbers = source.totals(Query(Measure.COUNT, None, None, groups))
-            empty = [label for label, number in zip(groups.labels, numbers, strict=True) if not number]
-            if not empty or (len(empty) < len(numbers) and not isinstance(groups, Keys)):
-                continue
-            which = ", ".join(map(repr, empty[:_SHOWN])) + (
-                f" and {len(empty) - _SHOWN:,} more" * (len(empty) > _SHOWN)
-            )
-            whole = "any of its groups" if len(empty) == len(numbers) else "some of its groups"
-            yield (
-                f"Query {entry.name}: no row is in {whole} of {groups.name}: {which}. Are they spelled as in the data, and is "
-                "the column of the right kind? If they are right, nothing is wrong: an empty group is counted as 0, with noise."
-            )
+            if groups not in seen:
+                seen.add(groups)
+                yield from _empty_doubt(source, f"Query {entry.name}", groups, _EMPTY_GROUP)
+    for groups in by_column(catalogue.zones.groups):
+        if groups not in seen:
+            yield from _empty_doubt(source, "[zones]", groups, _EMPTY_ZONE)
+
+
+def _empty_doubt(source: Source, who: str, groups: ByColumn, harmless: str) -> Iterator[str]:
+    numbers = source.totals(Query(Measure.COUNT, None, None, groups))
+    empty = [label for label, number in zip(groups.labels, numbers, strict=True) if not number]
+    if not empty or (len(empty) < len(numbers) and not isinstance(groups, Keys)):
+        return
+    which = ", ".join(map(repr, empty[:_SHOWN])) + (f" and {len(empty) - _SHOWN:,} more" * (len(empty) > _SHOWN))
+    whole = "any of its groups" if len(empty) == len(numbers) else "some of its groups"
+    yield (
+        f"{who}: no row is in {whole} of {groups.name}: {which}. Are they spelled as in the data, and is the column of the "
+        f"right kind? If they are right, nothing is wrong: {harmless}."
+    )
 
 
 def _percent(number: int, rows: int) -> str:

@@ -18,7 +18,7 @@ from noiseledger.data.catalogue import Catalogue
 #: Each field of a catalogue is in one of these lists. A field in neither is not hashed, and a test fails.
 PUBLIC = (
     *("budget", "neighbours", "reading", "columns", "entries", "access", "contact", "relay", "smallest_purchase"),
-    "codebook",
+    *("codebook", "zones"),
 )
 PRIVATE = ("file", "source", "source_line", "analysts")
 
@@ -51,6 +51,8 @@ def public_parts(catalogue: Catalogue) -> dict[str, Any]:
         },
         # Left out if it is empty, so that older catalogues keep their hash. It contains the codes for missing values.
         **catalogue.codebook.dump(),
+        # Likewise: left out if no zones are declared.
+        **({"zones": catalogue.zones.canonical} if catalogue.zones.canonical else {}),
     }
 
 

@@ -14,9 +14,11 @@ from noiseledger.core.answer import NOISE_ONLY
 from noiseledger.core.numbers import readable
 from noiseledger.core.privacy import precision_for
 from noiseledger.core.sensitivity import sensitivity
+from noiseledger.core.zones import Zones
 from noiseledger.data.catalogue import Catalogue, CatalogueProblems, Problem, read_catalogue
 from noiseledger.data.doubts import doubts
 from noiseledger.data.text_doubts import text_doubts
+from noiseledger.data.zone_words import Saving, reached, saving
 from noiseledger.errors import NoiseledgerError
 from noiseledger.extras import missing
 
@@ -24,6 +26,8 @@ from noiseledger.extras import missing
 TYPICAL = (("0.1", "1e-5"), ("0.5", "1e-5"), ("1", "1e-5"))
 #: The parts of the budget whose accuracy is shown.
 PARTS = (Fraction(1, 100), Fraction(1, 10), Fraction(1))
+#: The table names so many zones of a query.
+SHOWN_ZONES = 5
 
 
 def check(
@@ -43,21 +47,39 @@ def check(
     if json:
         print_json(facts)
         return
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         (q["name"], q["query"], q["dimension"], readable(q["sensitivity"], 4), _errors(q)) for q in facts["queries"]
     ]
-    columns = ("name", "query", ">dimension", ">sensitivity", ">± 95% with 1%, 10%, all of the budget")
+    columns: tuple[str, ...] = ("name", "query", ">dimension", ">sensitivity", ">± 95% with 1%, 10%, all of the budget")
+    if read.zones != Zones.ONE:
+        columns = (*columns, "reaches")
+        rows = [(*row, _reach(q, facts["zones"]["labels"])) for row, q in zip(rows, facts["queries"], strict=True)]
     verdict = f"{len(found)} {'thing' if len(found) == 1 else 'things'} to check" if found else "no problems"
     print_table(f"{catalogue}: {rows_of_data} rows, {verdict}", columns, rows)
     promise = f"epsilon {float(read.budget.epsilon):g} at delta {float(read.budget.delta):g}"
     console.print(f"Privacy budget: {promise} (precision {float(read.budget.total):.6g}). ±: {NOISE_ONLY}.")
-    for sentence in [*custody, *also]:
+    own = read.zones.groups
+    zones = [] if own is None else [_zone_sentence(own.name, saving(read), read.budget.total)]
+    for sentence in [*zones, *custody, *also]:
         console.print(sentence, markup=False)
     # For the custodian alone: no other command prints these, and nothing of them is published.
     for doubt in found:
         console.print(f"Please check: {doubt}", markup=False)
     if found:
         console.print("Keep these lines private: they reveal facts about the data.")
+
+
+def _zone_sentence(by: str, saved: Saving, total: Fraction) -> str:
+    """Say how far the budget goes with zones if analysts spend equally on every query."""
+    if saved.together == saved.queries:
+        return f"Zones by {by}: all queries reach one of them, so if analysts spend equally on every query, zones save nothing."
+    epsilon, delta = TYPICAL[0]
+    one = precision_for(epsilon, delta)
+    return (
+        f"Zones by {by}: no zone is reached by more than {saved.together} of the {saved.queries} queries. If analysts spend "
+        f"equally on every query, the budget affords {saved.requests(total, one):,} requests of epsilon {epsilon}, delta "
+        f"{delta} instead of {int(total / one):,} without zones."
+    )
 
 
 def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
@@ -147,6 +169,7 @@ def _describe(catalogue: Catalogue, rows: int) -> dict[str, Any]:
         widths = [half_width(precision_for(*promise), unit) for promise in TYPICAL]
         parts = [half_width(catalogue.budget.total * share, unit) for share in PARTS]
         facts = {"name": entry.name, "query": str(entry.query), "identifier": entry.query.identifier}
+        reach = reached(catalogue, catalogue.zones.reach_mask(entry.query))
         queries.append(
             {
                 **facts,
@@ -154,19 +177,36 @@ def _describe(catalogue: Catalogue, rows: int) -> dict[str, Any]:
                 "sensitivity": float(unit),
                 "half_widths_95": widths,
                 "half_widths_95_by_part": parts,
+                "reach": list(reach),
             }
         )
-    budget = catalogue.budget
+    budget, saved = catalogue.budget, saving(catalogue)
     affords = [
         {
             "epsilon": float(epsilon),
             "delta": float(delta),
             "requests": int(budget.total / precision_for(epsilon, delta)),
+            "requests_with_zones": saved.requests(budget.total, precision_for(epsilon, delta)),
         }
         for epsilon, delta in TYPICAL
     ]
     promise = {"epsilon": float(budget.epsilon), "delta": float(budget.delta), "precision": float(budget.total)}
-    return {"rows": rows, "budget": promise, "queries": queries, "affords": affords}
+    labels = list(reached(catalogue, catalogue.zones.everything))
+    zones = {
+        "by": "" if catalogue.zones.groups is None else catalogue.zones.groups.name,
+        "labels": labels,
+        "most_reached": saved.together,
+    }
+    return {"rows": rows, "budget": promise, "queries": queries, "affords": affords, "zones": zones}
+
+
+def _reach(query: dict[str, Any], labels: list[str]) -> str:
+    """Return what a query reaches, in words."""
+    reach = query["reach"]
+    if reach == labels:
+        return "everything"
+    more = f" and {len(reach) - SHOWN_ZONES:,} more" if len(reach) > SHOWN_ZONES else ""
+    return ", ".join(reach[:SHOWN_ZONES]) + more
 
 
 def _errors(query: dict[str, Any]) -> str:

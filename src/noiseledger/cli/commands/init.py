@@ -36,6 +36,13 @@ access = "invitation"  # only analysts whom you allow; or "open": anyone on the 
 # query_ceiling = 0.5         # nobody can buy more than this share of the budget on one query
 # smallest_purchase = 0.0001  # a share of the budget: a request that needs less is rounded up to it; this is the default
 
+# Zones, if queries are about parts of the data: each record lies in one, and the budget holds for each of them, so queries
+# about different zones do not add up. They are permanent. With "replace", the zone of each record and the number of records in
+# each zone are public, so never use a private column.
+# [zones]
+# column = "..."
+# values = ["...", "..."]  # or, for numbers and dates, edges = [..., ..., ...]; all other records are in one more zone
+
 # Who is invited when the ledger is published; `noiseledger allow` invites others later:
 # [analysts.NAME]
 # address = "0x..."

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeAlias
@@ -104,6 +105,28 @@ class Column:
             return 1 << self.size if wanted else self.present
         found = self._found(leaf)
         return found if wanted else self.present & ~found
+
+    def example(self, bit: int) -> Value | None:
+        """Return a value of one cell; None for the missing value."""
+        if bit == self.size:
+            return None
+        if self.kind == "date":
+            return self._days.cells[bit].first
+        if self.kind == "number":
+            return self._number(bit)
+        # Longer than every literal, so it equals none of them.
+        return (
+            self.values[bit] if bit < len(self.values) else "x" * (1 + max(map(len, map(str, self.values)), default=0))
+        )
+
+    def _number(self, bit: int) -> Fraction:
+        """Return a number of one cell: a literal, or one between two of them, below or above all."""
+        around = [value for value in self.values[max(bit - 1, 0) // 2 : bit // 2 + 1] if isinstance(value, Fraction)]
+        if bit % 2 or not around:
+            return around[0] if around else Fraction(0)
+        if 0 < bit < self.size - 1:
+            return sum(around, Fraction(0)) / 2
+        return around[0] + (1 if bit else -1)
 
     def order(self, mask: Mask) -> int:
         """Return a sort key for disjoint sets that does not depend on literals without effect."""

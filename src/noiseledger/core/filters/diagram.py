@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
+from operator import or_
 from typing import TypeAlias
 
 from noiseledger.core.filters.cells import Column, Mask
@@ -20,6 +21,7 @@ from noiseledger.core.filters.condition import (
     Expression,
     InMonths,
     IsNull,
+    Leaf,
     Membership,
     Not,
     Or,
@@ -40,11 +42,13 @@ FALSE, TRUE = 0, 1
 class Diagram:
     """A store of shared nodes; children come before parents."""
 
-    def __init__(self, expression: Expression, *, brief: bool = False) -> None:
-        kinds = column_kinds(expression)
+    def __init__(self, expression: Expression, *, brief: bool = False, cuts: Iterable[Leaf] = ()) -> None:
+        """Build the diagram of an expression; the columns are also split at the literals of ``cuts``."""
+        every = And((expression, *cuts))
+        kinds = column_kinds(every)
         if len(kinds) > MAX_COLUMNS:
             raise too_complex(f"it uses {len(kinds)} columns, and at most {MAX_COLUMNS} are handled")
-        tests = list(leaves(expression))
+        tests = list(leaves(every))
         self.columns = [Column.cut(name, kind, tests, brief) for name, kind in kinds.items()]
         self._level = {name: level for level, name in enumerate(kinds)}
         self._nodes: list[tuple[int, Branches]] = [(len(kinds), ()), (len(kinds), ())]
@@ -103,6 +107,23 @@ class Diagram:
                 reached[child] += reached[current]
         inner = [place for place in order if place not in (FALSE, TRUE, node)]
         return [place for place in reversed(inner) if reached[place] * onward[place] == onward[node]]
+
+    def possible(self, name: str) -> tuple[Column, Mask]:
+        """Return a column, and the cells of it in which a record can lie that fulfils the expression.
+
+        A node other than FALSE holds for some record, and what lies below the column's own test does not depend on it.
+        """
+        level = self._level[name]
+        column = self.columns[level]
+        found: dict[Node, Mask] = {}
+        for node in self._below(self.root):
+            own, branches = self._nodes[node]
+            cells = 0 if node == FALSE else column.everything
+            if own <= level and branches:
+                parts = (mask if own == level else found[child] for child, mask in branches if child != FALSE)
+                cells = reduce(or_, parts, 0)
+            found[node] = cells
+        return column, found[self.root]
 
     def spend(self, work: int) -> None:
         """Count work, and refuse a filter that needs too much."""
