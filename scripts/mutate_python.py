@@ -135,7 +135,10 @@ PARTS = (
     Part(("custodian/journal.py",), (*unit("restore"), *integration("worker_checks", "worker", "recover"))),
     Part(
         ("ledger/durable.py", "ledger/file.py"),
-        (*unit("custody", "commitment_form", "second_promise", "codebook"), *integration("publish_once", "client")),
+        (
+            *unit("custody", "ledger_file", "commitment_form", "second_promise", "codebook"),
+            *integration("publish_once", "client"),
+        ),
     ),
     Part(
         ("ledger/store.py",),

@@ -255,6 +255,14 @@ class TestSqlite(EngineConformance):
         return _loading(write_sqlite, tmp_path_factory.mktemp("sqlite"), "sqlite")
 
 
+@pytest.mark.parametrize(("write", "form"), [(write_csv, "csv"), (write_parquet, "parquet")])
+def test_the_name_of_a_folder_is_no_value(write: Callable[[Dataset, Path], Path], form: Format, tmp_path: Path) -> None:
+    (tmp_path / "n=7").mkdir()
+    file = write(Dataset({"n": "whole"}, [[1], [2]]), tmp_path / "n=7" / "people")
+    with closing(open_file(file, form, Reading({"n": "number"}))) as source:
+        assert [record["n"] for record in source.records()] == [1, 2]
+
+
 def test_sqlite_values_are_read_one_by_one(tmp_path: Path) -> None:
     rows: list[list[Any]] = [[2**60 + 1], [0.5], [None], ["7"], ["x"], [b"7"]]
     file = write_sqlite(Dataset({"x": "mixed"}, rows), tmp_path / "people")

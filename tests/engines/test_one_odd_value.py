@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from noiseledger.core.filters.condition import Kind
-from noiseledger.core.groups import Bins
+from noiseledger.core.groups import Bins, Keys
 from noiseledger.core.query import Column, Query
 from noiseledger.data import Table
 from noiseledger.data.delimited import Dialect
@@ -103,6 +103,41 @@ def test_not_a_number_is_missing_although_the_statistics_of_the_file_do_not_coun
     with closing(open_file(tmp_path / "people", "parquet", reading)) as source:
         for query in queries:
             assert list(source.totals(query)) == list(expected.totals(query)), query
+
+
+@pytest.mark.parametrize("view", [False, True])
+@pytest.mark.parametrize("collation", ["NOCASE", "NOACCENT", "NFC", "NOCASE.NOACCENT", "de"])
+def test_a_collation_merges_no_texts(collation: str, view: bool, tmp_path: Path) -> None:
+    """Neither of a table nor of a view: each text is compared as it is stored, in filters, groups, codes and missing texts."""
+    towns = ["Ulm", "ULM", "ulm", "Ulm", "\u00dclm", "U\u0308lm", "Ulm "]
+    with duckdb.connect(tmp_path / "people") as run:
+        run.execute(f"CREATE TABLE kept (t VARCHAR COLLATE {collation}, n INTEGER)")
+        run.executemany("INSERT INTO kept VALUES (?, ?)", [(town, place) for place, town in enumerate(towns)])
+        run.execute("CREATE VIEW people AS SELECT * FROM kept" if view else "ALTER TABLE kept RENAME TO people")
+    reading = Reading(
+        {"t": "text", "n": "number"}, missing=frozenset({"ulm"}), missing_codes={"t": frozenset({"Ulm "})}
+    )
+    expected = Table([{"t": town, "n": place} for place, town in enumerate(towns)], reading)
+    queries = [Query.counts_by("t", ["Ulm", "ULM", "\u00dclm", "U\u0308lm"])]
+    queries += [Query.count(where) for where in ("t = 'ULM'", "t <> 'Ulm'", "t IN ('Ulm', 'x')", "t IS NULL")]
+    queries += [Query.sum(Column.of("n", 0, 9, missing=0), by=Keys.of("t", ["ULM", "Ulm"]))]
+    with closing(open_file(tmp_path / "people", "duckdb", reading, "people")) as source:
+        for query in queries:
+            assert list(source.totals(query)) == list(expected.totals(query)), query
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("number", Fraction(1)), ("text", "1"), ("date", date(1970, 1, 1))], ids=str
+)
+def test_a_column_of_a_type_that_has_no_values_of_its_kind_may_have_codes(
+    kind: Kind, code: Any, tmp_path: Path
+) -> None:
+    """All of it is missing, with codes as without."""
+    reading = Reading({"n": kind}, missing_codes={"n": frozenset([code])})
+    for column in (pa.array([0, 1], pa.timestamp("us", "UTC")), pa.array([b"1", b"2"]), pa.array([True, False])):
+        pq.write_table(pa.table({"n": column}), tmp_path / "people")
+        with closing(open_file(tmp_path / "people", "parquet", reading)) as source:
+            assert source.totals(Query.count("n IS NULL")) == [2]
 
 
 @pytest.mark.parametrize("kind", ["TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"])

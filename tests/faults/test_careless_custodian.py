@@ -2,7 +2,8 @@
 
 Whatever was renamed, copied, edited, deleted, restored or repeated, with whichever key and chain, there is never a second
 promise that nobody asked for or that its ledger does not name, a query on sale that the journal cannot answer, a secret or a
-journal that a command made in the place of a lost one, or a published answer to another question than its definition says.
+journal that a command made in the place of a lost one, a published answer to another question than its definition says, or a
+name that means one query today and another one tomorrow.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from noiseledger.core.query import Query
 from noiseledger.custodian.journal import Journal
 from noiseledger.errors import NoiseledgerError
 from noiseledger.ledger.chain import ChainLedger
+from noiseledger.ledger.file import LedgerFile
 
 CUSTODIAN, WORKER, STRANGER = local_chain.PLAY_KEYS
 KEYS = {Key.from_hex(key).address.lower(): key for key in local_chain.PLAY_KEYS}
@@ -84,6 +86,8 @@ class Published:
     copies: list[Path] = field(default_factory=list)
     #: How many of them have a journal that was declared lost since.
     replaced: int = 0
+    #: What every name meant in any ledger file of it.
+    names: dict[str, Query] = field(default_factory=dict)
 
 
 class Office:
@@ -248,7 +252,8 @@ class Office:
         """Restore any state that ever was, all of it or one file."""
         if copies := [(ledger, copy) for ledger in self.ledgers.values() for copy in ledger.copies]:
             ledger, copy = chance.choice(copies)
-            names = chance.choice([[name] for name in PRIVATE] + [["ledger.json", *PRIVATE]] * 3)
+            one = [[name] for name in ("ledger.json", *PRIVATE)]
+            names = chance.choice(one + [["ledger.json", *PRIVATE]] * 3)
             ledger.custody.mkdir(exist_ok=True)
             for name in names:
                 shutil.copy(copy / "people.custody" / name, ledger.custody / name)
@@ -294,6 +299,7 @@ class Office:
         self.find_ledgers(file)
         if name == "publish" and not done.code:
             self.check_journal(file.with_suffix(".custody"))
+            self.check_names(file.with_suffix(".custody"))
         for new in set(self.ledgers) - ledgers:
             assert not ledgers or "--second-promise" in flags, "a second promise that nobody asked for"
             named = json.loads((self.ledgers[new].custody / "ledger.json").read_text()).get("also_published", [])
@@ -310,6 +316,13 @@ class Office:
                 meter = contract.meter(query.identifier)
                 if meter.revealed > journal.closed().get(query.identifier, 0):
                     assert journal.known_point(query, meter.revealed) == contract.point(query.identifier)
+
+    def check_names(self, custody: Path) -> None:
+        """Check that a ledger file gives no name to another query than any earlier one did."""
+        file = LedgerFile.read(custody / "ledger.json")
+        (ledger,) = (ledger for (_, address), ledger in self.ledgers.items() if address == file.address.lower())
+        for name, query in file.queries.items():
+            assert ledger.names.setdefault(name, query) == query, f"{name} has another meaning now"
 
     def call(self, key: str, url: str, folder: Path, *arguments: str, typed: str | None = None) -> Done:
         self.monkeypatch.setenv("NOISELEDGER_KEY", key)

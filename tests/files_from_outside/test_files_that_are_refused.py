@@ -6,6 +6,8 @@ import gzip
 import zipfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from command import Run, Runner
@@ -42,6 +44,11 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "r-write-table.txt": (
         b'"age"\t"town"\n"1"\t61\t"Ulm"\n"2"\t34\t"Bonn"\n',
         ", line 1 has 2 names for 3 columns, because R's write.table leaves out the first: add a name",
+    ),
+    "r-write-table-with-blanks.txt": (
+        b'"age" "town"\n"1" 61 "Ulm"\n"2" 34 "Bonn"\n',
+        ", line 1: the names are separated by blanks, which is not supported: write the file again with one of , ; | or tabs "
+        "(in R, with write.csv instead of write.table).",
     ),
     "excel-sep.csv": (
         b"sep=;\r\nage;town\r\n61;Ulm\r\n34;Bonn\r\n",
@@ -148,3 +155,9 @@ def test_a_table_of_what_has_none(tmp_path: Path, run: Run) -> None:
     file.write_text(TABLE, "utf-8")
     assert "is a single table: leave out --table." in run("init", file, "--table", "people").err
     assert run("init", file).code == 0
+
+
+def test_two_columns_of_a_parquet_file_with_one_name(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "people.parquet"
+    pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["Age", "age"]), file)
+    assert f"{file}: the columns Age and age have the same name (case is ignored): rename" in run("init", file).err

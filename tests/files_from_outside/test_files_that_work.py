@@ -7,6 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from command import Run, Runner
@@ -164,3 +167,43 @@ def test_empty_lines_are_records_where_there_is_one_column(tmp_path: Path, run: 
     catalogue = file.with_suffix(".toml")
     catalogue.write_text(filled_in(catalogue.read_text("utf-8")), "utf-8")
     assert run("check", catalogue, "--json").json["rows"] == 3
+
+
+def test_the_tabs_of_eurostat_come_before_the_commas_of_its_first_column(tmp_path: Path, run: Run) -> None:
+    """As many fields by commas as by tabs."""
+    file = tmp_path / "eurostat.tsv"
+    lines = ["freq,unit,sex,geo\\TIME_PERIOD\t2021 \t2022 \t2023 ", "A,NR,F,DE\t1 \t: \t3 b", "A,NR,M,DE\t4 \t5 \t6 "]
+    file.write_text("\n".join([*lines, ""]), "utf-8")
+    drafted = run("init", file, "--json").json
+    assert [column["name"] for column in drafted["columns"]] == [
+        "freq,unit,sex,geo\\TIME_PERIOD",
+        "2021",
+        "2022",
+        "2023",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_noted"),
+    [
+        (["a b c", "1 2 3", "4 5 6"], True),
+        (["a b c", "1 1 2 3", "2 4 5 6"], True),  # R's write.table leaves out the name of the first column
+        (["ID    AGE SEX", "0001   61 M", "0002    5 F", ""], True),  # of fixed width
+        (["name", "Ada Lovelace", "Alan Turing"], False),
+        (["a b c", "1 2 3", "4 5"], False),
+    ],
+)
+def test_fields_that_blanks_seem_to_separate_are_pointed_out(
+    lines: list[str], is_noted: bool, tmp_path: Path, run: Run
+) -> None:
+    file = tmp_path / "people.txt"
+    file.write_text("\n".join([*lines, ""]), "utf-8")
+    assert ("if its fields are separated by ' '" in run("init", file).out) == is_noted
+
+
+def test_a_column_of_bytes_that_are_not_the_text_they_should_be_is_left_out(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "people.parquet"
+    starts, content = np.array([0, 2, 3], np.int32), b"\xff\xfea"
+    town = pa.StringArray.from_buffers(2, pa.py_buffer(starts), pa.py_buffer(content))
+    pq.write_table(pa.table({"town": town, "age": [61, 34]}), file)
+    assert "Look at town (left out): it has bytes that are not UTF-8 text" in run("init", file).out

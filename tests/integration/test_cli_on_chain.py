@@ -173,7 +173,7 @@ def test_doctor_checks_the_custody_folder_that_the_ledger_file_is_in(
     assert f"noiseledger publish {catalogue.file}" in said
     catalogue.file.write_text(text.replace("epsilon", "epsilom"))
     code, status, said = queries()
-    assert (code, status, "could not be restarted" in said) == (1, "problem", True)
+    assert (code, status, "none could be started" in said) == (1, "problem", True)
     catalogue.file.write_text(text)
     address = json.loads(Custody.of(catalogue).ledger_file.read_text())["address"]
     stray = Query.share("age < 26")

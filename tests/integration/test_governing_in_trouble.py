@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,11 +17,9 @@ from command import COMMAND, Runner, bare_environment
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, encode_request, local_chain
 from noiseledger.chain.rpc import Call
-from noiseledger.core.access import LONGEST_CONTACT
 from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.custodian import Custodian
 from noiseledger.errors import ChainUnreachable, InvalidInput, RpcFailed
-from noiseledger.ledger.file import LedgerFile
 
 HEIR = Key.from_hex(local_chain.PLAY_ANALYSTS[1])
 CATALOGUE = """
@@ -210,25 +207,6 @@ class TestTheWorkerOfANewLedger:
         assert f"noiseledger rotate-worker {ANALYST.address}" in again.err
         assert run("publish", catalogue, "--yes").code == 0
         assert PrivacyLedgerContract(rpc, first["address"]).worker().lower() == WORKER.address.lower()
-
-
-@pytest.mark.parametrize(
-    ("contact", "shown"),
-    [
-        (None, ""),
-        ("data@example.org", "data@example.org"),
-        ("\x1b[2J\u202ea\nb", "\ufffd[2J\ufffda\ufffdb"),
-        ("x" * 10_000, "x" * LONGEST_CONTACT + "…"),
-    ],
-)
-def test_a_contact_in_a_file_is_one_short_line(tmp_path: Path, contact: str | None, shown: str) -> None:
-    file = tmp_path / "ledger.json"
-    words = {"address": "0x" + "1" * 40, "chain_id": 1, "queries": {}, "contact": contact}
-    file.write_text(json.dumps(words))
-    assert LedgerFile.read(file).contact == shown
-    file.write_text(json.dumps(words | {"contact": {"a": 1}}))
-    with pytest.raises(InvalidInput, match="not a ledger file"):
-        LedgerFile.read(file)
 
 
 class _Deep(BaseHTTPRequestHandler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import closing
@@ -188,12 +189,87 @@ def test_a_name_never_comes_to_mean_another_query(run: Runner, published: Ledger
     assert "mean_age: values outside 0 to 100 count as 0 or 100, missing ones as 40." in listed
 
 
+def test_an_old_ledger_file_gives_no_name_to_another_query(run: Runner, published: LedgerFile) -> None:
+    file = Path("people.custody/ledger.json")
+    old = file.read_bytes()
+
+    def publish(upper: int, name: str = "mean_age") -> dict[str, Query]:
+        catalogue = CATALOGUE.replace("upper = 100", f"upper = {upper}")
+        Path("people.toml").write_text(catalogue.replace("queries.mean_age", f"queries.{name}"))
+        assert run("publish", "people.toml", "--yes").code == 0
+        return dict(LedgerFile.read(file).queries)
+
+    second = publish(90)
+    renamed = publish(100, "average")
+    assert renamed["average"] == renamed["mean_age"]
+    file.write_bytes(old)
+    Path("people.toml").write_text(CATALOGUE)
+    refused(run("publish", "people.toml"), "is an old copy. It gets back the names that it lacks: mean_age_2, average.")
+    third = publish(80)
+    assert third["mean_age_2"] == second["mean_age_2"] != third["mean_age_3"]
+    file.write_bytes(old)
+    # A journal that is rebuilt knows the names of the file that was there then.
+    newest = publish(70, "average")
+    assert newest["average"] == renamed["average"] != newest["average_2"]
+    assert newest.items() >= third.items()
+    Path("people.custody/journal.ledger").unlink()
+    assert run("recover", "people.toml", "--yes").code == 0
+    file.write_bytes(old)
+    assert publish(60).items() >= newest.items()
+
+
 def test_the_first_confirmation_shows_bounds_and_groups(run: Runner) -> None:
     by_age = '[queries.by_age]\nmeasure = "count"\nby = "age"\nedges = [0, 50, 100]\n'
-    Path("people.toml").write_text(CATALOGUE + by_age)
+    with_codes = CATALOGUE.replace("missing = 40", 'missing = 40\nmissing_codes = [98, 99]\nmeaning = "in years"')
+    Path("people.toml").write_text(with_codes + by_age)
     shown = run("publish", "people.toml", typed="n\n").out
     assert "mean_age: mean of age; values outside 0 to 100 count as 0 or 100, missing ones as 40" in shown
     assert "by_age: count of rows by age; groups of age: [0, 50), [50, 100)" in shown
+    assert "  age: 98, 99 count as missing." in shown
+
+
+def test_check_says_that_a_published_catalogue_was_changed(run: Runner, published: LedgerFile) -> None:
+    ledger = "people.custody/ledger.json"
+    assert run("check", "people.toml", "--json").json["custody"] == []
+    Path("people.toml").write_text(CATALOGUE.replace("upper = 100", "upper = 90"))
+    (said,) = run("check", "people.toml", "--json").json["custody"]
+    assert said.startswith("The catalogue differs from the published one.")
+    assert said.endswith("run: noiseledger publish people.toml")
+    counts = CATALOGUE.split("[queries.mean_age]", maxsplit=1)[0].replace('"share"', '"count"')
+    for before, after, word in (
+        (
+            "epsilon = 1",
+            "epsilon = 3",
+            "The ledger permanently promises epsilon 1, delta 1e-05 with neighbours replace",
+        ),
+        ('"replace"', '"add-remove"', "neighbours replace: put that back into people.toml"),
+        ("[columns.age]", 'access = "open"\n[columns.age]', 'with access = "invitation"'),
+    ):
+        Path("people.toml").write_text(counts.replace(before, after))
+        refused(run("check", "people.toml"), word)
+        (data,) = [
+            check["found"]
+            for check in run("doctor", ledger, "--rpc", "http://127.0.0.1:1", "--json").json["checks"]
+            if check["name"] == "data"
+        ]
+        assert word in data
+
+
+@pytest.mark.parametrize("command", [["check"], ["publish", "--yes"], ["work", "--once"], ["recover", "--yes"]])
+def test_a_folder_that_cannot_be_opened_is_named(
+    run: Runner, published: LedgerFile, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    # The tests may run as root, to whom nothing is locked.
+    access, stat = os.access, Path.stat
+
+    def look(path: Path, **how: bool) -> os.stat_result:
+        if path.parent.name == "people.custody":
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, **how)
+
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "people.custody" and access(path, mode))
+    monkeypatch.setattr(Path, "stat", look)
+    refused(run(*command, "people.toml"), "people.custody cannot be opened: Permission denied. Run: chmod 700 ")
 
 
 CANNOT_CHANGE = [
@@ -308,6 +384,24 @@ def test_what_the_journal_never_answers_is_not_sold_again(
         refused(run("resume", ledger, "--query", "over_60", *options), "must not be sold", "Nothing was changed")
     assert run("resume", ledger, "--query", "mean_age", "--yes").code == 0
     assert PrivacyLedgerContract(rpc, published.address).query_paused(Query.share("age > 60").identifier)
+
+
+def test_recovering_calls_queries_by_the_names_that_analysts_see(
+    run: Runner, published: LedgerFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = "people.custody/ledger.json"
+    Path("people.toml").write_text(CATALOGUE.replace("upper = 100", "upper = 90"))
+    assert run("publish", "people.toml", "--yes", "--json").json["registered"] == ["mean_age_2"]
+    assert run("allow", ANALYST.address, ledger, "--precision", "0.01", "--yes").code == 0
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_ANALYSTS[0])
+    assert run("ask", "mean_age_2", ledger, "--precision", "0.01", "--yes", "--wait", "0").code == 4
+    Path("people.custody/journal.ledger").unlink()
+    monkeypatch.setenv("NOISELEDGER_KEY", local_chain.PLAY_KEYS[0])
+    done = run("recover", "people.toml", "--yes", "--without-custodian-key")
+    # The catalogue calls it mean_age; that command would stop the sale of another query.
+    assert f"noiseledger pause {ledger} --query mean_age_2" in done.out
+    assert run("pause", ledger, "--query", "mean_age_2", "--yes").code == 0
+    assert "never answered because a journal was lost, and not for sale: mean_age_2." in run("doctor", ledger).out
 
 
 def test_what_is_not_sold_is_said_before_anybody_buys(run: Runner) -> None:

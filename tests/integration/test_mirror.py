@@ -604,12 +604,15 @@ class Router:
         return self._nodes[which](calls)
 
 
-def two_histories(one: Rpc, other: Rpc) -> tuple[Life, Life]:
-    """Write two histories of one ledger that differ in everything but what they cost and how long they are."""
+def two_histories(one: Rpc, other: Rpc, asked_there: Query = CITIZENS) -> tuple[Life, Life]:
+    """Write two histories of one ledger that differ in everything but what they cost and how long they are.
+
+    If the same is asked on both, they also have the same meters, and only the chain tells them apart.
+    """
     lives = []
     for rpc, analyst, queries, value in (
         (one, ANALYST, (OVER_60, AGES), 1),
-        (other, OTHER_ANALYST, (CITIZENS, AGES), 2),
+        (other, OTHER_ANALYST, (asked_there, AGES), 2),
     ):
         life = Life.begin(rpc, queries=queries)
         life.ask((queries[0], HALF), (AGES, QUARTER), analyst=analyst)
@@ -653,14 +656,16 @@ def test_two_histories_are_never_mixed(chain: Rpc, head: BlockId, monkeypatch: p
 
 
 class Turning:
-    """A node that turns to another history while it answers one exchange for events, after the first few of its calls."""
+    """A node that turns from one history to another while it answers one exchange for events, after a few of its calls."""
 
-    def __init__(self, nodes: Sequence[Batch], after: int) -> None:
+    def __init__(self, nodes: Sequence[Batch], after: int, usual: Batch | None = None) -> None:
         self._nodes, self._after, self.has_turned = nodes, after, False
+        #: Answers everything else.
+        self._usual = usual or nodes[0]
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
         if self.has_turned or all(method != "eth_getLogs" for method, _ in calls):
-            return self._nodes[0](calls)
+            return self._usual(calls)
         self.has_turned = True
         return [*self._nodes[0](calls[: self._after]), *self._nodes[1](calls[self._after :])]
 
@@ -679,6 +684,29 @@ def test_two_histories_are_never_mixed_within_an_exchange(
                 patch.setattr(chain, "batch", turning.batch)
                 assert essence(mirror_of(one, head).look()) == whole
             assert turning.has_turned
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_reveal_of_another_history_is_not_taken_for_one_of_this(
+    chain: Rpc, head: BlockId, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same requests and meters, and other noise: only the blocks that are read beside the events tell them apart."""
+    with local_chain.running() as running, Rpc(running.url) as second:
+        lives = two_histories(chain, second, OVER_60)
+        mirror = mirror_of(lives[0], head)
+        one_way = [chain.batch, second.batch]
+        for step, (nodes, after) in enumerate(product((one_way, one_way[::-1]), range(1, 7)), start=1):
+            for life in lives:
+                life.ask((AGES, HALF + Fraction(step, 32)))
+            mirror.look()
+            for value, life in enumerate(lives):
+                life.reveal(AGES, HALF + Fraction(step, 32), value)
+            turning = Turning(nodes, after, usual=chain.batch)
+            with monkeypatch.context() as patch:
+                patch.setattr(chain, "batch", turning.batch)
+                found = essence(mirror.look())
+            assert turning.has_turned
+            assert found == essence(mirror_of(lives[0], head).look())
 
 
 @pytest.mark.parametrize("head", HEADS)

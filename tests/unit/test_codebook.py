@@ -81,7 +81,7 @@ def test_a_code_is_missing_and_a_label_is_a_word(written: Callable[[str], Catalo
     assert book.labels_of(SEXES) == ("men", "women", "9")
     assert book.labels_of(Query.counts_by("member", [True, False])) == ("others", "members")
     assert list(book.notes(catalogue.entries[0].query)) == [
-        "hours: usual working hours per week; 98, 99 counts as missing."
+        "hours: usual working hours per week; 98, 99 count as missing."
     ]
     assert Codebook.load(json.loads(json.dumps(book.dump()))) == book
 
@@ -210,7 +210,7 @@ def test_the_command_line_shows_labels_and_meanings(
     assert "│ women │" in table.stdout
     _show(catalogue.codebook, queries)
     assert capsys.readouterr().out.splitlines() == [
-        "hours: usual working hours per week; 98, 99 counts as missing.",
+        "hours: usual working hours per week; 98, 99 count as missing.",
         "Groups of sex: 1 men, 2 women.",
         "Groups of member: False others, True members.",
     ]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections import Counter
 from dataclasses import replace
@@ -137,6 +138,20 @@ def test_the_secret_is_kept_for_its_owner_only(tmp_path: Path) -> None:
         file.chmod(0o600 | others)
         with pytest.raises(InvalidInput, match="chmod 600"):
             read_secret(file)
+
+
+def test_the_secret_is_on_the_disk_before_anything_depends_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced, sync = list[str](), os.fsync
+
+    def note(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").read_text())
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    secret = new_secret(tmp_path / "secret")
+    assert synced == [secret.hex() + "\n"]
 
 
 @pytest.mark.parametrize("content", ["", "zz", "00" * 31, "00" * 33])

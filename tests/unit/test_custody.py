@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from noiseledger.custodian.custody import Custody
+from noiseledger.custodian.custody import Custody, commitment
 from noiseledger.data.catalogue import Catalogue, read_catalogue
-from noiseledger.errors import InvalidInput, JournalLost
+from noiseledger.errors import CustodyDamaged, InvalidInput, JournalLost
 from noiseledger.ledger.durable import sync_folder, write_durably
 
 CATALOGUE = """
@@ -47,6 +48,21 @@ def test_a_lost_journal_is_not_begun_anew_though_only_its_name_is_left(catalogue
     with pytest.raises(JournalLost, match="noiseledger recover"):
         custody.journal(data)
     assert not custody.journal_file.exists()
+
+
+def test_the_name_of_another_journal_stops_everything(catalogue: Catalogue) -> None:
+    """A journal that was lost later would be rebuilt under the wrong name, so that no commitment matches it."""
+    custody = Custody.of(catalogue)
+    data = custody.pin(catalogue)
+    custody.prepare(catalogue, data)
+    custody.identity_file.write_text("00" * 32 + "\n")
+    with pytest.raises(CustodyDamaged, match="another journal"):
+        custody.prepare(catalogue, data)
+    with closing(custody.journal(data)) as journal:
+        with pytest.raises(CustodyDamaged, match="another journal"):
+            custody.check(commitment(data, journal), data, journal)
+        custody.identity_file.unlink()
+        custody.check(commitment(data, journal), data, journal)
 
 
 def test_what_is_private_is_for_its_owner_only(catalogue: Catalogue) -> None:

@@ -142,7 +142,20 @@ def test_bytes_that_are_not_of_the_encoding_are_replaced_where_they_are(file: Pa
 
 
 def test_a_file_that_is_not_there(file: Path) -> None:
-    with pytest.raises(DataUnavailable, match=r"people\.csv cannot be read: No such file or directory\."):
+    with pytest.raises(
+        DataUnavailable, match=r"people\.csv cannot be read: No such file or directory\. Put the file there"
+    ):
+        columns_of(file, Dialect())
+
+
+def test_a_file_without_the_right_to_read_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)  # the tests may run as root, to whom nothing is locked
+    with pytest.raises(
+        DataUnavailable, match=r"people\.csv cannot be read: Permission denied\. .*: chmod u\+r .*people\.csv"
+    ):
         columns_of(file, Dialect())
 
 

@@ -36,7 +36,7 @@ def check_match(catalogue: Path, client: Client | Check) -> Iterator[Check]:
     Without the chain, check what this machine knows.
     """
     from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
-    from noiseledger.custodian.publish import check_published  # noqa: PLC0415 - likewise
+    from noiseledger.custodian.publish import check_published, check_terms_on_this_machine  # noqa: PLC0415 - likewise
     from noiseledger.data.catalogue import read_catalogue  # noqa: PLC0415 - likewise
 
     found = "catalogue, data, secret and journal are those that the ledger was published with"
@@ -46,6 +46,7 @@ def check_match(catalogue: Path, client: Client | Check) -> Iterator[Check]:
         custody.check_complete()
         data = custody.pin(read)
         if isinstance(client, Check):
+            check_terms_on_this_machine(read)
             custody.check_on_this_machine(data)
             found += ", as far as this machine knows without the chain"
         else:
@@ -69,9 +70,7 @@ def check_queries(catalogue: Path, client: Client) -> Iterator[Check]:
             known, closed = journal.queries(), journal.closed()
         registered = client.ledger.queries()
     except NoiseledgerError as error:
-        advice = (
-            "The running worker still answers the queries that it knows, but it could not be restarted: fix this first."
-        )
+        advice = "A worker that is running still answers the queries that it knows, but none could be started: fix this first."
         yield Check("queries", Status.PROBLEM, str(error), advice)
         return
     unknown = [query for query in registered if query not in known]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from noiseledger.cli.output import console, plain, print_table
 from noiseledger.core.answer import NOISE_ONLY, Answer
 from noiseledger.core.budget import Budget
-from noiseledger.core.display import show_error
+from noiseledger.core.display import about, show_error
 from noiseledger.core.path import Case
 from noiseledger.core.request import Accuracy, Request
 from noiseledger.errors import AnswerOverdue, LedgerError, LedgerPaused, LedgerRefused
@@ -38,6 +38,8 @@ class Plan:
     late: AnswerOverdue | None = None
     #: Why the ledger sells some of them not at all, or not so accurately, whatever the budget.
     refused: Sequence[LedgerError] = ()
+    #: What the numbers mean, as sentences: bounds, what missing values count as, and the custodian's words about columns.
+    meanings: Sequence[str] = ()
 
     @property
     def budget(self) -> Budget:
@@ -77,6 +79,8 @@ class Plan:
         rows = [(name, str(quote.query), *_cells(quote)) for name, quote in zip(self.names, self.quotes, strict=True)]
         print_table("Privacy and accuracy", ("name", "query", ">error ± (95%)", "case", ">privacy"), rows)
         console.print(f"± (95%): {NOISE_ONLY}.")
+        for meaning in self.meanings:
+            console.print(plain(meaning), soft_wrap=True)
         rounded = [name for name, quote in zip(self.names, self.quotes, strict=True) if quote.is_rounded_up]
         if rounded:
             console.print(
@@ -123,7 +127,14 @@ def make_plan(client: Client, wanted: Sequence[tuple[str, Accuracy]], *, exact_n
     # Free answers are read without asking whether anything is sold.
     sales = client.ledger.sales(list(dict.fromkeys(quote.query for quote in paid)))
     names = [client.name(quote.query) for quote in quotes]
-    return Plan(names, quotes, unnamed, sales.overdue, _refused(client, paid, sales))
+    return Plan(names, quotes, unnamed, sales.overdue, _refused(client, paid, sales), _meanings(client, quotes))
+
+
+def _meanings(client: Client, quotes: Sequence[Quote]) -> list[str]:
+    """Return what a reader of the numbers must know, once each: a mean in which missing values count as 0 reads as another."""
+    queries = list(dict.fromkeys(quote.query for quote in quotes))
+    counted = [f"{client.name(query)}: {words}." for query in queries if (words := about(query))]
+    return [*counted, *dict.fromkeys(note for query in queries for note in client.codebook.notes(query))]
 
 
 def _refused(client: Client, paid: Sequence[Quote], sales: Sales) -> list[LedgerError]:

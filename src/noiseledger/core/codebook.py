@@ -62,7 +62,8 @@ class Codebook:
         for column in sorted(query.kinds):
             parts = [self.meanings[column]] if column in self.meanings else []
             if column in self.missing_codes:
-                parts.append(f"{', '.join(self.missing_codes[column])} counts as missing")
+                codes = self.missing_codes[column]
+                parts.append(f"{', '.join(codes)} {'counts' if len(codes) == 1 else 'count'} as missing")
             if parts:
                 yield f"{column}: {'; '.join(parts)}."
 

@@ -9,12 +9,13 @@ moving an answer to the nearest number in that range never moves it away from th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, inf, log10
 
 from noiseledger.core.group_product import by_column
+from noiseledger.core.groups import Keys
 from noiseledger.core.numbers import readable
 from noiseledger.core.one_column import OneColumn
 from noiseledger.core.query import Measure, Query
@@ -129,17 +130,34 @@ def definition(query: Query) -> str:
     return "; ".join((str(query), *details(query)))
 
 
-def details(query: Query) -> list[str]:
-    """Return what a query's short description leaves out: bounds, what missing values count as, rounding, and groups."""
+def details(query: Query, labels: Mapping[str, Mapping[str, str]] | None = None) -> list[str]:
+    """Return what a query's short description leaves out: bounds, what missing values count as, rounding, and groups.
+
+    ``labels`` are what groups are called, by column and value.
+
+    >>> details(Query.counts_by("sex", [1, 2]), {"sex": {"1": "men"}}), details(Query.histogram("age", [15, 25, 45]))
+    (['groups of sex: men, 2'], ['groups of age: [15, 25), [25, 45), where [15, 25) is from 15 to below 25'])
+    """
     grid = None if query.column is None else query.column.grid
     rounded = "" if grid is None or grid == 1 else f"values are rounded to multiples of {brief(grid)}"
-    return [part for part in (about(query), rounded, *map(_listed, by_column(query.groups))) if part]
+    listed = [_listed(groups, (labels or {}).get(groups.column, {})) for groups in by_column(query.groups)]
+    return [part for part in (about(query), rounded, *listed) if part]
 
 
-def _listed(groups: OneColumn) -> str:
-    labels = [label if len(label) <= _LONGEST_GROUP else f"{label[:_LONGEST_GROUP]}…" for label in groups.labels]
-    more = f" and {len(labels) - _MOST_GROUPS:,} more" if len(labels) > _MOST_GROUPS else ""
-    return f"groups of {groups.name}: {', '.join(labels[:_MOST_GROUPS])}{more}"
+def _listed(groups: OneColumn, called: Mapping[str, str]) -> str:
+    names = [called.get(label) or label for label in groups.labels]
+    short = [name if len(name) <= _LONGEST_GROUP else f"{name[:_LONGEST_GROUP]}…" for name in names[:_MOST_GROUPS]]
+    more = f" and {len(names) - _MOST_GROUPS:,} more" if len(names) > _MOST_GROUPS else ""
+    return f"groups of {groups.name}: {', '.join(short)}{more}{_first_range(groups)}"
+
+
+def _first_range(groups: OneColumn) -> str:
+    """Explain how ranges are written, by the first one."""
+    if isinstance(groups, Keys):
+        return ""
+    first = next((label for label in groups.labels if label.startswith("[")), "")
+    low, _, high = first[1:-1].partition(", ")
+    return f", where {first} is from {low} to below {high}" if first else ""
 
 
 def brief(number: Fraction) -> str:

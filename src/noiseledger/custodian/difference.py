@@ -106,29 +106,32 @@ def compare(catalogue: Catalogue, contract: PrivacyLedgerContract, others: tuple
     """
     custody = Custody.of(catalogue)
     known = custody.read_ledger_file() or LedgerFile(contract.address)
-    names = {query: name for name, query in known.queries.items()}
     with closing(custody.journal(None)) as journal:
-        earlier = list(dict.fromkeys([*known.queries.values(), *journal.queries()]))
+        # The ledger file may be an old copy, and the journal never is one: names that were given since are taken, too.
+        noted = journal.names()
+        given = {name: query for name, query in known.queries.items() if name not in noted} | noted
+        earlier = list(dict.fromkeys([*given.values(), *journal.queries()]))
+    names = {query: name for name, query in given.items()}
     current = {entry.query: entry for entry in catalogue.entries}
     every = list(dict.fromkeys([*current, *earlier]))
     meters = contract.meters([query.identifier for query in every])
     registered = {query for query, meter in zip(every, meters, strict=True) if meter.dimension}
     _check_ceilings(catalogue, contract, [entry for query, entry in current.items() if query in registered])
     new = [entry for query, entry in current.items() if query not in registered]
-    old = {entry.name: known.queries[entry.name] for entry in new if known.queries.get(entry.name) in registered}
+    old = {entry.name: given[entry.name] for entry in new if given.get(entry.name) in registered}
     left_out = [query for query in earlier if query in registered and query not in current]
-    given = _first_allowances(catalogue.analysts, contract, known.block)
-    every_name = names_for_analysts(catalogue, known.queries, left_out)
+    allowed = _first_allowances(catalogue.analysts, contract, known.block)
+    every_name = names_for_analysts(catalogue, given, left_out)
     return Difference(
         added=tuple(entry for entry in new if entry.name not in old),
         redefined=tuple((entry, old[entry.name]) for entry in new if entry.name in old),
         left_out={names.get(query, query.identifier[:12]): query for query in left_out},
-        in_file=tuple(_in_file(catalogue, known, every_name, others)),
+        in_file=tuple(_in_file(catalogue, known, given, every_name, others)),
         is_same_catalogue=known.catalogue_sha256 == public_hash(catalogue),
         names=every_name,
         renamed=tuple(e for q, e in current.items() if q in registered and every_name[e.name] != q),
-        to_invite=tuple(analyst for analyst in catalogue.analysts if analyst.address.lower() not in given),
-        as_before=tuple(a for a in catalogue.analysts if given.get(a.address.lower(), a.allowance) != a.allowance),
+        to_invite=tuple(analyst for analyst in catalogue.analysts if analyst.address.lower() not in allowed),
+        as_before=tuple(a for a in catalogue.analysts if allowed.get(a.address.lower(), a.allowance) != a.allowance),
     )
 
 
@@ -166,10 +169,17 @@ def names_for_analysts(
 
 
 def _in_file(
-    catalogue: Catalogue, known: LedgerFile, names: Mapping[str, Query], others: tuple[OtherLedger, ...]
+    catalogue: Catalogue,
+    known: LedgerFile,
+    given: Mapping[str, Query],
+    names: Mapping[str, Query],
+    others: tuple[OtherLedger, ...],
 ) -> list[str]:
-    before, after = ({query: name for name, query in listed.items()} for listed in (known.queries, names))
-    changes = [
+    before, after = ({query: name for name, query in listed.items()} for listed in (given, names))
+    changes = []
+    if known.queries and (lacking := [name for name in given if name not in known.queries]):
+        changes.append(f"The ledger file is an old copy. It gets back the names that it lacks: {', '.join(lacking)}.")
+    changes += [
         f"Query {before[query]} is called {after[query]} from now on, in the ledger file; it stays the same query, and "
         f"{before[query]} keeps meaning it."
         for query in dict.fromkeys(entry.query for entry in catalogue.entries)

@@ -9,6 +9,7 @@ each query, and the names of the recoveries that it comes from.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import secrets
 import sqlite3
@@ -103,6 +104,18 @@ class Journal(LocalLedger):
         """Store the address of the ledger that was published with this journal."""
         with self._store.transaction() as run:
             book.write_address(run, address)
+
+    def names(self) -> dict[str, Query]:
+        """Return every name that the ledger file gave to a query of this journal; the name that it is shown by comes last."""
+        known = {query.identifier: query for query in self.queries()}
+        with self._store.reading() as run:
+            stored = json.loads(book.read_settings(run).get("names", "{}"))
+        return {name: known[identifier] for name, identifier in stored.items() if identifier in known}
+
+    def note_names(self, names: Mapping[str, Query]) -> None:
+        """Store the names that the ledger file gives to queries, so that an old copy of that file gives none to another one."""
+        with self._store.transaction() as run:
+            book.write_names(run, {name: query.identifier for name, query in names.items()})
 
     @property
     def is_bound(self) -> bool:

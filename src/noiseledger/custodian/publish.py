@@ -13,6 +13,7 @@ from noiseledger.chain.contract import MAX_DEFINITION, MAX_DIMENSION, PrivacyLed
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
+from noiseledger.core.composition import Promised
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian.current import check_current, check_not_replaced
@@ -27,6 +28,7 @@ from noiseledger.custodian.promises import (
     name_in_earlier,
     note,
     others_named,
+    promised,
     refuse,
     refuse_local,
 )
@@ -83,6 +85,7 @@ def publish(
                 difference = compare(catalogue, contract)
                 known = custody.read_ledger_file()
             note(catalogue, data, journal, sender.rpc.chain_id, contract.address, registers)
+            journal.note_names(difference.names)  # before anybody can see them
         population = catalogue.population(data.rows)
         for entry in difference.to_register:
             reach = catalogue.zones.reach_mask(entry.query)
@@ -213,18 +216,8 @@ def check_published(
 
 def check_terms(catalogue: Catalogue, terms: Terms) -> None:
     """Refuse a catalogue that promises something else than the ledger was published with."""
-    budget = catalogue.budget
-    fixed = terms.epsilon, terms.delta, terms.population.neighbours
-    access = Access.of(terms.requires_allowance)
-    if access is not catalogue.access:
-        raise DataMismatch(
-            f'The ledger was permanently published with access = "{access}": write that into [privacy] of {catalogue.file}.'
-        )
-    if fixed != (budget.epsilon, budget.delta, catalogue.neighbours):
-        raise DataMismatch(
-            f"The ledger permanently promises epsilon {float(terms.epsilon):g}, delta {float(terms.delta):g} with neighbours "
-            f"{terms.population.neighbours}: put that back into {catalogue.file}."
-        )
+    _check_access(catalogue, Access.of(terms.requires_allowance))
+    _check_promise(catalogue, Promised(terms.epsilon, terms.delta, terms.population.neighbours))
     zones = catalogue.zones.count, hashlib.sha256(catalogue.zones.canonical.encode()).digest()
     if zones != (terms.zones, terms.zone_list):
         raise DataMismatch(
@@ -234,6 +227,34 @@ def check_terms(catalogue: Catalogue, terms: Terms) -> None:
         raise DataMismatch(
             f"The ledger was permanently published with smallest_purchase = {as_written(terms.smallest, terms.budget)}: write "
             f"that into [privacy] of {catalogue.file}."
+        )
+
+
+def check_terms_on_this_machine(catalogue: Catalogue) -> None:
+    """Do the checks of ``check_terms`` as far as the journal and the ledger file know what was published, without the chain."""
+    custody = Custody.of(catalogue)
+    known = custody.read_ledger_file()
+    if known is None:
+        return
+    with closing(custody.journal(None)) as journal:
+        budget, neighbours = journal.budget(), journal.population.neighbours
+    if known.access:
+        _check_access(catalogue, known.access)
+    _check_promise(catalogue, Promised(budget.epsilon, budget.delta, neighbours))
+
+
+def _check_access(catalogue: Catalogue, access: str) -> None:
+    if access != catalogue.access:
+        raise DataMismatch(
+            f'The ledger was permanently published with access = "{access}": write that into [privacy] of {catalogue.file}.'
+        )
+
+
+def _check_promise(catalogue: Catalogue, promise: Promised) -> None:
+    if promise != promised(catalogue):
+        raise DataMismatch(
+            f"The ledger permanently promises epsilon {float(promise.epsilon):g}, delta {float(promise.delta):g} with "
+            f"neighbours {promise.neighbours}: put that back into {catalogue.file}."
         )
 
 

@@ -136,6 +136,8 @@ def recover(
         journal.note(Sending(checksummed(contract.worker()), pending))
         journal.note_recovery(replaced)
         journal.note_address(contract.address)
+        named = custody.read_ledger_file()
+        journal.note_names({**(named.queries if named else {}), **journal.names()})
 
     def register() -> None:
         with registers.locked(), closing(Journal.open(new_file)) as journal:

@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from noiseledger.data.hints import unreadable
 from noiseledger.errors import DataUnavailable, InvalidInput
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -165,7 +166,7 @@ def lines_of(file: Path, dialect: Dialect) -> Iterator[tuple[int, str]]:
             for number, line in enumerate(stream, start=1):
                 yield number, line.removesuffix("\n").removesuffix("\r")
     except OSError as error:
-        raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None
+        raise unreadable(file, error) from None
 
 
 def _head(file: Path) -> bytes:

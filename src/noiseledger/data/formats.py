@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+from noiseledger.data.hints import unreadable
 from noiseledger.errors import DataUnavailable, InvalidInput
 
 Format: TypeAlias = Literal["csv", "parquet", "duckdb", "sqlite"]
@@ -72,4 +73,4 @@ def _head(file: Path) -> bytes:
         with file.open("rb") as stream:
             return stream.read(16)
     except OSError as error:
-        raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None
+        raise unreadable(file, error) from None

@@ -1,9 +1,13 @@
-"""Suggest the name that was probably meant."""
+"""Suggest what was probably meant, and what mends a file that cannot be read."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
+from shlex import quote
+
+from noiseledger.errors import DataUnavailable
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
@@ -15,3 +19,19 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     by_fold = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(given.casefold(), list(by_fold), n=1)
     return f" (did you mean {by_fold[close[0]]}?)" if close else ""
+
+
+def unreadable(file: Path, error: OSError) -> DataUnavailable:
+    """Return the error for a data file that cannot be read, with what to do about it.
+
+    >>> print(unreadable(Path("people.csv"), FileNotFoundError(2, "No such file or directory")))
+    people.csv cannot be read: No such file or directory. Put the file there, or correct its name.
+    """
+    match error:
+        case FileNotFoundError():
+            mend = " Put the file there, or correct its name."
+        case PermissionError():
+            mend = f" Make it readable for yourself: chmod u+r {quote(str(file))}"
+        case _:
+            mend = ""
+    return DataUnavailable(f"{file} cannot be read: {error.strerror}.{mend}")

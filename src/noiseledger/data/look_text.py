@@ -14,6 +14,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from noiseledger.data.delimited import DELIMITERS, Dialect, columns_of, conversion, records_of
+from noiseledger.data.hints import unreadable
 from noiseledger.data.look import RECORDS, Guess, Look
 from noiseledger.data.look_kinds import (
     MISSING_TEXTS,
@@ -38,6 +39,8 @@ _NO_TABLE = (
     (re.compile(r"\s*<\?xml", re.IGNORECASE), "an XML file"),
     (re.compile(r"\s*(\[\s*)*\{\s*(\"|$)|\s*\[\s*(\[|$)"), "JSON"),
 )
+#: Names in quotes with blanks between them, as R's write.table writes them.
+_BLANKS_BETWEEN = re.compile(r'"[^"]*"( +"[^"]*")+')
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
@@ -90,7 +93,7 @@ def _encoding(file: Path) -> str:
                     except UnicodeDecodeError:
                         encoding = "windows-1252"
     except OSError as error:
-        raise DataUnavailable(f"{file} cannot be read: {error.strerror}.") from None
+        raise unreadable(file, error) from None
     if looked == 0:
         raise DataUnavailable(f"{file} is empty: expected a first line with the names of the columns.")
     return encoding
@@ -142,15 +145,19 @@ def _check_is_table(file: Path, lines: Sequence[str]) -> None:
 
 
 def _dialect(lines: Sequence[str], encoding: str) -> Dialect:
-    """Return the delimiter with which most lines have the same number of fields, more than one."""
-    best, most = Dialect(encoding=encoding), (0, 0)
+    """Return the delimiter with which most lines have the same number of fields, more than one; tabs before all others.
+
+    Text has commas, and hardly ever tabs: the first column of Eurostat's tables, which have tabs, is a list with commas.
+    """
+    best, most = Dialect(encoding=encoding), (0, False, 0)
     for quote in ('"', "'") if not any('"' in line for line in lines) else ('"',):
         for delimiter in DELIMITERS:
             dialect = Dialect(delimiter, quote, encoding)
             width, agreeing = _usual_width(lines, dialect)
-            if width > 1 and (agreeing, width) > most and (quote == '"' or _encloses(quote, lines, dialect)):
-                best, most = dialect, (agreeing, width)
-            elif quote == "'" and width > 1 and (agreeing, width) == most and _encloses(quote, lines, dialect):
+            found = agreeing, delimiter == "\t", width
+            if width > 1 and found > most and (quote == '"' or _encloses(quote, lines, dialect)):
+                best, most = dialect, found
+            elif quote == "'" and width > 1 and found == most and _encloses(quote, lines, dialect):
                 best = dialect
     return best
 
@@ -177,6 +184,11 @@ def _check_shape(file: Path, lines: Sequence[str], dialect: Dialect) -> None:
     if re.fullmatch(r'"?sep=.?"?', lines[0].rstrip(" ,;\t|")):
         raise DataUnavailable(
             f"{file}, line 1 tells Excel the delimiter, but would be read as the names of the columns: remove it."
+        )
+    if _BLANKS_BETWEEN.fullmatch(lines[0]):
+        raise DataUnavailable(
+            f"{file}, line 1: the names are separated by blanks, which is not supported: write the file again with one of "
+            ", ; | or tabs (in R, with write.csv instead of write.table)."
         )
     width, agreeing = _usual_width(lines[1:], dialect)
     first = dialect.split(lines[0])
@@ -249,10 +261,15 @@ def _named_column(name: str, fields: Sequence[str], decimal: str) -> Guess:
 
 
 def _other_separator(lines: Sequence[str]) -> str | None:
-    """Return a character that is equally often in each line of a file with one column: it may separate fields."""
+    """Return a character that is equally often in each line of a file with one column: it may separate fields.
+
+    Several blanks count as one, as in tables of fixed width. The first line may have one mark fewer, where R's write.table
+    leaves out the name of the first of at least three columns.
+    """
     for mark in (":", "^", "~", " "):
-        counts = {line.count(mark) for line in lines if line}
-        if len(counts) == 1 and counts != {0}:
+        first, *others = (len(line.split(mark if mark != " " else None)) - 1 for line in lines if line.strip())
+        count = max(others, default=first)
+        if count and {*others} <= {count} and (first == count or 0 < first == count - 1):
             return mark
     return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -190,6 +190,11 @@ def write_recoveries(run: sqlite3.Connection, names: Iterable[str]) -> None:
 def write_address(run: sqlite3.Connection, address: str) -> None:
     """Write the address of the ledger that a journal was published with."""
     run.execute("INSERT OR REPLACE INTO setting VALUES ('address', ?)", (address,))
+
+
+def write_names(run: sqlite3.Connection, identifiers: Mapping[str, str]) -> None:
+    """Write the names that analysts know queries by, each with the query's identifier, in this order."""
+    run.execute("INSERT OR REPLACE INTO setting VALUES ('names', ?)", (json.dumps(dict(identifiers)),))
 
 
 def has_points(run: sqlite3.Connection, edition: int = 0) -> bool:

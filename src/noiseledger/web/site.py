@@ -121,7 +121,8 @@ class Look:
 
     def meaning(self, query: Query) -> str:
         """Describe a query, and its columns in the custodian's words."""
-        return " ".join((meaning(query, self.snapshot.population), *self.client.codebook.notes(query)))
+        codebook = self.client.codebook
+        return " ".join((meaning(query, self.snapshot.population, codebook.labels), *codebook.notes(query)))
 
     def label(self, identifier: str) -> str:
         """Return the name of a query by its identifier, also of one that cannot be read here."""

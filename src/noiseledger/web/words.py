@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from noiseledger.core.display import details
 from noiseledger.core.path import Case
 from noiseledger.core.query import Measure, Query
@@ -15,15 +17,16 @@ CASES = {
 }
 
 
-def meaning(query: Query, population: Population) -> str:
-    """Describe a query.
+def meaning(query: Query, population: Population, labels: Mapping[str, Mapping[str, str]] | None = None) -> str:
+    """Describe a query; ``labels`` are what its groups are called, by column and value.
 
     >>> meaning(Query.share("age > 60"), Population.replace(2000))
     'The share of all 2,000 records with age > 60.'
     >>> meaning(Query.counts_by("sex", [1, 2]), Population.replace(2000))
     'The number of records, for each group of sex. Groups of sex: 1, 2.'
     """
-    return " ".join((_measured(query, population), *(f"{part[0].upper()}{part[1:]}." for part in details(query))))
+    parts = (f"{part[0].upper()}{part[1:]}." for part in details(query, labels))
+    return " ".join((_measured(query, population), *parts))
 
 
 def _measured(query: Query, population: Population) -> str:

@@ -44,7 +44,9 @@ def budget(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOptio
         console.print(plain(sentence), soft_wrap=True)
     if admission is not None:
         console.print(plain(admission))
-    console.print("Per cents and precisions add up; epsilons do not: each is the guarantee of its row by itself.")
+    console.print(
+        "Per cents and precisions add up, apart from rounding; epsilons do not: each is the guarantee of its row by itself."
+    )
 
 
 def _cells(spent: Fraction, budget: Budget, style: str) -> tuple[object, ...]:

@@ -36,7 +36,10 @@ def check(
     json: JsonOption = False,
 ) -> None:
     """Report every problem in a catalogue, with its line and a hint. If there is none, show how accurate answers can be."""
+    from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
+
     read = read_catalogue(catalogue)
+    Custody.of(read).check_complete()  # first: a folder that cannot be opened has no files, as far as one can see
     rows_of_data, found = _check_data(read)
     custody = _check_custody(read)
     also = _check_promises(read, second_promise=second_promise)
@@ -117,14 +120,23 @@ def _check_data(catalogue: Catalogue) -> tuple[int, list[str]]:
 
 
 def _check_custody(catalogue: Catalogue) -> list[str]:
-    """Refuse a custody folder, or data, that does not belong to its ledger; return what is missing and can be written again."""
+    """Refuse a catalogue, data or custody folder that is not its ledger's; return what else the custodian must know."""
     from noiseledger.custodian.custody import Custody  # noqa: PLC0415 - takes a second
+    from noiseledger.custodian.publish import check_terms_on_this_machine  # noqa: PLC0415 - likewise
+    from noiseledger.data.public_parts import public_hash  # noqa: PLC0415 - likewise
 
     custody = Custody.of(catalogue)
-    custody.check_complete()
-    if not custody.ledger_file.exists() or missing("custodian"):
+    known = custody.read_ledger_file()
+    if known is None or missing("custodian"):
         return []
-    return custody.check_on_this_machine(custody.pin(catalogue))
+    check_terms_on_this_machine(catalogue)
+    found = custody.check_on_this_machine(custody.pin(catalogue))
+    if known.catalogue_sha256 != public_hash(catalogue):
+        found.append(
+            "The catalogue differs from the published one. To see what would change, and to be asked, run: "
+            f"noiseledger publish {catalogue.file}"
+        )
+    return found
 
 
 def _check_promises(catalogue: Catalogue, *, second_promise: bool) -> list[str]:

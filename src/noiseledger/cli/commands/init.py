@@ -83,7 +83,7 @@ _CODE = """\
 # [queries.{query}]
 # measure = "count"
 # by = {text}
-# groups = [1, 2]
+# groups = [..., ...]
 """
 _TEXT = """
 # To count the rows of each value, choose the groups from what you know, not from the data:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -78,12 +79,13 @@ def publish(
             says = [f"The ledger at {found.address} is published. This would change:", *difference.sentences, *both]
             _agree(read, "Make these changes?", partial(_print_lines, says), yes=yes, json=json)
         contract = publish_ledger(read, data, sender, worker, second_promise=second_promise)
+    names = {query: name for name, query in difference.names.items()}
     facts = {
         "address": contract.address,
         "chain_id": contract.rpc.chain_id,
         "ledger_file": str(custody.ledger_file),
         "access": read.access.value,
-        "registered": [entry.name for entry in difference.to_register],
+        "registered": [names.get(entry.query, entry.name) for entry in difference.to_register],
         "invited": [analyst.address for analyst in difference.to_invite],
         "changes": [] if found is None or difference.is_empty else difference.sentences,
         "also_published": [other.content for other in others_named(custody.read_ledger_file(), earlier)],
@@ -161,6 +163,13 @@ def _show(catalogue: Catalogue, rows: int, chain_id: int, both: list[str], conso
             else ""
         )
         console.print(plain(f"  {entry.name}: {definition(entry.query)}{ceiling}"), soft_wrap=True)
+    codes = replace(
+        catalogue.codebook, meanings={}
+    )  # words may be corrected later; the codes are part of the data's meaning
+    asked = [entry.query for entry in catalogue.entries]
+    _print_lines(
+        [f"  {note}" for note in dict.fromkeys(note for query in asked for note in codes.notes(query))], console
+    )
     _print_lines(both, console)
 
 

@@ -60,10 +60,12 @@ def recover(
     read = read_catalogue(catalogue)
     custody = Custody.of(read)
     custody.check_complete(without_journal=True)
-    if custody.read_ledger_file() is None:
+    known = custody.read_ledger_file()
+    if known is None:
         raise no_ledger(read)
     data = custody.pin(read, without_journal=True)
-    names = {entry.query.identifier: entry.name for entry in read.entries}
+    # Not the catalogue's names: it may call another query by a published name, and `pause --query` would stop that one.
+    names = {query.identifier: name for name, query in known.queries.items()}
     with Rpc(RPC.find(rpc)) as connection:
         recovery = rebuild(read, data, connection, head)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from shlex import quote
 
 from noiseledger.errors import InvalidInput
 
@@ -35,7 +36,7 @@ def read_secret(file: str | os.PathLike[str]) -> bytes:
     except OSError as error:
         raise InvalidInput(f"The secret in {file} cannot be read: {error.strerror}.") from None
     if mode & 0o077:
-        raise InvalidInput(f"{file} can be read by other users: restrict it to yourself with `chmod 600`.")
+        raise InvalidInput(f"{file} can be read by other users. Run: chmod 600 {quote(str(file))}")
     if not re.fullmatch(f"[0-9a-f]{{{2 * SECRET_BYTES}}}", content.strip()):
         raise InvalidInput(f"{file} does not contain a secret: expected {2 * SECRET_BYTES} hexadecimal digits.")
     return bytes.fromhex(content)

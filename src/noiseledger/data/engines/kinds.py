@@ -201,7 +201,8 @@ def is_code(column: ir.Column, codes: Collection[Value]) -> Any:
 
 def _equals(column: Any, code: Value) -> Any:
     if not isinstance(code, Fraction):
-        return column == str(code)  # a date is its ten characters
+        # A date is its ten characters. A literal, because a column of an unreadable type is only a null.
+        return column == ibis.literal(str(code), "string")
     if column.type().is_integer() and code.denominator == 1 and abs(code) < WHOLE_DOUBLES:
         return column == ibis.literal(int(code), "int64")
     return column.cast("float64") == ibis.literal(float(code), "float64")

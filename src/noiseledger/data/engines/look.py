@@ -26,6 +26,8 @@ _LARGE = Guess(
     ("some values are above 2^53, where neighbouring whole numbers cannot be told apart: declare identifiers as text",),
 )
 
+_NO_TEXT = Guess(None, ("it has bytes that are not UTF-8 text: write it again, as text",))
+
 
 def look_at_table(file: Path, form: Format, table: str | None) -> Look:
     """Propose the kind of each column."""
@@ -36,12 +38,33 @@ def look_at_table(file: Path, form: Format, table: str | None) -> Look:
     except (duckdb.Error, sqlite3.Error, pa.ArrowException, OSError) as error:
         # A library's message may quote a value, so only the type of the error is passed on.
         raise DataUnavailable(f"{file} cannot be read as {form} ({type(error).__name__}): write it again.") from None
-    texts = [text for column in sample.columns if _is_text(column.type) for text in column.unique().to_pylist()]
+    _check_names(file, sample.column_names)
+    texts = {name: _texts(sample.column(place)) for place, name in enumerate(sample.column_names)}
     columns = {
-        name: _marked(name, _arrow_guess(sample.column(place)), sample.column(place))
-        for place, name in enumerate(sample.column_names)
+        name: _NO_TEXT if texts[name] is None else _marked(name, _arrow_guess(column), column)
+        for name, column in zip(sample.column_names, sample.columns, strict=True)
     }
-    return Look(form, columns, missing_texts(texts))
+    return Look(form, columns, missing_texts(text for found in texts.values() for text in found or ()))
+
+
+def _check_names(file: Path, names: Sequence[str]) -> None:
+    """Refuse what a Parquet file can have and no database: DuckDB would give the second column another name."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.casefold() in seen:
+            raise DataUnavailable(
+                f"{file}: the columns {seen[name.casefold()]} and {name} have the same name (case is ignored): rename one of "
+                "them."
+            )
+        seen[name.casefold()] = name
+
+
+def _texts(column: pa.ChunkedArray) -> list[str] | None:
+    """Return the different texts of a column; None if its bytes are not text, although it is declared as text."""
+    try:
+        return column.unique().to_pylist() if _is_text(column.type) else []
+    except UnicodeDecodeError:
+        return None
 
 
 def _parquet_sample(file: Path) -> pa.Table:
