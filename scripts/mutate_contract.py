@@ -100,7 +100,10 @@ RULES: list[tuple[str, list[str]]] = [
     (r"(?<=\[)(?:i|j|used)\b", ["0"]),
     (r"\bindexed\((\w+)\)", ["\\1"]),
     # a statement left out
-    (r"(?<=^    )\s*(?:assert|log|raw_revert|self\.|used \+=|till \+=|meter \+=|known \|=|bill =|remaining =|part\.|values\.|found\.).*", ["{pass}"]),
+    (
+        r"(?<=^    )\s*(?:assert|log|raw_revert|self\.|used \+=|till \+=|meter \+=|known \|=|bill =|remaining =|part\.|values\.|found\.).*",
+        ["{pass}"],
+    ),
 ]
 
 #: Mutants that no test can tell from the contract, and why.
