@@ -162,6 +162,16 @@ def test_dates_and_digits_do_not_depend_on_the_accounts_settings(postgres: str, 
         owner.execute("ALTER ROLE owner RESET ALL")
 
 
+def test_how_long_a_query_takes_does_not_decide_whether_it_is_answered(postgres: str, owner: Connection) -> None:
+    owner.execute("CREATE VIEW slow AS SELECT 1 AS n FROM pg_sleep(0.6)")
+    owner.execute("ALTER ROLE owner SET statement_timeout = '500ms'")
+    try:
+        with closing(open_postgres(postgres, "slow", Reading({"n": "number"}))) as source:
+            assert source.totals(Query.count("n = 1")) == [1]
+    finally:
+        owner.execute("ALTER ROLE owner RESET ALL")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_no_value_of_ours_is_missing(postgres: str, owner: Connection, kind: Kind) -> None:
     owner.execute(
