@@ -169,7 +169,7 @@ allowance: public(HashMap[address, uint256])
 nonce: public(HashMap[address, uint256])
 # How many editions were opened: they are numbered from 0.
 editions: public(uint256)
-_editions: HashMap[uint256, Edition]
+_opened: HashMap[uint256, Edition]
 # What zones have spent, two to a word, for each edition one word after the other.
 _tills: HashMap[uint256, uint256]
 # One word by edition and query, so that a purchase writes one slot: how far the path is bought and revealed, and how many numbers of
@@ -203,7 +203,7 @@ def __init__(terms: Terms, zone_list: String[MAX_DEFINITION], worker: address):
     self.custodian = msg.sender
     self.worker = worker
     self.editions = 1
-    self._editions[0] = Edition(commitment=terms.commitment, rows=terms.rows)
+    self._opened[0] = Edition(commitment=terms.commitment, rows=terms.rows)
     self._tills[0] = SELLING | OPEN
     log Published(terms=terms, zone_list=zone_list, custodian=msg.sender, worker=worker)
 
@@ -219,7 +219,7 @@ def open_edition(commitment: bytes32, rows: uint256):
     self._not_closed()
     edition: uint256 = self.editions
     self.editions = edition + 1
-    self._editions[edition] = Edition(commitment=commitment, rows=rows)
+    self._opened[edition] = Edition(commitment=commitment, rows=rows)
     self._tills[edition * TILLS] = OPEN
     log Opened(edition=edition, commitment=commitment, rows=rows)
 
@@ -497,7 +497,7 @@ def edition(edition: uint256) -> (bytes32, uint256, bool):
     @return The number of its records, 0 where it is private
     @return Whether it is sold
     """
-    found: Edition = self._editions[edition]
+    found: Edition = self._opened[edition]
     return found.commitment, found.rows, self._tills[edition * TILLS] & OPEN != 0
 
 
