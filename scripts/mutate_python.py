@@ -128,11 +128,11 @@ PARTS = (
     Part(
         (*(f"ledger/{name}.py" for name in ("local", "editions", "bound", "book", "siblings", "interface")),),
         (
-            *unit("local_ledger", "bound_ledger", "restore"),
+            *unit("local_ledger", "bound_ledger", "restore", "editions"),
             *("tests/attacks/test_restored_journal.py", _LOCAL, "tests/faults/test_fork.py"),
         ),
     ),
-    Part(("custodian/journal.py",), (*unit("restore"), *integration("worker_checks", "worker", "recover"))),
+    Part(("custodian/journal.py",), (*unit("restore", "editions"), *integration("worker_checks", "worker", "recover"))),
     Part(
         ("ledger/durable.py", "ledger/file.py"),
         (

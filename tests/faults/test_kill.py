@@ -23,6 +23,7 @@ from faults import children, victim
 from faults.books import check_books
 from noiseledger import Case, LocalLedger, NoiseledgerError
 from noiseledger.errors import LedgerNotFound
+from noiseledger.ledger import book
 from noiseledger.ledger.bound import key_file
 from noiseledger.ledger.store import Store
 
@@ -92,6 +93,64 @@ def lost(scene: Scene) -> bool:
     except AssertionError:
         return True
     return False
+
+
+def test_a_list_over_zones_and_editions_is_bought_whole_or_not_at_all(tmp_path: Path, template: Path) -> None:
+    with closing(LocalLedger.open(template, victim.SOURCE)) as ledger:
+        ledger.open_edition(victim.LATER)
+    bought = set()
+    for moment in count(1):
+        scene = Scene(tmp_path / str(moment), template)
+        code = children.run(victim.ask_a_list_until_killed, scene.file, scene.world, moment)
+        with closing(LocalLedger.open(scene.file)) as ledger:
+            found = [ledger.zone_budget(edition).spent for edition in range(2)]
+            seen = victim.what_the_world_saw(scene.world)
+            check_books(ledger, seen)
+        bought.add((*found, len(seen)))
+        if code == 0:
+            break
+        assert code == -SIGKILL
+    nothing, all_of_it = ((0, 0, 0), (0, 0, 0)), ((2, 2, 0), (2, 0, 0))
+    assert bought == {(*nothing, 0), *((*all_of_it, number) for number in range(4))}
+
+
+def opened_until_killed(folder: Path, template: Path, store: type[Store]) -> Iterator[LocalLedger]:
+    """Yield what is left by a child killed before each SQL statement of opening an edition, until one survives."""
+    for moment in count(1):
+        scene = Scene(folder / str(moment), template)
+        code = children.run(victim.open_edition_until_killed, scene.file, moment, store)
+        with closing(LocalLedger.open(scene.file, victim.SOURCE)) as ledger:
+            yield ledger
+        if code == 0:
+            return
+        assert code == -SIGKILL
+
+
+def is_whole(ledger: LocalLedger) -> bool:
+    """Return whether the second edition is not there, or is there with its data and a budget for each zone."""
+    if ledger.editions == 1:
+        return True
+    with ledger._store.reading() as run:
+        bound = all(book.read_bindings(run).values())
+    return bound and len(ledger.zone_budget(1).spent) == ledger.zones.count
+
+
+def test_an_edition_is_opened_whole_or_not_at_all(tmp_path: Path, template: Path) -> None:
+    editions = set()
+    for ledger in opened_until_killed(tmp_path / "kills", template, Store):
+        editions.add(ledger.editions)
+        assert is_whole(ledger)
+        if ledger.editions == 1:
+            assert ledger.open_edition(victim.LATER) == 1
+        else:
+            ledger.attach(victim.LATER, edition=1)
+        ledger.ask(victim.QUERIES[0], edition=1, precision=1)
+        check_books(ledger)
+    assert editions == {1, 2}
+
+
+def test_an_edition_opened_piece_by_piece_would_be_noticed(tmp_path: Path, template: Path) -> None:
+    assert not all(is_whole(ledger) for ledger in opened_until_killed(tmp_path / "kills", template, victim.HastyStore))
 
 
 def test_killed_in_the_middle_of_a_write(tmp_path: Path, template: Path) -> None:

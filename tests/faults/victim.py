@@ -20,16 +20,23 @@ from unittest import mock
 
 from faults.books import Seen
 from noiseledger import Answer, BudgetExceeded, LocalLedger, Population, Query, Table
+from noiseledger.core.groups import Keys
+from noiseledger.core.zones import Zones
 from noiseledger.errors import LedgerError
 from noiseledger.ledger import local
 from noiseledger.ledger.store import Store
 
 QUERIES = [Query.count("cell = 1"), Query.counts_by("cell", range(20)), Query.count("cell = 2")]
 SOURCE = Table([{"cell": number % 3} for number in range(30)], {"cell": "number"})
+#: The data of a second edition, and the zones: one for the cells that are asked for by themselves, and one for all others.
+LATER = Table([{"cell": number % 2} for number in range(20)], {"cell": "number"})
+ZONES = Zones.of(Keys.of("cell", [1, 2]))
 #: Goes beyond precision 1 and is affordable.
 PAID = Fraction(2)
 #: The paper's cases 1, 2B, 2C and 2A, in this order.
 ALL_CASES = [(QUERIES[1], Fraction(precision)) for precision in ("1/4", "1", "1/2", "1/2")]
+#: A purchase of a list over several zones and two editions.
+LIST = [(QUERIES[0], 0), (QUERIES[2], 0), (QUERIES[0], 1)]
 
 
 class LazyStore(Store):
@@ -80,13 +87,39 @@ class Countdown:
 
 def create(file: Path) -> LocalLedger:
     return LocalLedger.create(
-        file, epsilon=8, delta=1e-4, population=Population.add_remove(), queries=QUERIES, source=SOURCE
+        file,
+        epsilon=8,
+        delta=1e-4,
+        population=Population.add_remove(),
+        queries=QUERIES,
+        source=SOURCE,
+        zones=ZONES,
     )
 
 
 def create_until_killed(file: Path, moment: int, store: type[Store] = Store) -> None:
     _die_before_statement(Countdown(moment), store)
     create(file).close()
+
+
+def open_edition_until_killed(file: Path, moment: int, store: type[Store] = Store) -> None:
+    with closing(LocalLedger.open(file, SOURCE)) as ledger:
+        ledger._store._connection.set_trace_callback(Countdown(moment))
+        if store is HastyStore:
+            ledger._store.__class__ = HastyStore
+        ledger.open_edition(LATER)
+
+
+def ask_a_list_until_killed(file: Path, world: Path, moment: int) -> None:
+    """Buy a list at once; die before the n-th SQL statement, or before the world sees an answer."""
+    countdown = Countdown(moment)
+    _die_before_statement(countdown, Store)
+    with closing(LocalLedger.open(file, SOURCE)) as ledger:
+        ledger.attach(LATER, edition=1)
+        requests = [ledger.resolve(query, edition=edition, precision=PAID) for query, edition in LIST]
+        for answer in ledger.ask_many(requests):
+            countdown()
+            _publish(world, Seen.of(answer))
 
 
 def ask_until_killed(file: Path, world: Path, moment: int, store: type[Store] = Store) -> None:
