@@ -36,11 +36,11 @@ class Tables:
 
     def _read(self, query: Query, piece: Piece, newest: BlockRef) -> QueryState:
         known = self._known.get(query)
-        if known is not None and known.digest == piece.digest:
+        if known is not None and known.fits(piece, query.identifier):
             return known
         events = self._contract.events(["RevealedPiece"], query.identifier, self._first_block, newest)
         state = fold(in_edition(events, query.identifier), reuses=True, dimension=query.dimension)
-        if state.digest and state.digest != piece.digest:
+        if not state.fits(piece, query.identifier):
             raise Behind
         self._known[query] = state
         return state

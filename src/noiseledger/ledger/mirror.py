@@ -161,10 +161,8 @@ class Mirror:
         for path, ours in checked.items():
             # A node may return the logs of a block later than the block itself.
             meter, piece = stored.meters[path], stored.pieces[path]
-            if (meter.bought, meter.revealed) != (ours.bought, ours.revealed):
-                raise Behind
             # What the contract does not store of a large answer is in its hash.
-            if ours.digest and piece.digest != ours.digest:
+            if (meter.bought, meter.revealed) != (ours.bought, ours.revealed) or not ours.fits(piece, path[1]):
                 raise Behind
         return facts
 

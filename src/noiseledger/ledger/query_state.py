@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 
 from noiseledger.chain.contract import checksummed
 from noiseledger.chain.pieces import next_digest
-from noiseledger.chain.values import PROMISE_UNITS, Event, Terms, from_units
+from noiseledger.chain.values import PROMISE_UNITS, Event, Piece, Terms, from_units
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.path import Case, Point, Price, find_price
@@ -157,6 +157,10 @@ class QueryState:
     def pieces_done(self) -> int:
         """How many numbers of the next stretch are revealed, of a large answer."""
         return len(self._pieces)
+
+    def fits(self, piece: Piece, identifier: str) -> bool:
+        """Return whether the contract has the same pieces of the query with this identifier, down to the last number."""
+        return (self.pieces_done, self.digest or bytes.fromhex(identifier)) == (piece.done, piece.digest)
 
     def quote(self, request: Request, budget: Budget, terms: Terms) -> Quote:
         """Return the price of a request on its own, with the best public answer if it is accurate enough."""

@@ -148,8 +148,8 @@ class ChainReader:
             state = fold(
                 in_edition(found.events, query.identifier), reuses=self.terms.reuses, dimension=meter.dimension
             )
-            if meter.dimension > MAX_STORED:
-                states[query] = _checked_pieces(state, meter, piece, names)
+            if piece is not None and meter.dimension > MAX_STORED:
+                states[query] = _checked_pieces(state, meter, piece, query, names)
             else:
                 states[query] = _checked(state, meter, point, names)
         reaches = {query: self._registered[query].reach for query in queries}
@@ -210,11 +210,9 @@ def _checked(state: QueryState, meter: Meter, point: Point, names: Sequence[str]
     return _with_bought(state, meter, names)
 
 
-def _checked_pieces(state: QueryState, meter: Meter, piece: Piece | None, names: Sequence[str]) -> QueryState:
+def _checked_pieces(state: QueryState, meter: Meter, piece: Piece, query: Query, names: Sequence[str]) -> QueryState:
     """Return the state of a large answer after checking it against the contract, which has a hash over all of it."""
-    if piece is None or state.revealed != meter.revealed or (state.digest and state.digest != piece.digest):
-        raise Behind
-    if state.pieces_done != piece.done:
+    if state.revealed != meter.revealed or not state.fits(piece, query.identifier):
         raise Behind
     return _with_bought(state, meter, names)
 
