@@ -235,6 +235,7 @@ def test_check_says_that_a_published_catalogue_was_changed(run: Runner, publishe
     (said,) = run("check", "people.toml", "--json").json["custody"]
     assert said.startswith("The catalogue differs from the published one.")
     assert said.endswith("run: noiseledger publish people.toml")
+    assert "people.toml: 100 rows, 1 thing to check" in run("check", "people.toml").out
     counts = CATALOGUE.split("[queries.mean_age]", maxsplit=1)[0].replace('"share"', '"count"')
     for before, after, word in (
         (
