@@ -163,8 +163,8 @@ def _show(catalogue: Catalogue, rows: int, chain_id: int, both: list[str], conso
             else ""
         )
         console.print(plain(f"  {entry.name}: {definition(entry.query)}{ceiling}"), soft_wrap=True)
-    # Words about columns may be corrected later. The codes may not: they are part of what every query means.
-    codes = replace(catalogue.codebook, meanings={})
+    # Labels and meanings may be corrected later. The codes may not: they are part of what every query means.
+    codes = replace(catalogue.codebook, labels={}, meanings={})
     notes_of_codes = dict.fromkeys(note for entry in catalogue.entries for note in codes.notes(entry.query))
     doubts = f"Numbers that may not mean what people expect are listed by: noiseledger check {catalogue.file}"
     _print_lines([*(f"  {note}" for note in notes_of_codes), doubts], console)
