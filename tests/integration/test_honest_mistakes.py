@@ -226,6 +226,7 @@ def test_the_first_confirmation_shows_bounds_and_groups(run: Runner) -> None:
     assert "mean_age: mean of age; values outside 0 to 100 count as 0 or 100, missing ones as 40" in shown
     assert "by_age: count of rows by age; groups of age: [0, 50), [50, 100)" in shown
     assert "  age: 98, 99 count as missing." in shown
+    assert "are listed by: noiseledger check people.toml" in shown
 
 
 def test_check_says_that_a_published_catalogue_was_changed(run: Runner, published: LedgerFile) -> None:
@@ -235,6 +236,7 @@ def test_check_says_that_a_published_catalogue_was_changed(run: Runner, publishe
     (said,) = run("check", "people.toml", "--json").json["custody"]
     assert said.startswith("The catalogue differs from the published one.")
     assert said.endswith("run: noiseledger publish people.toml")
+    assert "people.toml: 100 rows, 1 thing to check" in run("check", "people.toml").out
     counts = CATALOGUE.split("[queries.mean_age]", maxsplit=1)[0].replace('"share"', '"count"')
     for before, after, word in (
         (

@@ -24,6 +24,8 @@ from noiseledger.core.zones import Zones
 #: The largest number of characters of a label and of a meaning that are shown.
 LONGEST_LABEL = 80
 LONGEST_MEANING = 300
+#: The largest number of labels that are listed beside a query.
+_MOST_LABELS = 12
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,22 @@ class Codebook:
         return self.labels.get(column, {}).get(value) or value
 
     def notes(self, query: Query) -> Iterator[str]:
-        """Yield one sentence for each column of a query about which something is known."""
+        """Yield one sentence for each column of a query about which something is known.
+
+        >>> list(Codebook({"status": {"1": "employed", "2": "unemployed"}}).notes(Query.count("status = 2")))
+        ['status: 1 is employed, 2 is unemployed.']
+        """
+        grouped = {column for column, _ in grouped_values(query)}
         for column in sorted(query.kinds):
             parts = [self.meanings[column]] if column in self.meanings else []
             if column in self.missing_codes:
                 codes = self.missing_codes[column]
                 parts.append(f"{', '.join(codes)} {'counts' if len(codes) == 1 else 'count'} as missing")
+            # Groups are shown by their labels; a filter has the values themselves.
+            if column in self.labels and column not in grouped:
+                called = [f"{value} is {label}" for value, label in self.labels[column].items()]
+                more = [f"{len(called) - _MOST_LABELS} more have names, too"] if len(called) > _MOST_LABELS else []
+                parts.append(", ".join([*called[:_MOST_LABELS], *more]))
             if parts:
                 yield f"{column}: {'; '.join(parts)}."
 

@@ -54,7 +54,8 @@ def check(
     if read.zones != Zones.ONE:
         columns = (*columns, "reaches")
         rows = [(*row, _reach(q, facts["zones"]["labels"])) for row, q in zip(rows, facts["queries"], strict=True)]
-    verdict = f"{len(found)} {'thing' if len(found) == 1 else 'things'} to check" if found else "no problems"
+    number = len([*found, *custody, *also])
+    verdict = f"{number} {'thing' if number == 1 else 'things'} to check" if number else "no problems"
     print_table(f"{catalogue}: {rows_of_data} rows, {verdict}", columns, rows)
     promise = f"epsilon {float(read.budget.epsilon):g} at delta {float(read.budget.delta):g}"
     console.print(f"Privacy budget: {promise} (precision {float(read.budget.total):.6g}). ±: {NOISE_ONLY}.")

@@ -163,13 +163,11 @@ def _show(catalogue: Catalogue, rows: int, chain_id: int, both: list[str], conso
             else ""
         )
         console.print(plain(f"  {entry.name}: {definition(entry.query)}{ceiling}"), soft_wrap=True)
-    codes = replace(
-        catalogue.codebook, meanings={}
-    )  # words may be corrected later; the codes are part of the data's meaning
-    asked = [entry.query for entry in catalogue.entries]
-    _print_lines(
-        [f"  {note}" for note in dict.fromkeys(note for query in asked for note in codes.notes(query))], console
-    )
+    # Labels and meanings may be corrected later. The codes may not: they are part of what every query means.
+    codes = replace(catalogue.codebook, labels={}, meanings={})
+    notes_of_codes = dict.fromkeys(note for entry in catalogue.entries for note in codes.notes(entry.query))
+    doubts = f"Numbers that may not mean what people expect are listed by: noiseledger check {catalogue.file}"
+    _print_lines([*(f"  {note}" for note in notes_of_codes), doubts], console)
     _print_lines(both, console)
 
 
