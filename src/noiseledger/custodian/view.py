@@ -1,25 +1,31 @@
-"""The worker's view of the chain: everything that a step needs, in three exchanges, or a refusal.
+"""The worker's view of the chain: everything that a step needs, or a refusal. After the first, a view takes two exchanges.
 
 Why the promise holds: at every read, and before anything is drawn, it is checked that this is our ledger and that our key may
-reveal. A chain that was restarted, or another contract at the address, therefore gets nothing.
+reveal. A chain that was restarted, or another contract at the address, therefore gets nothing. What waits for an answer is read
+from the contract at the newest block in every view. The rest is taken from the last view if the last view's block is still part
+of the chain, the events since then do not name the query, and the amount spent has grown by no more than what was read shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from noiseledger.chain.abi import DecodingError
+from noiseledger.chain.abi import DecodingError, event_topic
 from noiseledger.chain.block import BlockId, BlockRef
 from noiseledger.chain.contract import PrivacyLedgerContract, checksummed
-from noiseledger.chain.heads import find_heads
+from noiseledger.chain.heads import Heads, find_heads
 from noiseledger.chain.node_errors import is_revert
+from noiseledger.chain.rpc import Call
 from noiseledger.chain.values import Meter, Terms, from_units
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.errors import ChainMismatch, NotAllowed, RpcFailed
+
+#: The events that change a meter or a point; each names its query.
+_CHANGES = ("Registered", "Asked", "Revealed")
 
 
 @dataclass(frozen=True)
@@ -51,71 +57,160 @@ class View:
         """Whether all that was bought is of these queries."""
         return self.spent == sum((meter.bought for meter in self.now.values()), Fraction(0))
 
+    def is_settled(self, query: Query) -> bool:
+        """Say whether a query is known, and all that was bought of it counts and is revealed: only an event can change that."""
+        meter = self.now.get(query)
+        return meter is not None and meter.bought == meter.revealed == self.bought[query]
+
     @property
     def waiting(self) -> list[Query]:
         """The queries of which more is bought than revealed, whether final or not."""
         return [query for query, meter in self.now.items() if meter.revealed < meter.bought]
 
 
-def look(contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query], head: BlockId) -> View:
-    """Return the current view; refuse a ledger with other terms, or one with another worker's key."""
-    address = contract.sender.address
-    # Balance and counts are in the same exchange as the newest block, so from the same node; the rest is read by hash.
-    found = find_heads(
-        contract.rpc,
-        head,
-        ("eth_getBalance", [address, "latest"]),
-        ("eth_getTransactionCount", [address, "latest"]),
-        ("eth_getTransactionCount", [address, "pending"]),
-    )
-    newest, final = found.newest, found.final
-    balance, mined, pending = found.more
-    now, bought, spent = _meters(contract, terms, queries, newest.hash, None if final is None else final.hash)
-    revealed = [query for query, meter in now.items() if meter.revealed]
-    points = contract.points([query.identifier for query in revealed], newest.hash)
-    return View(
-        newest=newest,
-        head=final,
-        bought=bought,
-        now=now,
-        points=dict(zip(revealed, points, strict=True)),
-        spent=spent,
-        balance=int(balance, 16),
-        mined=int(mined, 16),
-        pending=int(pending, 16),
-    )
+class Views:
+    """Reads one view after the other; of each, only what may have changed since the last one."""
 
+    def __init__(self, contract: PrivacyLedgerContract, terms: Terms, head: BlockId) -> None:
+        """Purchases count up to ``head``."""
+        self._contract = contract
+        self._terms = terms
+        self._head = head
+        self._last: View | None = None
 
-def _meters(
-    contract: PrivacyLedgerContract, terms: Terms, queries: Sequence[Query], newest: str, head: str | None
-) -> tuple[dict[Query, Meter], dict[Query, Fraction], Fraction]:
-    """Return the current meters, what was bought at the head, and what was spent in all."""
-    keys = [[bytes.fromhex(query.identifier)] for query in queries]
-    calls: list[tuple[str, Sequence[Any], BlockId]] = [(name, [], newest) for name in ("terms", "worker", "spent")]
-    calls += [("meter", key, newest) for key in keys]
-    calls += [("meter", key, head) for key in keys if head is not None]
-    try:
-        found_terms, found_worker, found_spent, *meters = contract.read_many(calls)
-        matches = found_terms is not None and Terms.decode(found_terms[0]) == terms
-    except (DecodingError, ValueError, OverflowError):
-        matches = False
-    except RpcFailed as error:
-        # Other contracts revert if a called function does not exist.
-        if not is_revert(error):
-            raise
-        matches = False
-    if not matches:
-        raise ChainMismatch(
-            f"The ledger is no longer at {contract.address}: the chain was restarted, or the endpoint shows another chain. "
-            "Nothing is drawn until the ledger is back."
+    def next(self, queries: Sequence[Query]) -> View:
+        """Return the current view; refuse a ledger with other terms, or one with another worker's key."""
+        # Forgotten until this view is complete: after an error, whatever it was, everything is read.
+        last, self._last = self._last, None
+        view = None if last is None else self._after(last, queries)
+        self._last = self._complete(queries) if view is None else view
+        return self._last
+
+    def _complete(self, queries: Sequence[Query]) -> View:
+        """Read everything."""
+        found = find_heads(self._contract.rpc, self._head, *self._account())
+        read = self._read(found, queries)
+        revealed = [query for query, meter in read.now.items() if meter.revealed]
+        return _view(found, replace(read, points=self._points(revealed, found.newest)))
+
+    def _after(self, last: View, queries: Sequence[Query]) -> View | None:
+        """Read what may have changed since the last view; None if that does not lead to a complete view."""
+        account = self._account()
+        try:
+            found = find_heads(self._contract.rpc, self._head, *account, *self._changes(last.newest))
+        except RpcFailed:
+            return None  # nodes limit what they give of the events
+        there, logs, newest = found.more[len(account) :]
+        # The events are those between the two blocks only if both are part of the chain when they are read.
+        if not last.newest.is_in(there) or not found.newest.is_in(newest) or not _is_further(last.head, found.final):
+            return None
+        named = {log["topics"][1] for log in logs if len(log["topics"]) > 1}
+        stale = [query for query in queries if f"0x{query.identifier}" in named or not last.is_settled(query)]
+        if not stale and found.newest == last.newest and set(queries) == set(last.now):
+            return _view(found, _Read(last.now, last.bought, last.points, last.spent))
+        read = self._read(found, stale, [query for query in stale if query in last.points])
+        if read.spent - last.spent != _bought(read.now, stale) - _bought(last.now, stale):
+            return None  # more was bought than the events name
+        revealed = [query for query, meter in read.now.items() if meter.revealed and query not in read.points]
+        points = last.points | read.points | (self._points(revealed, found.newest) if revealed else {})
+        now, bought = {**last.now, **read.now}, {**last.bought, **read.bought}
+        return _view(
+            found,
+            _Read(
+                {query: now[query] for query in queries},
+                {query: bought[query] for query in queries},
+                {query: points[query] for query in queries if now[query].revealed},
+                read.spent,
+            ),
         )
-    _check_worker(contract, found_worker)
-    now = [Meter.decode(meter) if meter else _UNKNOWN for meter in meters[: len(queries)]]
-    # At the head the ledger may not exist yet: then nothing was bought.
-    then = [Meter.decode(meter) if meter else _UNKNOWN for meter in meters[len(queries) :]] or [_UNKNOWN] * len(queries)
-    bought = [meter.bought for meter in then]
-    spent = from_units(found_spent[0]) if found_spent else Fraction(0)
-    return dict(zip(queries, now, strict=True)), dict(zip(queries, bought, strict=True)), spent
+
+    def _account(self) -> list[Call]:
+        """Ask for balance and counts; in the same exchange as the newest block, so of the same node."""
+        address = self._contract.sender.address
+        return [
+            ("eth_getBalance", [address, "latest"]),
+            ("eth_getTransactionCount", [address, "latest"]),
+            ("eth_getTransactionCount", [address, "pending"]),
+        ]
+
+    def _changes(self, since: BlockRef) -> list[Call]:
+        """Ask for the events after a block, between questions for that block and for the newest."""
+        wanted = {
+            "address": self._contract.address,
+            "topics": [[event_topic(name) for name in _CHANGES]],
+            "fromBlock": hex(since.number + 1),
+            "toBlock": "latest",
+        }
+        return [
+            ("eth_getBlockByNumber", [hex(since.number), False]),
+            ("eth_getLogs", [wanted]),
+            ("eth_getBlockByNumber", ["latest", False]),
+        ]
+
+    def _points(self, queries: Sequence[Query], newest: BlockRef) -> dict[Query, Point]:
+        points = self._contract.points([query.identifier for query in queries], newest.hash)
+        return dict(zip(queries, points, strict=True))
+
+    def _read(self, found: Heads, queries: Sequence[Query], revealed: Sequence[Query] = ()) -> _Read:
+        """Read the meters of queries, and the points of those that are known to be revealed, in one exchange."""
+        newest, head = found.newest.hash, None if found.final is None else found.final.hash
+        keys = [[bytes.fromhex(query.identifier)] for query in queries]
+        calls: list[tuple[str, Sequence[Any], BlockId]] = [(name, [], newest) for name in ("terms", "worker", "spent")]
+        calls += [("meter", key, newest) for key in keys]
+        calls += [("meter", key, head) for key in keys if head not in (None, newest)]
+        calls += [("point", [bytes.fromhex(query.identifier)], newest) for query in revealed]
+        try:
+            found_terms, found_worker, found_spent, *meters = self._contract.read_many(calls)
+            matches = found_terms is not None and Terms.decode(found_terms[0]) == self._terms
+        except (DecodingError, ValueError, OverflowError):
+            matches = False
+        except RpcFailed as error:
+            # Other contracts revert if a called function does not exist.
+            if not is_revert(error):
+                raise
+            matches = False
+        if not matches:
+            raise ChainMismatch(
+                f"The ledger is no longer at {self._contract.address}: the chain was restarted, or the endpoint shows another "
+                "chain. Nothing is drawn until the ledger is back."
+            )
+        _check_worker(self._contract, found_worker)
+        meters, points = meters[: len(meters) - len(revealed)], meters[len(meters) - len(revealed) :]
+        now = [Meter.decode(meter) if meter else _UNKNOWN for meter in meters[: len(queries)]]
+        # At the head the ledger may not exist yet: then nothing was bought.
+        then = [Meter.decode(meter) if meter else _UNKNOWN for meter in meters[len(queries) :]]
+        then = then or (now if head == newest else [_UNKNOWN] * len(queries))
+        return _Read(
+            now=dict(zip(queries, now, strict=True)),
+            bought=dict(zip(queries, (meter.bought for meter in then), strict=True)),
+            points={query: tuple(point[0]) for query, point in zip(revealed, points, strict=True) if point},
+            spent=from_units(found_spent[0]) if found_spent else Fraction(0),
+        )
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What was read of some queries: see the fields of a view."""
+
+    now: dict[Query, Meter]
+    bought: dict[Query, Fraction]
+    points: dict[Query, Point]
+    spent: Fraction
+
+
+def _view(found: Heads, read: _Read) -> View:
+    balance, mined, pending = (int(reply, 16) for reply in found.more[:3])
+    return View(found.newest, found.final, read.bought, read.now, read.points, read.spent, balance, mined, pending)
+
+
+def _bought(meters: Mapping[Query, Meter], queries: Sequence[Query]) -> Fraction:
+    """Return how much was bought of some queries together."""
+    return sum((meters[query].bought for query in queries if query in meters), Fraction(0))
+
+
+def _is_further(last: BlockRef | None, head: BlockRef | None) -> bool:
+    """Say whether what counted at the last head still does: of one chain, nothing bought is ever undone."""
+    return last is None if head is None else last is not None and last.number <= head.number
 
 
 def _check_worker(contract: PrivacyLedgerContract, found: tuple[Any, ...] | None) -> None:

@@ -27,7 +27,7 @@ from noiseledger.custodian.closed import still_sold
 from noiseledger.custodian.current import is_late
 from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.spending import Spending
-from noiseledger.custodian.view import View, look
+from noiseledger.custodian.view import View, Views
 from noiseledger.errors import (
     BudgetExceeded,
     ChainError,
@@ -130,6 +130,7 @@ class Worker:
         self._patience = patience
         self._left_behind: tuple[int, float] | None = None
         self._first_block = first_block
+        self._views = Views(contract, self._terms, head)
         self._backlog = Backlog(contract, self._terms, first_block)
         #: The queries that are sold and not in the journal, as of this much spent and this many queries in the journal.
         self._unknown: dict[str, Fraction] = {}
@@ -172,7 +173,7 @@ class Worker:
 
     def look(self) -> View:
         """Read the chain; refuse another ledger, another worker's key, and points that are not in the journal."""
-        view = look(self._contract, self._terms, self._journal.queries(), self._head)
+        view = self._views.next(self._journal.queries())
         head = None if view.head is None else view.head.number
         self._find_unknown(view)
         due = self._backlog.update(view.due | self._unknown)
