@@ -198,17 +198,20 @@ def test_nonsense_from_analysts_stops_nobody(published: PrivacyLedgerContract, s
     check_all_answered(published)
 
 
+@pytest.mark.parametrize("is_running", [False, True], ids=["after a restart", "while it runs"])
 def test_an_old_copy_of_the_journal_is_refused_and_recovery_named(
-    published: PrivacyLedgerContract, start: Start, catalogue: Catalogue
+    published: PrivacyLedgerContract, start: Start, catalogue: Catalogue, is_running: bool
 ) -> None:
     file = Custody.of(catalogue).journal_file
     old = file.read_bytes()
     buy(published, OVER_60, "0.5")
-    start().step()
+    worker = start()
+    worker.step()
+    worker.step()
     file.write_bytes(old)
     buy(published, TOWNS, "0.5")
     with pytest.raises(DataMismatch, match="noiseledger recover"):
-        start().step()
+        (worker if is_running else start()).step()
     assert LocalLedger.open(file).budget().spent == 0
 
 

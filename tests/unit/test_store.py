@@ -45,6 +45,20 @@ def test_a_commit_is_on_the_disk_and_the_file_is_not_trusted(file: Path) -> None
     assert settings == {"synchronous": 3, "foreign_keys": 1, "trusted_schema": 0, "journal_mode": "delete"}
 
 
+def test_the_version_tells_of_every_change_but_our_own(file: Path) -> None:
+    with closing(Store(file)) as one, closing(Store(file)) as other:
+        old, version = file.read_bytes(), one.version()
+        with one.transaction() as run:
+            run.execute("INSERT INTO setting VALUES ('a', 'b')")
+        assert one.version() == version
+        with other.transaction() as run:
+            run.execute("INSERT INTO setting VALUES ('c', 'd')")
+        assert (changed := one.version()) != version
+        assert one.version() == changed
+        file.write_bytes(old)
+        assert one.version() != changed
+
+
 def test_a_reader_sees_one_state_and_writers_wait_for_each_other(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "BUSY_SECONDS", 0)
     with closing(Store(file)) as one, closing(Store(file)) as other:

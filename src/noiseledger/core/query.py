@@ -185,6 +185,10 @@ class Query:
         """Count the records with each of the given values; records with other values are not counted."""
         return cls.count(where, Keys.of(column, values))
 
+    def __hash__(self) -> int:
+        """Return the hash of the identifier, which equal queries share: a query may have thousands of groups."""
+        return hash(self.identifier)
+
     def __post_init__(self) -> None:
         """Refuse definitions without a meaning, and replace the filter by its canonical form."""
         if self.measure.has_column != (self.column is not None):

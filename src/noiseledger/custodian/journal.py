@@ -133,6 +133,11 @@ class Journal(LocalLedger):
             entry = book.find_query(run, query)
             return book.read_neighbours(run, entry, precision).get(precision)
 
+    def version(self) -> int:
+        """Return a number that stays the same while the journal has every point that it had before."""
+        # This object only adds points; whatever else happens to the file changes the number.
+        return self._store.version()
+
     def furthest(self, query: Query) -> Fraction:
         """Return the highest known precision of a query; 0 if none is known."""
         with self._store.reading() as run:

@@ -129,6 +129,9 @@ class Worker:
         self._notify = listener
         self._patience = patience
         self._left_behind: tuple[int, float] | None = None
+        #: The points of the chain that the journal has, as of this version of it.
+        self._checked: dict[Query, tuple[Fraction, Point]] = {}
+        self._checked_version: int | None = None
         self._first_block = first_block
         self._views = Views(contract, self._terms, head)
         self._backlog = Backlog(contract, self._terms, first_block)
@@ -215,11 +218,17 @@ class Worker:
 
     def _check_points(self, view: View) -> None:
         """Refuse to continue a path that is not the journal's: such a journal may lack other points as well."""
+        # Why the promise holds: every point is compared, and again when it or the journal is not the one of the last time.
+        if self._checked_version != (version := self._journal.version()):
+            self._checked, self._checked_version = {}, version
         for query, point in view.points.items():
             revealed = view.now[query].revealed
+            if self._checked.get(query) == (revealed, point):
+                continue
             if is_late(self._journal, query, revealed, point):
                 self._journal.restore({query: {revealed: point}}, {})
                 self._closed = tuple(self._journal.closed())
+            self._checked[query] = revealed, point
 
     def _stretches(self, query: Query, view: View) -> Iterator[Stretch]:
         # After a reorganisation the newest block may contain fewer purchases than the head did; only its own are revealed.

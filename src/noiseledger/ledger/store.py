@@ -166,6 +166,11 @@ class Store:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
 
+    def version(self) -> int:
+        """Return a number that stays the same until anything but this object changes the file, or overwrites it."""
+        with self.reading() as run:
+            return int(run.execute("PRAGMA data_version").fetchone()[0])
+
     def close(self) -> None:
         """Close the file."""
         self._finalizer()
