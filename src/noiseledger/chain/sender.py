@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +84,8 @@ class Sender:
         self.rpc = rpc
         self.address = key.address
         self.listener = listener
+        #: Called with the nonce after the last one that is about to be used, before anything is signed; an error stops it.
+        self.before_signing: Callable[[int], None] = lambda _: None
         self._key = key
         self._market = Market(rpc, int(max_fee_gwei * GWEI))
         self._lock = threading.Lock()
@@ -117,7 +119,9 @@ class Sender:
         # Against the latest block, not on top of the pending transaction, as some nodes would do: it replaces that one.
         units = self.simulate(to, data, "latest") if gas is None else gas
         with self._lock:
-            flight = self._sign(Flight(nonce, to, data, _with_margin(units), self._market.offer()))
+            fees = self._market.offer()
+            self.before_signing(nonce + 1)
+            flight = self._sign(Flight(nonce, to, data, _with_margin(units), fees))
             while not self._launch([flight], outbid=True):
                 self._raise_fee(flight)
                 if flight.at_bound:
@@ -131,7 +135,9 @@ class Sender:
     def transfer(self, to: str, wei: int) -> str:
         """Send a plain transfer; return the hash of the transaction."""
         with self._lock:
-            flight = self._sign(Flight(self._next_nonce(), to, "0x", _TRANSFER_GAS, self._market.offer(), wei))
+            nonce, fees = self._next_nonce(), self._market.offer()
+            self.before_signing(nonce + 1)
+            flight = self._sign(Flight(nonce, to, "0x", _TRANSFER_GAS, fees, wei))
             self._launch([flight])
         return flight.hashes[-1]
 
@@ -145,6 +151,7 @@ class Sender:
             simulated = _successes(replies[2 + len(QUESTIONS) :])  # what a call is refused for is said first
             needed = [int(reply, 16) for reply in simulated] if gas is None else gas
             fees, nonce = self._market.offer(prices), self._next_nonce(counts)
+            self.before_signing(nonce + len(datas))
             flights = [
                 self._sign(Flight(nonce + i, to, data, _with_margin(units), fees))
                 for i, (data, units) in enumerate(zip(datas, needed, strict=True))

@@ -14,7 +14,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Self
@@ -33,6 +33,17 @@ from noiseledger.ledger.local import LocalLedger, closed_until
 
 #: The analyst's name in a journal's records.
 _WORKER = "worker"
+
+
+@dataclass(frozen=True)
+class Sending:
+    """What a journal stores before a transaction is sent: nonces of a key below ``until`` may be the journal's own."""
+
+    address: str
+    until: int
+    #: The gas that was used on a day since it was last stored.
+    day: str = ""
+    gas: int = 0
 
 
 class Journal(LocalLedger):
@@ -112,14 +123,19 @@ class Journal(LocalLedger):
         with self._store.reading() as run:
             return book.read_settings(run).get("binding") == root_binding(root)
 
-    def draw(self, wanted: Iterable[tuple[Query, Fraction]]) -> list[Point]:
+    def draw(self, wanted: Iterable[tuple[Query, Fraction]], sending: Sending | None = None) -> list[Point]:
         """Return the points of paths at the given precisions; unknown points are drawn, all or none of them.
 
-        They are durable before they are returned.
+        They are durable before they are returned, and in the same step what must be durable before they are sent.
         """
         requests = [self.resolve(query, precision=precision) for query, precision in wanted]
-        # Always exactly these points, even if a more precise one is known: the chain needs an increment up to here.
-        return [answer.reveal.point for answer in self.ask_many(requests, analyst=_WORKER, exact_noise=True)]
+        with self._store.transaction() as run:
+            # Always exactly these points, even if a more precise one is known: the chain needs an increment up to here.
+            answers = [self._answer(run, request, _WORKER) for request in requests]
+            if sending is not None:
+                _note(run, sending)
+        # Not visible before this point, which is after the commit.
+        return [answer.reveal.point for answer in answers]
 
     def check_answerable(self, queries: Iterable[Query]) -> None:
         """Refuse a query that this journal does not contain, or that its data cannot answer."""
@@ -148,16 +164,11 @@ class Journal(LocalLedger):
         with self._store.reading() as run:
             return book.read_nonce(run, address)
 
-    def note_nonces(self, address: str, until: int, day: str = "", gas: int = 0) -> None:
-        """Store, before anything is sent, that nonces below ``until`` may be this journal's own.
-
-        Also store that more gas was used on a day: in the same durable step, which takes longer than anything else here.
-        """
-        if gas or self.sent_nonces(address) < until:
+    def note(self, sending: Sending) -> None:
+        """Store what must be durable before anything is sent; nothing is written if it is known."""
+        if sending.gas or self.sent_nonces(sending.address) < sending.until:
             with self._store.transaction() as run:
-                book.write_nonce(run, address, max(until, book.read_nonce(run, address)))
-                if gas:
-                    book.write_gas(run, day, book.read_gas(run, day) + gas)
+                _note(run, sending)
 
     def gas_used(self, day: str) -> int:
         """Return the gas that workers with this journal have used on a day."""
@@ -203,6 +214,12 @@ class Journal(LocalLedger):
             reveal = Reveal(path.price(precision), point)
             request = Request(entry.query, entry.sensitivity, precision)
             book.write_reveal(run, entry, request, reveal, budget, "restored")
+
+
+def _note(run: sqlite3.Connection, sending: Sending) -> None:
+    book.write_nonce(run, sending.address, max(sending.until, book.read_nonce(run, sending.address)))
+    if sending.gas:
+        book.write_gas(run, sending.day, book.read_gas(run, sending.day) + sending.gas)
 
 
 def journal_digest(identity: str) -> bytes:

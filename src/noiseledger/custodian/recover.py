@@ -25,7 +25,7 @@ from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.custodian.current import check_not_replaced
 from noiseledger.custodian.custody import Custody
-from noiseledger.custodian.journal import Journal, journal_digest
+from noiseledger.custodian.journal import Journal, Sending, journal_digest
 from noiseledger.custodian.mismatch import explain
 from noiseledger.custodian.promises import note
 from noiseledger.data.catalogue import Catalogue
@@ -125,7 +125,7 @@ def recover(
     )
     with closing(Journal.open(new_file)) as journal:
         # The closed queries account for what the lost worker has sent, so there is no need to wait for it.
-        journal.note_nonces(checksummed(contract.worker()), pending)
+        journal.note(Sending(checksummed(contract.worker()), pending))
         journal.note_recovery(replaced)
         journal.note_address(contract.address)
         named = custody.read_ledger_file()

@@ -6,11 +6,13 @@ Why the promise holds: this only delays reveals. What was drawn stays in the jou
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fractions import Fraction
 
-from noiseledger.custodian.journal import Journal
+from noiseledger.core.query import Query
+from noiseledger.custodian.journal import Journal, Sending
 from noiseledger.progress import Waiting
 
 
@@ -36,7 +38,12 @@ class Spending:
 
     def before_sending(self, address: str, until: int) -> None:
         """Store durably that nonces below ``until`` may be ours, and the gas so far: a restart forgets one transaction."""
-        self.journal.note_nonces(address, until, *self._unsaved)
+        self.journal.note(Sending(address, until, *self._unsaved))
+        self._unsaved = "", 0
+
+    def draw(self, wanted: Sequence[tuple[Query, Fraction]], address: str, until: int) -> None:
+        """Draw, and store the same in the same durable step, which takes longer than anything else in a step."""
+        self.journal.draw(wanted, Sending(address, until, *self._unsaved))
         self._unsaved = "", 0
 
     @property

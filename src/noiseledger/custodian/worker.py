@@ -165,7 +165,9 @@ class Worker:
         if waits := waits or self._spending.still_gathering(bool(pending)):
             self._notify(waits)
             return step
-        for batch in batches(self._draw_all(pending, step)):
+        # The nonce that the first transaction will have; if another one is needed after all, it is stored by itself.
+        until = 1 + (view.pending if nonce is None else nonce)
+        for batch in batches(self._draw_all(pending, step, until)):
             if waits := self._spending.limit_reached():
                 self._notify(waits)
                 return step
@@ -255,11 +257,13 @@ class Worker:
             self._left_behind = (view.mined, time.monotonic())
         return view.mined if time.monotonic() - self._left_behind[1] >= self._patience else None
 
-    def _draw_all(self, stretches: Sequence[Stretch], step: Step) -> list[ContractReveal]:
+    def _draw_all(self, stretches: Sequence[Stretch], step: Step, until: int) -> list[ContractReveal]:
         """Draw and journal all in one durable step; if that fails, one by one, so that one failure does not stop the others."""
         unknown = [s for s in stretches if self._journal.known_point(s.query, s.end) is None and self._can_draw(s)]
         with suppress(*_OF_ONE_QUERY):
-            self._journal.draw([(stretch.query, stretch.end) for stretch in unknown])
+            if unknown:
+                wanted = [(stretch.query, stretch.end) for stretch in unknown]
+                self._spending.draw(wanted, self._contract.sender.address, until)
             for stretch in unknown:
                 self._notify(Drawn(stretch.query.identifier, stretch.start, stretch.end))
         drawn: list[ContractReveal] = []
@@ -319,12 +323,12 @@ class Worker:
     def _reveal(self, batch: list[ContractReveal], nonce: int | None) -> Receipt:
         stretches = tuple(RevealedStretch(reveal.query, reveal.start, reveal.end) for reveal in batch)
         sender = self._contract.sender
-        self._spending.before_sending(sender.address, 1 + (sender.next_nonce() if nonce is None else nonce))
+        sender.before_signing = lambda until: self._spending.before_sending(sender.address, until)
         sender.listener = lambda event: self._notify(_with_stretches(event, stretches))
         try:
             receipt = self._contract.reveal(batch, nonce, CONFIRM_SECONDS)
         finally:
-            sender.listener = self._notify
+            sender.before_signing, sender.listener = lambda _: None, self._notify
         self._spending.note(receipt.gas_used)
         self._notify(Confirmed(receipt.transaction, receipt.block, stretches))
         return receipt
