@@ -39,7 +39,10 @@ class View:
     bought: dict[Query, Fraction]
     now: dict[Query, Meter]
     points: dict[Query, Point]
-    #: All that was bought, also of queries that are not among these.
+    #: The queries of which something is bought that does not count yet or is not revealed: only these need an answer.
+    unsettled: tuple[Query, ...]
+    #: All that was bought of these queries, and of all queries.
+    sold: Fraction
     spent: Fraction
     #: The balance of the worker's key in wei, and its number of transactions: those mined, and those including pending ones.
     balance: int
@@ -49,23 +52,18 @@ class View:
     @property
     def due(self) -> dict[str, Fraction]:
         """The identifiers of the queries of which more is bought at the head than is revealed, and how far each is revealed."""
-        now = self.now.items()
+        now = [(query, self.now[query]) for query in self.unsettled]
         return {q.identifier: m.revealed for q, m in now if m.revealed < min(self.bought[q], m.bought)}
 
     @property
     def is_complete(self) -> bool:
         """Whether all that was bought is of these queries."""
-        return self.spent == sum((meter.bought for meter in self.now.values()), Fraction(0))
-
-    def is_settled(self, query: Query) -> bool:
-        """Say whether a query is known, and all that was bought of it counts and is revealed: only an event can change that."""
-        meter = self.now.get(query)
-        return meter is not None and meter.bought == meter.revealed == self.bought[query]
+        return self.spent == self.sold
 
     @property
     def waiting(self) -> list[Query]:
         """The queries of which more is bought than revealed, whether final or not."""
-        return [query for query, meter in self.now.items() if meter.revealed < meter.bought]
+        return [query for query in self.unsettled if self.now[query].revealed < self.now[query].bought]
 
 
 class Views:
@@ -91,7 +89,8 @@ class Views:
         found = find_heads(self._contract.rpc, self._head, *self._account())
         read = self._read(found, queries)
         revealed = [query for query, meter in read.now.items() if meter.revealed]
-        return _view(found, replace(read, points=self._points(revealed, found.newest)))
+        complete = replace(read, points=self._points(revealed, found.newest))
+        return _view(found, complete, _unsettled(read), _bought(read.now, queries))
 
     def _after(self, last: View, queries: Sequence[Query]) -> View | None:
         """Read what may have changed since the last view; None if that does not lead to a complete view."""
@@ -104,25 +103,20 @@ class Views:
         # The events are those between the two blocks only if both are part of the chain when they are read.
         if not last.newest.is_in(there) or not found.newest.is_in(newest) or not _is_further(last.head, found.final):
             return None
-        named = {log["topics"][1] for log in logs if len(log["topics"]) > 1}
-        stale = [query for query in queries if f"0x{query.identifier}" in named or not last.is_settled(query)]
-        if not stale and found.newest == last.newest and set(queries) == set(last.now):
-            return _view(found, _Read(last.now, last.bought, last.points, last.spent))
+        if list(queries) != list(last.now):
+            return None  # some were registered
+        named = {log["topics"][1].removeprefix("0x") for log in logs if len(log["topics"]) > 1}
+        stale = [query for query in queries if query.identifier in named or query in last.unsettled]
+        if not stale and found.newest == last.newest:
+            return _view(found, _Read(last.now, last.bought, last.points, last.spent), (), last.sold)
         read = self._read(found, stale, [query for query in stale if query in last.points])
-        if read.spent - last.spent != _bought(read.now, stale) - _bought(last.now, stale):
+        sold = last.sold + _bought(read.now, stale) - _bought(last.now, stale)
+        if read.spent - last.spent != sold - last.sold:
             return None  # more was bought than the events name
         revealed = [query for query, meter in read.now.items() if meter.revealed and query not in read.points]
         points = last.points | read.points | (self._points(revealed, found.newest) if revealed else {})
-        now, bought = {**last.now, **read.now}, {**last.bought, **read.bought}
-        return _view(
-            found,
-            _Read(
-                {query: now[query] for query in queries},
-                {query: bought[query] for query in queries},
-                {query: points[query] for query in queries if now[query].revealed},
-                read.spent,
-            ),
-        )
+        complete = _Read(last.now | read.now, last.bought | read.bought, points, read.spent)
+        return _view(found, complete, _unsettled(read), sold)
 
     def _account(self) -> list[Call]:
         """Ask for balance and counts; in the same exchange as the newest block, so of the same node."""
@@ -198,14 +192,30 @@ class _Read:
     spent: Fraction
 
 
-def _view(found: Heads, read: _Read) -> View:
+def _view(found: Heads, read: _Read, unsettled: tuple[Query, ...], sold: Fraction) -> View:
     balance, mined, pending = (int(reply, 16) for reply in found.more[:3])
-    return View(found.newest, found.final, read.bought, read.now, read.points, read.spent, balance, mined, pending)
+    return View(
+        newest=found.newest,
+        head=found.final,
+        bought=read.bought,
+        now=read.now,
+        points=read.points,
+        unsettled=unsettled,
+        sold=sold,
+        spent=read.spent,
+        balance=balance,
+        mined=mined,
+        pending=pending,
+    )
 
 
 def _bought(meters: Mapping[Query, Meter], queries: Sequence[Query]) -> Fraction:
     """Return how much was bought of some queries together."""
-    return sum((meters[query].bought for query in queries if query in meters), Fraction(0))
+    return sum((meters[query].bought for query in queries), Fraction(0))
+
+
+def _unsettled(read: _Read) -> tuple[Query, ...]:
+    return tuple(query for query, meter in read.now.items() if not meter.bought == meter.revealed == read.bought[query])
 
 
 def _is_further(last: BlockRef | None, head: BlockRef | None) -> bool:

@@ -216,7 +216,7 @@ class Worker:
         return self._pending(self.look())
 
     def _pending(self, view: View) -> list[Stretch]:
-        return [stretch for query in view.now for stretch in self._stretches(query, view)]
+        return [stretch for query in view.unsettled for stretch in self._stretches(query, view)]
 
     def _check_points(self, view: View) -> None:
         """Refuse to continue a path that is not the journal's: such a journal may lack other points as well."""
