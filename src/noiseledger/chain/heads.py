@@ -56,7 +56,7 @@ def find_heads(rpc: Rpc, head: BlockId, *more: Call) -> Heads:
     """Return the newest block and the one that is meant, both of one chain; ``more`` is asked in the same exchange."""
     match = _BEHIND.fullmatch(head) if isinstance(head, str) else None
     for _ in range(_ATTEMPTS):
-        first = [_block("latest"), *([] if match else [_block(head)])]
+        first = [_block("latest"), *([] if match or head == "latest" else [_block(head)])]
         replies = rpc.batch([*first, *more])
         latest, rest = replies[0], replies[len(first) :]
         for reply in (latest, *rest):
@@ -66,7 +66,7 @@ def find_heads(rpc: Rpc, head: BlockId, *more: Call) -> Heads:
             raise ChainUnreachable("The node has no block to show yet: is it still starting?")
         newest = BlockRef.of(latest)
         if match is None:
-            final = replies[1]
+            final = replies[len(first) - 1]
             return Heads(newest, BlockRef.of(final) if isinstance(final, dict) else None, rest)
         behind = newest.number - int(match[1])
         if behind < 0:

@@ -146,8 +146,7 @@ class Journal(LocalLedger):
     def known_point(self, query: Query, precision: Fraction) -> Point | None:
         """Return the point of a query's path at a precision, if it has been revealed; changes nothing."""
         with self._store.reading() as run:
-            entry = book.find_query(run, query)
-            return book.read_neighbours(run, entry, precision).get(precision)
+            return book.read_point(run, book.find_query(run, query), precision)
 
     def version(self) -> int:
         """Return a number that stays the same while the journal has every point that it had before."""

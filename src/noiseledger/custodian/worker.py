@@ -284,6 +284,9 @@ class Worker:
         """Return the point where a stretch begins, if the journal knows it."""
         if not stretch.start:
             return (0,) * stretch.query.dimension
+        revealed, point = self._checked.get(stretch.query, (None, None))
+        if revealed == stretch.start:
+            return point
         return self._journal.known_point(stretch.query, stretch.start)
 
     def _draw(self, stretch: Stretch) -> ContractReveal:

@@ -86,6 +86,13 @@ def read_neighbours(run: sqlite3.Connection, entry: StoredQuery, precision: Frac
     return {from_text(text): _point(coordinates) for text, coordinates in rows}
 
 
+def read_point(run: sqlite3.Connection, entry: StoredQuery, precision: Fraction) -> Point | None:
+    """Return the point at a precision, if it is known."""
+    wanted = (entry.key, to_text(precision))
+    row = run.execute("SELECT coordinates FROM point WHERE query = ? AND precision = ?", wanted).fetchone()
+    return None if row is None else _point(row[0])
+
+
 def read_closed(run: sqlite3.Connection, entry: StoredQuery) -> Fraction:
     """Return how far a lost journal may have revealed the query's path; 0 if no further than is known here."""
     row = run.execute("SELECT until FROM closed WHERE query = ?", (entry.key,)).fetchone()
