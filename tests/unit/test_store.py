@@ -45,6 +45,21 @@ def test_a_commit_is_on_the_disk_and_the_file_is_not_trusted(file: Path) -> None
     assert settings == {"synchronous": 3, "foreign_keys": 1, "trusted_schema": 0, "journal_mode": "delete"}
 
 
+def test_many_commits_leave_no_second_file_behind(file: Path) -> None:
+    """While it is open, the second file is empty: the one file is the whole truth."""
+    with closing(Store(file)) as often:
+        often.commit_often()
+        for number in range(2):
+            with often.transaction() as run:
+                run.execute("INSERT INTO setting VALUES (?, 'b')", (str(number),))
+            assert file.with_name("ledger-journal").read_bytes() == b""
+            with closing(Store(file)) as other, other.reading() as run:
+                assert run.execute("SELECT count(*) FROM setting").fetchone() == (number + 1,)
+        with often.reading() as run:
+            assert run.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
+    assert [one.name for one in file.parent.iterdir()] == ["ledger"]
+
+
 def test_the_version_tells_of_every_change_but_our_own(file: Path) -> None:
     with closing(Store(file)) as one, closing(Store(file)) as other:
         old, version = file.read_bytes(), one.version()

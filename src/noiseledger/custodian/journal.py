@@ -148,6 +148,10 @@ class Journal(LocalLedger):
         with self._store.reading() as run:
             return book.read_point(run, book.find_query(run, query), precision)
 
+    def commit_often(self) -> None:
+        """Prepare for many commits."""
+        self._store.commit_often()
+
     def version(self) -> int:
         """Return a number that stays the same while the journal has every point that it had before."""
         # This object only adds points; whatever else happens to the file changes the number.

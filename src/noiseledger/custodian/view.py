@@ -106,7 +106,8 @@ class Views:
         if list(queries) != list(last.now):
             return None  # some were registered
         named = {log["topics"][1].removeprefix("0x") for log in logs if len(log["topics"]) > 1}
-        stale = [query for query in queries if query.identifier in named or query in last.unsettled]
+        unsettled = set(last.unsettled)
+        stale = [query for query in queries if query.identifier in named or query in unsettled]
         if not stale and found.newest == last.newest:
             return _view(found, _Read(last.now, last.bought, last.points, last.spent), (), last.sold)
         read = self._read(found, stale, [query for query in stale if query in last.points])

@@ -121,6 +121,7 @@ class Worker:
         ``terms`` are the terms against which data and journal were checked; ``listener`` is notified of every step.
         The ledger's events begin at ``first_block``. ``spending`` limits what is spent on fees; by default, nothing does.
         """
+        journal.commit_often()
         self._spending = spending or Spending(journal)
         self._contract = contract
         self._journal = journal
