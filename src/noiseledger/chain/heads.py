@@ -53,15 +53,17 @@ def none_there(head: BlockId) -> str:
 
 
 def find_heads(rpc: Rpc, head: BlockId, *more: Call) -> Heads:
-    """Return the newest block and the one that is meant, both of one chain; ``more`` is asked in the same exchange."""
+    """Return the newest block and the one that is meant, both of one chain; ``more`` is asked in the same exchange.
+
+    A refusal of the node is raised, except for what it refuses of ``more``, which is the caller's.
+    """
     match = _BEHIND.fullmatch(head) if isinstance(head, str) else None
     for _ in range(_ATTEMPTS):
         first = [_block("latest"), *([] if match or head == "latest" else [_block(head)])]
         replies = rpc.batch([*first, *more])
         latest, rest = replies[0], replies[len(first) :]
-        for reply in (latest, *rest):
-            if isinstance(reply, RpcFailed):
-                raise reply
+        if isinstance(latest, RpcFailed):
+            raise latest
         if latest is None:
             raise ChainUnreachable("The node has no block to show yet: is it still starting?")
         newest = BlockRef.of(latest)

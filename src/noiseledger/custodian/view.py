@@ -2,8 +2,9 @@
 
 Why the promise holds: at every read, and before anything is drawn, it is checked that this is our ledger and that our key may
 reveal. A chain that was restarted, or another contract at the address, therefore gets nothing. What waits for an answer is read
-from the contract at the newest block in every view. The rest is taken from the last view if the last view's block is still part
-of the chain, the events since then do not name the query, and the amount spent has grown by no more than what was read shows.
+from the contract at the newest block in every view. The rest was answered completely in the last view, and that does not change
+until it is bought again: it is taken from the last view if that view's block is still part of the chain, no purchase since then
+names the query, and the amount spent has grown by exactly what was bought of the queries that were read.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.errors import ChainMismatch, NotAllowed, RpcFailed
 
-#: The events that change a meter or a point; each names its query.
-_CHANGES = ("Registered", "Asked", "Revealed")
+#: The only event after which a query needs an answer that needed none before; it names the query.
+_PURCHASE = "Asked"
 
 
 @dataclass(frozen=True)
@@ -95,14 +96,15 @@ class Views:
     def _after(self, last: View, queries: Sequence[Query]) -> View | None:
         """Read what may have changed since the last view; None if that does not lead to a complete view."""
         account = self._account()
-        try:
-            found = find_heads(self._contract.rpc, self._head, *account, *self._changes(last.newest))
-        except RpcFailed:
-            return None  # nodes limit what they give of the events
+        found = find_heads(self._contract.rpc, self._head, *account, *self._changes(last.newest))
         there, logs, newest = found.more[len(account) :]
         # The events are those between the two blocks only if both are part of the chain when they are read.
         if not last.newest.is_in(there) or not found.newest.is_in(newest) or not _is_further(last.head, found.final):
             return None
+        if found.newest == last.newest:
+            logs = []  # some nodes refuse to read from the block after the newest
+        if isinstance(logs, RpcFailed):
+            return None  # nodes limit what they give at once
         if list(queries) != list(last.now):
             return None  # some were registered
         named = {log["topics"][1].removeprefix("0x") for log in logs if len(log["topics"]) > 1}
@@ -129,10 +131,10 @@ class Views:
         ]
 
     def _changes(self, since: BlockRef) -> list[Call]:
-        """Ask for the events after a block, between questions for that block and for the newest."""
+        """Ask for the purchases after a block, between questions for that block and for the newest."""
         wanted = {
             "address": self._contract.address,
-            "topics": [[event_topic(name) for name in _CHANGES]],
+            "topics": [event_topic(_PURCHASE)],
             "fromBlock": hex(since.number + 1),
             "toBlock": "latest",
         }
@@ -194,6 +196,9 @@ class _Read:
 
 
 def _view(found: Heads, read: _Read, unsettled: tuple[Query, ...], sold: Fraction) -> View:
+    for reply in found.more[:3]:
+        if isinstance(reply, RpcFailed):
+            raise reply
     balance, mined, pending = (int(reply, 16) for reply in found.more[:3])
     return View(
         newest=found.newest,
