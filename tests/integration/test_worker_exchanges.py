@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from random import Random
 from typing import Any
 
 import pytest
 
+from depth import examples
+from integration.conftest import WORKER, as_seen_by
 from integration.test_worker import (
     OVER_30,
     OVER_60,
@@ -23,8 +26,9 @@ from integration.test_worker import (
     start,
     wire,
 )
-from noiseledger.chain import PrivacyLedgerContract
+from noiseledger.chain import PrivacyLedgerContract, Rpc
 from noiseledger.custodian import Worker
+from noiseledger.custodian.view import Views
 from noiseledger.ledger.store import Store
 
 Start = Callable[[], Worker]
@@ -104,3 +108,45 @@ def test_the_first_step_reads_each_meter_once(published: PrivacyLedgerContract, 
     assert len(exchanges) <= MOST, exchanges
     assert reads == 3 + len(QUERIES)
     assert commits == 1
+
+
+def test_a_purchase_that_no_event_names_is_answered_as_well(
+    published: PrivacyLedgerContract, start: Start, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node may have a block before it has found its events: the amount spent says that something is missing."""
+    worker = start()
+    worker.step()
+    batch = Wire.batch
+
+    def forgetful(self: Wire, calls: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
+        replies = batch(self, calls)
+        return [[] if method == "eth_getLogs" else reply for (method, _), reply in zip(calls, replies, strict=True)]
+
+    monkeypatch.setattr(Wire, "batch", forgetful)
+    buy(published, TOWNS, "0.25")
+    assert len(worker.step().receipts) == 1
+    check_all_answered(published)
+
+
+@pytest.mark.parametrize("head", ["latest", "latest-2"])
+def test_a_view_after_another_is_what_reading_everything_gives(
+    published: PrivacyLedgerContract, start: Start, rpc: Rpc, head: str
+) -> None:
+    """Whatever happens in between: purchases, answers, empty blocks, and blocks that are taken back."""
+    journal = start()._journal
+    contract = as_seen_by(WORKER, published)
+    worker = Worker(contract, journal, head=head)
+    dice = Random(0)
+    what: dict[str, Callable[[], object]] = {
+        "buy": lambda: buy(published, dice.choice(QUERIES), str(dice.randint(1, 64) / 64)),
+        "answer": worker.step,
+        "wait": lambda: rpc.call("evm_mine"),
+        "take back": lambda: rpc.call("anvil_rollback", dice.randint(1, 2)),
+        "nothing": lambda: None,
+    }
+    views = Views(contract, published.terms(), head)
+    first = rpc.call("eth_blockNumber")
+    for name in dice.choices(list(what), (4, 4, 2, 1, 1), k=examples(40)):
+        if name != "take back" or int(rpc.call("eth_blockNumber"), 16) > int(first, 16) + 2:
+            what[name]()
+        assert views.next(journal.queries()) == Views(contract, published.terms(), head).next(journal.queries()), name

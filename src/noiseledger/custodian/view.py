@@ -107,7 +107,7 @@ class Views:
             return None  # nodes limit what they give at once
         if list(queries) != list(last.now):
             return None  # some were registered
-        named = {log["topics"][1].removeprefix("0x") for log in logs if len(log["topics"]) > 1}
+        named = {log["topics"][1].removeprefix("0x").lower() for log in logs if len(log["topics"]) > 1}
         unsettled = set(last.unsettled)
         stale = [query for query in queries if query.identifier in named or query in unsettled]
         if not stale and found.newest == last.newest:
