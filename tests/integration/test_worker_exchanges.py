@@ -142,11 +142,12 @@ def test_a_view_after_another_is_what_reading_everything_gives(
         "answer": worker.step,
         "wait": lambda: rpc.call("evm_mine"),
         "take back": lambda: rpc.call("anvil_rollback", dice.randint(1, 2)),
+        "replace": lambda: (rpc.call("anvil_rollback", 1), rpc.call("anvil_mine", 2)),
         "nothing": lambda: None,
     }
     views = Views(contract, published.terms(), head)
     first = rpc.call("eth_blockNumber")
-    for name in dice.choices(list(what), (4, 4, 2, 1, 1), k=examples(40)):
-        if name != "take back" or int(rpc.call("eth_blockNumber"), 16) > int(first, 16) + 2:
+    for name in dice.choices(list(what), (4, 5, 2, 1, 3, 1), k=examples(40)):
+        if name not in ("take back", "replace") or int(rpc.call("eth_blockNumber"), 16) > int(first, 16) + 2:
             what[name]()
         assert views.next(journal.queries()) == Views(contract, published.terms(), head).next(journal.queries()), name

@@ -23,8 +23,11 @@ def killed_at(moment: str, nth: int = 1) -> Job:
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_killed_at_a_step_and_started_again(moment: str, scene: Scene) -> None:
-    """Steps of a first purchase of two queries, at the first and at the second, then of one that goes further."""
-    rounds = [(("1/4", "1/2"), 1), (("3/4", "1"), 2 if moment.endswith(("draw", "journal")) else 1), (("1", "1"), 1)]
+    """Steps of a first purchase of two queries, at the first and at the second, then of one that goes further.
+
+    Each query is drawn, and all else happens once: points, charge and nonces are one commit.
+    """
+    rounds = [(("1/4", "1/2"), 1), (("3/4", "1"), 2 if moment.endswith("draw") else 1), (("1", "1"), 1)]
     for precisions, nth in rounds:
         for query, precision in enumerate(precisions):
             scene.buy(query, precision)
