@@ -49,7 +49,7 @@ def test_only_the_ledgers_own_blocks_are_read_for_where_stretches_end() -> None:
     terms: Any = SimpleNamespace(reuses=False)
     query, newest = Query.share("age > 60"), BlockRef(9_000, "0xaa")
     view: Any = SimpleNamespace(newest=newest, now={query: SimpleNamespace(bought=Fraction(1))})
-    journal: Any = SimpleNamespace(closed=dict)
+    journal: Any = SimpleNamespace(closed=dict, commit_often=lambda: None)
     reading = Worker(contract, journal, terms=terms, first_block=8_000)
     with pytest.raises(Behind):
         reading._stops(query, Fraction(0), Fraction(1), view)
@@ -58,7 +58,7 @@ def test_only_the_ledgers_own_blocks_are_read_for_where_stretches_end() -> None:
 
 def test_patience_begins_when_something_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     unused: Any = SimpleNamespace()
-    journal: Any = SimpleNamespace(closed=dict)
+    journal: Any = SimpleNamespace(closed=dict, commit_often=lambda: None)
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: clock.now))
     waiting = Worker(unused, journal, terms=unused, patience=60)
