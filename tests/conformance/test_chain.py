@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import pytest
@@ -13,17 +14,22 @@ from conformance.ledger_conformance import (
     OVER_60,
     PEOPLE,
     POPULATION,
+    ZONE_CATALOGUE,
+    ZONES,
     MakeLedger,
     NaiveConformance,
     OpenAgain,
     ReuseConformance,
+    ZoneConformance,
 )
 from noiseledger.chain import ContractReveal, Key, PrivacyLedgerContract, Rpc, Sender, Terms, local_chain
 from noiseledger.core.budget import Budget
 from noiseledger.core.coins import bridge
 from noiseledger.core.noise import rounded_gaussians
 from noiseledger.core.path import PATH_UNITS
+from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
+from noiseledger.core.zones import Zones
 from noiseledger.errors import AnswerPending
 from noiseledger.ledger.chain import ChainLedger
 from noiseledger.ledger.interface import Ledger, LedgerView
@@ -35,9 +41,9 @@ CUSTODIAN, WORKER, _ = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
 class MinimalWorker:
     """Reveals what is bought as soon as it sees it; keeps no journal, so it is for tests only."""
 
-    def __init__(self, contract: PrivacyLedgerContract) -> None:
+    def __init__(self, contract: PrivacyLedgerContract, queries: Sequence[Query]) -> None:
         self._contract = contract
-        self._queries = {query.identifier: query for query in CATALOGUE}
+        self._queries = {query.identifier: query for query in queries}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
@@ -68,17 +74,34 @@ def rpc() -> Iterator[Rpc]:
         yield rpc
 
 
-def maker(rpc: Rpc, workers: list[MinimalWorker], *, reuses: bool) -> MakeLedger:
+def maker(
+    rpc: Rpc,
+    workers: list[MinimalWorker],
+    *,
+    reuses: bool,
+    zones: Zones = Zones.ONE,
+    queries: Sequence[Query] = CATALOGUE,
+) -> MakeLedger:
     def make(epsilon: int, delta: str) -> Ledger:
         budget = Budget.of(epsilon, delta)
         terms = Terms(
-            bytes(32), POPULATION, budget.total, budget.epsilon, budget.delta, reuses=reuses, requires_allowance=False
+            bytes(32),
+            POPULATION,
+            budget.total,
+            budget.epsilon,
+            budget.delta,
+            reuses=reuses,
+            requires_allowance=False,
+            zones=zones.count,
+            zone_list=hashlib.sha256(zones.canonical.encode()).digest(),
         )
-        contract = PrivacyLedgerContract.deploy(Sender(rpc, CUSTODIAN), terms, WORKER.address)
+        sender = Sender(rpc, CUSTODIAN)
+        contract = PrivacyLedgerContract.deploy(sender, terms, WORKER.address, zone_list=zones.canonical)
         ledger = ChainLedger(contract, record_free=True)
-        ledger.add(*CATALOGUE)
-        workers_rpc = Rpc(rpc.url)
-        workers.append(MinimalWorker(PrivacyLedgerContract(workers_rpc, contract.address, Sender(workers_rpc, WORKER))))
+        ledger.add(*queries)
+        own = Rpc(rpc.url)
+        seen = PrivacyLedgerContract(own, contract.address, Sender(own, WORKER))
+        workers.append(MinimalWorker(seen, queries))
         return ledger
 
     return make
@@ -136,3 +159,9 @@ class TestNaiveChainLedger(NaiveConformance):
             with pytest.raises(AnswerPending, match="for free"):
                 ledger.ask(OVER_60, precision="0.5")
         assert ledger.budget().spent == Fraction(1, 2)
+
+
+class TestZones(ZoneConformance):
+    @pytest.fixture(params=[True, False], ids=["reuse", "naive"])
+    def make_zoned(self, rpc: Rpc, workers: list[MinimalWorker], request: pytest.FixtureRequest) -> MakeLedger:
+        return maker(rpc, workers, reuses=request.param, zones=ZONES, queries=ZONE_CATALOGUE)

@@ -10,7 +10,6 @@ import pytest
 from integration.conftest import ANALYST, CUSTODIAN, OVER_60, TERMS, WORKER, as_seen_by
 from noiseledger.chain import ContractReveal, PrivacyLedgerContract, Rpc, Sender, Terms, abi, encode_request
 from noiseledger.chain.values import Meter, to_units
-from noiseledger.core.path import Case
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
 from noiseledger.errors import (
@@ -48,16 +47,16 @@ def test_all_terms_survive(rpc: Rpc, population: Population, reuses: bool) -> No
 
 
 def test_a_request_is_priced_bought_revealed_and_read(contract: PrivacyLedgerContract) -> None:
-    assert contract.price(ID, QUARTER) == (Case.NEW, QUARTER, QUARTER)
+    assert contract.price(ID, QUARTER) == (QUARTER, QUARTER)
     receipt = as_seen_by(ANALYST, contract).ask([encode_request(ID, QUARTER, Fraction(1), Fraction(1, 10**5))])
     assert contract.meter(ID) == Meter(1, QUARTER, Fraction(0))
     as_seen_by(WORKER, contract).reveal([ContractReveal(ID, Fraction(0), QUARTER, (-(10**20),))])
     assert contract.meter(ID) == Meter(1, QUARTER, QUARTER)
     assert contract.point(ID) == (-(10**20),)
     assert contract.spent() == QUARTER
-    assert contract.price(ID, QUARTER) == (Case.KNOWN, QUARTER, 0)
-    assert contract.price(ID, HALF) == (Case.EXTEND, HALF, QUARTER)
-    assert contract.price(ID, Fraction(1, 9)) == (Case.BRIDGE, Fraction(1, 9), 0)
+    assert contract.price(ID, QUARTER) == (QUARTER, 0)
+    assert contract.price(ID, HALF) == (HALF, QUARTER)
+    assert contract.price(ID, Fraction(1, 9)) == (Fraction(1, 9), 0)
     (asked,) = contract.events(["Asked"])
     assert asked.transaction == receipt.transaction
     assert asked.fields["epsilon"] == 10**36
@@ -73,7 +72,7 @@ def test_refusals_are_typed_and_change_nothing(contract: PrivacyLedgerContract) 
     assert (caught.value.requested, caught.value.remaining) == (4, TERMS.budget)
     with pytest.raises(UnknownQuery):
         analyst.ask([encode_request("00" * 32, QUARTER)])
-    with pytest.raises(InvalidInput, match=r"^The precision must be .* at most 1\.44e\+06\. Nothing was changed\.$"):
+    with pytest.raises(InvalidInput, match=r"^The precision must be .* at most 3\.61e\+05\. Nothing was changed\.$"):
         analyst.ask([encode_request(ID, Fraction(10**9))])
     forbidden: list[Callable[[], object]] = [
         lambda: analyst.reveal([]),

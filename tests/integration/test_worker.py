@@ -139,9 +139,9 @@ def broadcast(wire: Wire) -> list[tuple[str, Fraction, Fraction, tuple[int, ...]
     found = []
     for raw in wire.sent:
         payload = bytes(HexBytes(TypedTransaction.from_bytes(HexBytes(raw)).as_dict()["data"]))
-        queries, starts, ends, increments = decode(["bytes32[]", "uint256[]", "uint256[]", "int256[]"], payload[4:])
+        stretches, increments = decode(["(bytes32,uint256,uint256,uint256)[]", "int256[]"], payload[4:])
         rest = list(increments)
-        for query, first, last in zip(queries, starts, ends, strict=True):
+        for query, _, first, last in stretches:
             dimension = next(q.dimension for q in QUERIES if q.identifier == query.hex())
             found.append((query.hex(), from_units(first), from_units(last), tuple(rest[:dimension])))
             rest = rest[dimension:]

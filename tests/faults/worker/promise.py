@@ -21,8 +21,9 @@ from noiseledger.core.path import Point
 #: What a journal knows: points by query and precision.
 Points: TypeAlias = Mapping[str, Mapping[Fraction, Point]]
 
-_REVEAL = bytes.fromhex(abi.encode_call("reveal", [], [], [], [])[2:10])
-_LISTS = ["bytes32[]", "uint256[]", "uint256[]", "int256[]"]
+_REVEAL = bytes.fromhex(abi.encode_call("reveal", [], [])[2:10])
+#: Query, edition, start and end of each stretch; and the increments of all of them.
+_LISTS = ["(bytes32,uint256,uint256,uint256)[]", "int256[]"]
 
 
 class Broken(AssertionError):
@@ -46,9 +47,11 @@ def stretches(sent: Iterable[str], dimensions: Mapping[str, int]) -> list[Stretc
         payload = bytes(HexBytes(TypedTransaction.from_bytes(HexBytes(raw)).as_dict()["data"]))
         if payload[:4] != _REVEAL:
             raise Broken(f"a worker sent something else than a reveal: {payload[:4].hex()}")
-        queries, starts, ends, increments = decode(_LISTS, payload[4:])
+        revealed, increments = decode(_LISTS, payload[4:])
         rest = list(increments)
-        for query, start, end in zip(queries, starts, ends, strict=True):
+        for query, edition, start, end in revealed:
+            if edition != 0:
+                raise Broken(f"a worker revealed edition {edition}, which was never opened")
             dimension = dimensions[query.hex()]
             found.append(Stretch(query.hex(), from_units(start), from_units(end), tuple(rest[:dimension])))
             rest = rest[dimension:]
