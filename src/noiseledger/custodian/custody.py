@@ -6,12 +6,14 @@ draw a second value for a stretch that was already revealed; its journal does no
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from noiseledger.chain.values import Terms
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.query import Query
 from noiseledger.custodian.intact import check_complete, is_full, remove_unfinished
@@ -21,6 +23,7 @@ from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import PUBLISHED, SECRET_BYTES, bind, read_secret
 from noiseledger.data.pinned import Pinned
 from noiseledger.data.source import check_query
+from noiseledger.data.zone_words import described
 from noiseledger.errors import CustodyDamaged, DataMismatch, JournalLost, LedgerNotFound
 from noiseledger.ledger.durable import write_durably
 from noiseledger.ledger.file import LedgerFile
@@ -113,6 +116,7 @@ class Custody:
         """Store the secret and create the journal if there is none; add the queries that it does not contain."""
         queries = [entry.query for entry in catalogue.entries]
         self.check_complete()
+        self.check_own_zones(catalogue)
         self._store_secret(data)
         if self.journal_file.exists():
             with closing(self.journal(data)) as journal:
@@ -127,9 +131,21 @@ class Custody:
             population=catalogue.population(data.rows),
             queries=queries,
             source=data,
+            zones=catalogue.zones,
         )
         with closing(journal):
             self.keep_identity(journal)
+
+    def check_own_zones(self, catalogue: Catalogue) -> None:
+        """Refuse a catalogue with other zones than the journal was created with, in which it counts what is spent."""
+        if not is_full(self.journal_file):
+            return
+        with closing(self.journal(None)) as journal:
+            if journal.zones != catalogue.zones:
+                raise DataMismatch(
+                    f"{self.journal_file} counts what is spent by other zones than {catalogue.file} declares, for good: put "
+                    f"[zones] back as it was ({described(journal.zones)}). Nothing was changed."
+                )
 
     def journal(self, data: Pinned | None) -> Journal:
         """Open the journal; with the data it can draw, without the data it can only repeat."""
@@ -231,6 +247,20 @@ class Custody:
 def commitment(data: Pinned, journal: Journal) -> bytes:
     """Return the commitment to the data and to the journal, which is published."""
     return bind(data.root, journal_digest(journal.identity))
+
+
+def check_zones(journal: Journal, terms: Terms) -> None:
+    """Refuse a journal that counts what is spent by other zones than its ledger.
+
+    Why the promise holds: the journal charges its own budget for every point that it draws, whatever the chain says. That is a
+    second guard of the same promise only if both charge the same zones.
+    """
+    own = journal.zones.count, hashlib.sha256(journal.zones.canonical.encode()).digest()
+    if own != (terms.zones, terms.zone_list):
+        raise DataMismatch(
+            f"{journal.file} has {described(journal.zones)}, and the ledger was published with others, so the two would not "
+            "count the same as spent: restore the journal of this ledger from your backup. Nothing was changed or drawn."
+        )
 
 
 def _check_readable(query: Query, kinds: Mapping[str, Kind], catalogue: Catalogue) -> None:

@@ -67,7 +67,7 @@ class Intake:
 
     def _read(self, missing: list[Query]) -> None:
         catalogue = read_catalogue(self._file)
-        check_terms(catalogue, self._terms)
+        check_terms(catalogue, self._terms, self._journal.zones)
         self._custody.check_codes(catalogue)
         if not missing:
             return

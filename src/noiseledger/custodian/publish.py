@@ -16,8 +16,9 @@ from noiseledger.core.access import Access
 from noiseledger.core.composition import Promised
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
+from noiseledger.core.zones import Zones
 from noiseledger.custodian.current import check_current, check_not_replaced
-from noiseledger.custodian.custody import Custody, commitment
+from noiseledger.custodian.custody import Custody, check_zones, commitment
 from noiseledger.custodian.difference import Difference, as_written, compare
 from noiseledger.custodian.intent import deploy_once
 from noiseledger.custodian.promises import (
@@ -36,6 +37,7 @@ from noiseledger.data.catalogue import Catalogue, CatalogueEntry
 from noiseledger.data.commitment import PUBLISHED
 from noiseledger.data.pinned import Pinned
 from noiseledger.data.public_parts import public_hash
+from noiseledger.data.zone_words import check_permanent
 from noiseledger.errors import ChainMismatch, DataMismatch, InvalidInput, LedgerPaused, NotAllowed
 from noiseledger.ledger.file import LedgerFile, OtherLedger
 from noiseledger.ledger.governance import read_address
@@ -125,6 +127,7 @@ def propose(
         if not second_promise and (local := local_ledgers(catalogue)):
             raise refuse_local(catalogue, local)
         check_can_be_bought(catalogue, catalogue.entries)
+        custody.check_own_zones(catalogue)
         return None, Difference(catalogue.entries, (), {}, (), is_same_catalogue=False, to_invite=catalogue.analysts)
     current = checksummed(contract.worker())
     if worker is not None and current.lower() != worker.lower():
@@ -209,20 +212,17 @@ def check_published(
         custody.check(terms.commitment, data, journal)
         check_one_copy(catalogue, journal.identity, registers)
         check_not_replaced(journal, registers)
-        check_terms(catalogue, terms)
+        check_zones(journal, terms)
+        check_terms(catalogue, terms, journal.zones)
         # A query that is added to an old copy would be on sale, and never answered.
         check_current(contract, journal, [entry.query for entry in catalogue.entries])
 
 
-def check_terms(catalogue: Catalogue, terms: Terms) -> None:
-    """Refuse a catalogue that promises something else than the ledger was published with."""
+def check_terms(catalogue: Catalogue, terms: Terms, zones: Zones) -> None:
+    """Refuse a catalogue that promises something else than the ledger was published with; ``zones`` are the ledger's."""
     _check_access(catalogue, Access.of(terms.requires_allowance))
     _check_promise(catalogue, Promised(terms.epsilon, terms.delta, terms.population.neighbours))
-    zones = catalogue.zones.count, hashlib.sha256(catalogue.zones.canonical.encode()).digest()
-    if zones != (terms.zones, terms.zone_list):
-        raise DataMismatch(
-            f"The ledger was permanently published with other zones than {catalogue.file} declares: put [zones] back as it was."
-        )
+    check_permanent(catalogue, zones)
     if terms.smallest != catalogue.smallest_purchase:
         raise DataMismatch(
             f"The ledger was permanently published with smallest_purchase = {as_written(terms.smallest, terms.budget)}: write "

@@ -23,8 +23,9 @@ from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
+from noiseledger.core.zones import Zones
 from noiseledger.custodian.current import check_not_replaced
-from noiseledger.custodian.custody import Custody
+from noiseledger.custodian.custody import Custody, check_zones
 from noiseledger.custodian.journal import Journal, Sending, journal_digest
 from noiseledger.custodian.mismatch import explain
 from noiseledger.custodian.promises import note
@@ -41,8 +42,8 @@ from noiseledger.errors import (
     LedgerExists,
 )
 from noiseledger.ledger.durable import sync_folder
-from noiseledger.ledger.query_state import fold, in_edition
-from noiseledger.ledger.reading import is_stored
+from noiseledger.ledger.query_state import Behind, fold, in_edition
+from noiseledger.ledger.reading import is_stored, published_zones
 from noiseledger.ledger.register import Registers
 from noiseledger.ledger.state import Registered
 
@@ -100,14 +101,15 @@ def recover(
     if bind(data.root, journal_digest(identity)) != terms.commitment:
         custody.check_form()
         raise DataMismatch(explain(custody.folder, terms.commitment, data, None, identity))
-    events = list(contract.events(["Registered", "Revealed", "RevealedPiece"], first=first_block, last=newest))
+    names = ["Published", "Registered", "Revealed", "RevealedPiece"]
+    events = list(contract.events(names, first=first_block, last=newest))
+    zones = _zones(custody, terms, events)
     queries = _queries(catalogue, events)
     meters = dict(zip(queries, contract.meters([q.identifier for q in queries], newest.hash), strict=True))
     reaches = {entry.identifier: entry.reach for entry in map(Registered.of, _of(events, "Registered"))}
-    zones = range(terms.zones)
     bought_by_zone = tuple(
         sum((m.bought for q, m in meters.items() if reaches.get(q.identifier, 0) >> zone & 1), Fraction(0))
-        for zone in zones
+        for zone in range(terms.zones)
     )
     if contract.spent_by_zone(newest.hash) != bought_by_zone:
         # A bought query that is not found would not be closed, and could be drawn again.
@@ -125,7 +127,7 @@ def recover(
             q: Meter.decode(reply).bought if reply else Fraction(0) for q, reply in zip(queries, found, strict=True)
         }
         bought = {query: min(bought[query], final[query]) for query in queries}
-    new_file, closed, known = _rebuild(custody, data, terms, identity, queries, points, bought)
+    new_file, closed, known = _rebuild(custody, data, terms, zones, identity, queries, points, bought)
     replaced = {promise.recovery for _, promise in registers.find(identity) if promise.recovery}
     # This need not be at one block: a transaction unknown to the node is not mined, and what it would reveal is closed.
     mined, pending = (
@@ -156,6 +158,17 @@ def _published(custody: Custody, rpc: Rpc) -> tuple[PrivacyLedgerContract, int]:
     if known.chain_id != rpc.chain_id:
         raise ChainMismatch(f"The ledger is on chain {known.chain_id}, but this is chain {rpc.chain_id}.")
     return PrivacyLedgerContract(rpc, known.address), known.block
+
+
+def _zones(custody: Custody, terms: Terms, events: list[Event]) -> Zones:
+    """Return the zones of the ledger, in which the journal must count what is spent."""
+    try:
+        return Zones.ONE if terms.zones == 1 else published_zones(events, terms)
+    except Behind:
+        raise ChainMismatch(
+            "The endpoint does not have the ledger's first event, which has its zones: check the block in "
+            f"{custody.ledger_file}, and that the endpoint has all events."
+        ) from None
 
 
 def _identity(custody: Custody) -> str:
@@ -227,6 +240,7 @@ def _rebuild(
     custody: Custody,
     data: Pinned,
     terms: Terms,
+    zones: Zones,
     identity: str,
     queries: list[Query],
     points: Mapping[Query, Mapping[Fraction, Point]],
@@ -246,12 +260,14 @@ def _rebuild(
             delta=terms.delta,
             population=terms.population,
             queries=queries,
+            zones=zones,
             identity=identity,
         )
     with closing(journal):
         new_file.chmod(0o600)
         journal.restore(points, bought)
         custody.check(terms.commitment, data, journal)
+        check_zones(journal, terms)
         by_name = journal.closed()
         closed = {query: by_name[query.identifier] for query in queries if query.identifier in by_name}
         known = {query: journal.furthest(query) for query in queries}

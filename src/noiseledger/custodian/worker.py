@@ -20,11 +20,13 @@ from noiseledger.chain.heads import none_there
 from noiseledger.chain.node_errors import concerns_the_call
 from noiseledger.chain.sender import Receipt
 from noiseledger.chain.values import ContractReveal, Terms
+from noiseledger.core.filters.cells import Mask
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.custodian.backlog import Backlog
 from noiseledger.custodian.closed import still_sold
 from noiseledger.custodian.current import is_late
+from noiseledger.custodian.custody import check_zones
 from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.spending import Spending
 from noiseledger.custodian.tables import Tables, split
@@ -75,6 +77,11 @@ _UNKNOWN = (
 _NOT_IN_JOURNAL = (
     "It is registered and was bought, but the journal does not contain it. Write it into the catalogue and run: noiseledger "
     "publish. If this journal is an old copy, run: noiseledger recover."
+)
+
+_TOO_FEW_ZONES = (
+    "It is registered with fewer zones than it reaches by its definition, so the ledger charges it to too few of them. What is "
+    "registered cannot be changed: pause its sales, and tell whoever has bought it."
 )
 
 #: Errors that concern one query only; all others concern the ledger, the journal or the chain as a whole.
@@ -128,6 +135,7 @@ class Worker:
         self._journal = journal
         self._head = head
         self._terms = contract.terms() if terms is None else terms
+        check_zones(journal, self._terms)
         self._notify = listener
         self._patience = patience
         self._left_behind: tuple[int, float] | None = None
@@ -137,6 +145,8 @@ class Worker:
         self._first_block = first_block
         self._views = Views(contract, self._terms, head)
         self._tables = Tables(contract, first_block)
+        #: The zones that queries reach by their definitions.
+        self._reaches: dict[Query, Mask] = {}
         self._backlog = Backlog(contract, self._terms, first_block)
         #: The queries that are sold and not in the journal, as of this much spent and this many queries in the journal.
         self._unknown: dict[str, Fraction] = {}
@@ -163,7 +173,7 @@ class Worker:
         if nonce is None and view.pending > view.mined:
             self._notify(Waiting("LeftBehind", _LEFT_BEHIND, view.mined))
             return step
-        pending = list(self._pending(view))
+        pending = [stretch for stretch in self._pending(view) if self._is_charged(stretch.query, view, step)]
         waits = self._spending.limit_reached() if pending else None
         if waits := waits or self._spending.still_gathering(bool(pending)):
             self._notify(waits)
@@ -221,6 +231,15 @@ class Worker:
 
     def _pending(self, view: View) -> list[Stretch]:
         return [stretch for query in view.unsettled for stretch in self._stretches(query, view)]
+
+    def _is_charged(self, query: Query, view: View, step: Step) -> bool:
+        """Refuse a query that the ledger charges to fewer zones than it reaches: records of the others would pay for it too."""
+        if query not in self._reaches:
+            self._reaches[query] = self._journal.zones.reach_mask(query)
+        if not self._reaches[query] & ~view.reaches[query]:
+            return True
+        self._refuse(query.identifier, InvalidInput(_TOO_FEW_ZONES), step)
+        return False
 
     def _check_points(self, view: View) -> None:
         """Refuse to continue a path that is not the journal's: such a journal may lack other points as well."""

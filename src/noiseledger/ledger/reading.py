@@ -171,13 +171,7 @@ class ChainReader:
     def zones(self) -> Zones:
         """Return the zones of the ledger, which never change; they are read once."""
         if self._zones is None:
-            published = list(self.contract.events(["Published"], first=self.first_block))
-            if not published:
-                raise Behind
-            text = published[0].fields["zone_list"]
-            if hashlib.sha256(text.encode()).digest() != self.terms.zone_list:
-                raise Behind
-            self._zones = Zones.parse(text)
+            self._zones = published_zones(self.contract.events(["Published"], first=self.first_block), self.terms)
         return self._zones
 
     def zone_budget(self, spent: tuple[Fraction, ...]) -> ZoneBudget:
@@ -195,6 +189,20 @@ def is_stored(contract: PrivacyLedgerContract, query: Query, state: QueryState, 
         (piece,) = contract.pieces([query.identifier], block)
         return piece.digest == state.digest
     return state.points[-1] == contract.point(query.identifier, block)
+
+
+def published_zones(events: Iterable[Event], terms: Terms) -> Zones:
+    """Return the zones of a ledger from its events; raise ``Behind`` if the first of them is missing."""
+    text = next((event.fields["zone_list"] for event in _of(events, "Published")), None)
+    if text is None or hashlib.sha256(text.encode()).digest() != terms.zone_list:
+        raise Behind
+    zones = Zones.parse(text)
+    if zones.count != terms.zones:
+        raise ChainMismatch(
+            f"The ledger was published with {terms.zones} zones and a list of {zones.count}, so nothing can be read from it: "
+            "tell its custodian."
+        )
+    return zones
 
 
 def _of(events: Iterable[Event], name: str) -> Iterator[Event]:

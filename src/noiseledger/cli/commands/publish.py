@@ -26,6 +26,7 @@ from noiseledger.core.display import definition
 from noiseledger.core.numbers import percent
 from noiseledger.data.catalogue import Catalogue, read_catalogue
 from noiseledger.data.doubts import delta_doubt, is_empty_promise
+from noiseledger.data.zone_words import described, public_facts
 from noiseledger.errors import InvalidInput
 from noiseledger.extras import require
 
@@ -147,6 +148,9 @@ def _show(catalogue: Catalogue, rows: int, chain_id: int, both: list[str], conso
     )
     console.print(f"  neighbours: {catalogue.neighbours}; a commitment to {catalogue.source}", end="")
     console.print(f", {rows} rows" if catalogue.population(rows).rows else "")
+    if catalogue.zones.groups is not None:
+        console.print(plain(f"  {described(catalogue.zones)}; each zone has the whole budget"), soft_wrap=True)
+        _print_lines([f"  {fact}" for fact in public_facts(catalogue)], console)
     if catalogue.access is Access.OPEN:
         console.print(f"  access: open. {OPEN_RISK}")
         console.print('  Without access = "open" in the catalogue, only analysts whom you allow can ask.')
