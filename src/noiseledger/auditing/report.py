@@ -177,6 +177,15 @@ class Report:
         )
 
     @property
+    def used_where(self) -> str:
+        """Which zone and edition the amounts used and left are those of, if there are several: the one that spent most."""
+        if not self.is_divided:
+            return ""
+        edition = max(self.editions, key=lambda each: each.most)
+        zone = f", zone {self.zones[edition.spent.index(edition.most)]!r}" if len(self.zones) > 1 else ""
+        return f" (edition {edition.number}{zone}, which used most)"
+
+    @property
     def epsilon_spent(self) -> float:
         """The amount spent, as an epsilon at the budget's delta."""
         try:

@@ -42,6 +42,8 @@ class Scope:
     enough: int = 0
     #: Whether the tests made every comparison.
     is_complete: bool = True
+    #: How many editions there are beside the first, which is the only one that is compared with data.
+    later_editions: int = 0
 
     def checked(self, requests: int, reveals: int) -> list[str]:
         """Return what was checked, in words that are also true if a problem was found."""
@@ -49,7 +51,8 @@ class Scope:
             f"every price, balance and rule on the chain ({_many(requests, 'request')}, {_many(reveals, 'reveal')})"
         ]
         if self.opened is not Opening.NOT_TRIED:
-            found.append("the data and the secret against the published commitment")
+            first = " of the first edition" if self.later_editions else ""
+            found.append(f"the data and the secret against the published commitment{first}")
         if self.increments:
             # The false-alarm rate is left out: readers would take it for the rate at which dishonest workers escape.
             power = "that detect gross cheating but miss slight cheating"
@@ -58,7 +61,9 @@ class Scope:
 
     def gaps(self) -> list[Gap]:
         """Return what was not checked."""
-        return [*(_NO_DATA[self.opened] if self.opened in _NO_DATA else self._noise_gaps()), _ENDPOINT]
+        found = _NO_DATA[self.opened] if self.opened in _NO_DATA else self._noise_gaps()
+        later = self.later_editions and self.opened is not Opening.NOT_TRIED
+        return [*found, *([_LATER] if later else []), _ENDPOINT]
 
     def _noise_gaps(self) -> list[Gap]:
         if not self.increments:
@@ -83,6 +88,10 @@ _NO_DATA = {
     Opening.NOT_TRIED: [Gap(_ANSWERS, "the custodian's data and secret: noiseledger audit --catalogue")],
     Opening.FAILED: [Gap(_ANSWERS, "the data and the secret that the ledger was published with")],
 }
+_LATER = Gap(
+    "whether any answer of a later edition is true and its noise genuine",
+    "the data, the secret and the journal's identity of each of these editions",
+)
 _ENDPOINT = Gap("whether the endpoint shows the real chain", "your own node")
 
 
