@@ -94,12 +94,12 @@ class LedgerUnderTest:
         assert receipt.succeeded
         return receipt.transaction
 
-    def register(self, *queries: Query, ceiling: Amount = 0, key: Key = CUSTODIAN) -> str:
-        """Register queries; return the last transaction."""
+    def register(self, *queries: Query, ceiling: Amount = 0, key: Key = CUSTODIAN, is_wide: bool = False) -> str:
+        """Register queries, optionally with a reach that contains every zone; return the last transaction."""
         transaction = ""
         for query in queries:
             found = sensitivity(query, self.terms.population)
-            reach = self.zones.reach_mask(query)
+            reach = self.zones.everything if is_wide else self.zones.reach_mask(query)
             transaction = self.as_(key).register(query, found, Fraction(ceiling), reach).transaction
         return transaction
 

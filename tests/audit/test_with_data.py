@@ -38,6 +38,7 @@ from noiseledger.auditing.noise_tests import NoiseTest
 from noiseledger.auditing.render import describe_report, html_report
 from noiseledger.auditing.report import by_chance
 from noiseledger.auditing.with_data import DataObserver, Dataset, audit_with_data
+from noiseledger.chain.values import NO_ZONES
 from noiseledger.client import connect
 from noiseledger.core.filters.condition import Row
 from noiseledger.core.noise import rounded_gaussians
@@ -236,8 +237,8 @@ def test_a_ledger_for_more_records_than_there_are_is_a_problem(rows: int, passed
     # With too many rows, shares and means would get less noise than one person's privacy requires.
     dataset = Dataset(Table([{"age": 61}], {"age": "number"}), bytes(32), bytes(32))
     observer, report = DataObserver(dataset), Report("0x", 1)
-    terms = wire.Terms(dataset.commitment(), rows, True, True, False, 1, 0, 1, 1)
-    observer.on_event(wire.Published(1, 0, "0x", terms, "0x", "0x"))
+    terms = wire.Terms(dataset.commitment(), rows, True, True, False, 1, 0, 1, 1, 1, NO_ZONES)
+    observer.on_event(wire.Published(1, 0, "0x", terms, b"", "0x", "0x"))
     observer.finish(report)
     assert report.passed == passed
     assert passed or "The number of records in the data differs" in report.verdict
@@ -247,10 +248,10 @@ def test_a_ledger_for_more_records_than_there_are_is_a_problem(rows: int, passed
 def test_an_answer_to_a_query_without_a_sensitivity_is_a_problem_and_not_an_error(sensitivity: Fraction | None) -> None:
     dataset = Dataset(Table([{"age": 61}], {"age": "number"}), bytes(32), bytes(32))
     observer, report, query = DataObserver(dataset), Report("0x", 1), Query.share("age > 60")
-    terms = wire.Terms(dataset.commitment(), 1, True, True, False, 1, 0, 1, 1)
-    observer.on_event(wire.Published(1, 0, "0x", terms, "0x", "0x"))
-    observer.on_event(wire.Registered(1, 1, "0x", query.identifier, 1, sensitivity, 0, query.canonical.encode()))
-    observer.on_event(wire.Revealed(1, 2, "0x", query.identifier, 0, 1, (1,)))
+    terms = wire.Terms(dataset.commitment(), 1, True, True, False, 1, 0, 1, 1, 1, NO_ZONES)
+    observer.on_event(wire.Published(1, 0, "0x", terms, b"", "0x", "0x"))
+    observer.on_event(wire.Registered(1, 1, "0x", query.identifier, 1, sensitivity, 1, 0, query.canonical.encode()))
+    observer.on_event(wire.Revealed(1, 2, "0x", query.identifier, 0, 0, 1, (1,)))
     observer.finish(report)
     assert "the data cannot answer it" in report.verdict
 
