@@ -100,7 +100,9 @@ class LedgerUnderTest:
         for query in queries:
             found = sensitivity(query, self.terms.population)
             reach = self.zones.everything if is_wide else self.zones.reach_mask(query)
-            transaction = self.as_(key).register(query, found, Fraction(ceiling), reach).transaction
+            numbers = found.numerator, found.denominator, reach, to_units(Fraction(ceiling))
+            data = abi.encode_call("register", query.canonical, query.dimension, *numbers)
+            transaction = self._sent(key, data)
         return transaction
 
     def register_as(

@@ -40,7 +40,8 @@ class Sales:
         self._told.report.requests += 1
         sold = _SOLD_AFTER_CLOSING if books.closed else _SOLD_WHILE_PAUSED
         check(Rule.PAUSE, not books.paused, sold, log)
-        self._check_edition(log)
+        if books.terms is not None:
+            self._check_edition(log)
         listed = books.queries.get(log.query)
         check(Rule.RECORD, listed is not None, "A request was sold for a query that is not registered.", log)
         if listed is None or books.terms is None:
