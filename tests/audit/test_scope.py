@@ -10,7 +10,8 @@ from noiseledger.auditing.scope import Opening, Scope
 INSIDE = Scope(Opening.DONE, increments=5000, tests=14, enough=100)
 FEW = Scope(Opening.DONE, increments=1, tests=14, enough=100)
 PARTLY = Scope(Opening.DONE, 5000, 14, 100, is_complete=False)
-SCOPES = [Scope(), Scope(Opening.FAILED), Scope(Opening.DONE), FEW, INSIDE, PARTLY]
+LATER = Scope(Opening.DONE, 5000, 14, 100, later_editions=2)
+SCOPES = [Scope(), Scope(Opening.FAILED), Scope(Opening.DONE), FEW, INSIDE, PARTLY, LATER]
 
 
 def report(scope: Scope, passed: bool = True) -> Report:
@@ -51,6 +52,16 @@ def test_with_the_data_the_verdict_says_how_much_noise_was_tested() -> None:
     assert "all but the grossest" not in report(enough).verdict
     assert "whether the noise is genuine (requires published answers" in report(Scope(Opening.DONE)).verdict
     assert "correlations of all queries and groups at every shift" in report(PARTLY).verdict
+
+
+def test_later_editions_are_not_compared_with_data() -> None:
+    verdict = report(LATER).verdict
+    assert "the data and the secret against the published commitment of the first edition" in verdict
+    needed = "requires the data, the secret and the journal's identity of each of these editions"
+    assert f"whether any answer of a later edition is true and its noise genuine ({needed})" in verdict
+    assert "edition" not in report(INSIDE).verdict
+    # Without any data, the same is said of all answers.
+    assert "edition" not in report(Scope(later_editions=2)).verdict
 
 
 def test_a_verdict_with_a_problem_does_not_say_that_there_is_none() -> None:

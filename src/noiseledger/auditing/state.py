@@ -132,7 +132,7 @@ def _check_paths(
         where = f"query {query[:12]}{f' in edition {edition}' if edition else ''}"
         expected = [listed.dimension, path.bought, path.revealed]
         _compare(report, f"the precision bought and revealed of {where}", meter, expected)
-        expected = [path.done, path.end, int.from_bytes(_digest(path, listed, edition, query))]
+        expected = [path.done, path.end, int.from_bytes(path.digest or bytes.fromhex(query))]
         _compare(report, f"the pieces revealed of {where}, or the hash over them", piece, expected)
         sentence = f"The answer to {where} that the contract reports is not the sum of the revealed increments."
         report.check(Rule.STATE, _is_same(wire.signed_list(point), path, listed), sentence)
@@ -141,12 +141,6 @@ def _check_paths(
 def _parts(replies: Sequence[str], count: int) -> Iterator[Sequence[str]]:
     size = len(replies) // count
     return (replies[part * size : (part + 1) * size] for part in range(count))
-
-
-def _digest(path: Path, listed: Listed, edition: int, query: str) -> bytes:
-    """Return the hash that the contract reports. In the first edition it begins with registration, in others with a reveal."""
-    begins = listed.is_large and edition == 0
-    return path.digest or (bytes.fromhex(query) if begins else bytes(wire.WORD))
 
 
 def _is_same(reported: tuple[int, ...] | None, path: Path, listed: Listed) -> bool:
