@@ -101,7 +101,7 @@ def reveals_more_numbers_than_there_are(ledger: LedgerUnderTest) -> str:
     return _piece(ledger, 4, 8)
 
 
-@dishonest(Rule.PIECES, "A piece has no numbers", changes=[(_COUNT, "")])
+@dishonest(Rule.PIECES, "A piece has no numbers", Rule.STATE, changes=[(_COUNT, "")])
 def reveals_a_piece_without_numbers(ledger: LedgerUnderTest) -> str:
     _sold(ledger)
     empty = _piece(ledger, 0, 0)
@@ -112,7 +112,6 @@ def reveals_a_piece_without_numbers(ledger: LedgerUnderTest) -> str:
 @dishonest(
     Rule.PIECES,
     "A small answer, of 1 values, was revealed in pieces",
-    Rule.STATE,
     changes=[('    assert dimension > MAX_STORED, "ledger: a small answer"\n', "")],
 )
 def reveals_a_small_answer_in_pieces(ledger: LedgerUnderTest) -> str:
@@ -167,7 +166,7 @@ def records_other_numbers_than_it_hashes(ledger: LedgerUnderTest) -> str:
 @dishonest(
     Rule.STATE,
     _HASH,
-    changes=[("    return self._done(self._meter(self._meters", "    return 1 + self._done(self._meter(self._meters")],
+    changes=[("    return self._done(self._meter(", "    return 1 + self._done(self._meter(")],
 )
 def reports_more_numbers_than_were_revealed(ledger: LedgerUnderTest) -> str:
     _sold(ledger)

@@ -152,7 +152,7 @@ def registers_a_dimension_that_fits_no_memory(ledger: LedgerUnderTest) -> str:
     return ledger.register_as(TOWNS.canonical, 2**200, fraction(TOWNS, ledger))
 
 
-@dishonest(Rule.SENSITIVITY, "is unknown")
+@dishonest(Rule.SENSITIVITY, "is unknown", Rule.STATE)
 def has_no_rows(ledger: LedgerUnderTest) -> str:
     """A share of zero rows has no known sensitivity."""
     none = "    empty_: Terms = terms\n    empty_.rows = 0\n    TERMS = empty_\n"

@@ -215,7 +215,7 @@ _SAME_LIST = '    assert sha256(zone_list) == terms.zone_list, "ledger: another 
 _OTHER = Zones.of(Keys.of("town", ["Bonn", "Ulm"]))
 
 
-@dishonest(Rule.ZONES, "not the one whose hash is in the terms")
+@dishonest(Rule.ZONES, "not the one whose hash is in the terms", Rule.REACH)
 def publishes_another_zone_list(ledger: LedgerUnderTest) -> str:
     ledger.with_zones(REGIONS)
     ledger.with_terms(zone_list=sha256(_OTHER.canonical.encode()).digest())
@@ -253,5 +253,5 @@ def has_an_impossible_number_of_zones(ledger: LedgerUnderTest) -> str:
     ledger.with_zones(REGIONS)
     more = "    more: Terms = terms\n    more.zones = 300\n    TERMS = more\n"
     ledger.publish([("    TERMS = terms\n", more), (PUBLISHED, PUBLISHED.replace("terms=terms", "terms=more"))])
-    ledger.run()
+    ledger.register(OVER_60, TOWNS)
     return ledger.published
