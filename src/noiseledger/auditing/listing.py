@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from noiseledger.auditing import wire
 from noiseledger.auditing.books import MAX_DEFINITION, Books, Listed
+from noiseledger.auditing.event_checks import EventChecks
 from noiseledger.auditing.report import Rule
-from noiseledger.auditing.told import Told
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.core.zones import Zones
@@ -27,18 +27,18 @@ _SHOWN_ZONES, _SHOWN_NAME = 3, 40
 class Listing:
     """Applies registrations, in order."""
 
-    def __init__(self, books: Books, told: Told, names: Mapping[str, str] | None) -> None:
+    def __init__(self, books: Books, checks: EventChecks, names: Mapping[str, str] | None) -> None:
         """Write to the books; ``names`` are the query names in the ledger file, by identifier, if there is a file."""
         self._books = books
-        self._told = told
+        self._checks = checks
         self._names = names
         #: The queries that are charged to more zones than they can reach.
         self.wide: list[str] = []
 
     def register(self, log: wire.Registered) -> None:
         """Apply a registration."""
-        self._told.report.queries += 1
-        check, known = self._told.check, self._books.queries
+        self._checks.report.queries += 1
+        check, known = self._checks.check, self._books.queries
         check(Rule.PAUSE, not self._books.closed, "A query was registered after the ledger was closed.", log)
         is_new = check(Rule.CATALOGUE, log.query not in known, "A query was registered twice.", log)
         is_hash = hashlib.sha256(log.definition).hexdigest() == log.query
@@ -59,9 +59,9 @@ class Listing:
         """Report what is known only after the last event."""
         for identifier, name in (self._names or {}).items():
             sentence = f"The ledger file names the query {name!r}, which is not registered on the ledger."
-            self._told.report.check(Rule.CATALOGUE, identifier in self._books.queries, sentence)
+            self._checks.report.check(Rule.CATALOGUE, identifier in self._books.queries, sentence)
         if self.wide:
-            self._told.report.notes.append(
+            self._checks.report.notes.append(
                 f"Charged to more zones than the definition can reach, which costs more and is allowed: {len(self.wide):,} "
                 f"of {len(self._books.queries):,} queries, the first of them {self.wide[0]}."
             )
@@ -80,17 +80,17 @@ class Listing:
 
     def _check_sensitivity(self, log: wire.Registered, query: Query) -> None:
         sentence = f"The dimension of '{query}' is {query.dimension}, but {log.dimension} was registered."
-        self._told.check(Rule.SENSITIVITY, log.dimension == query.dimension, sentence, log)
+        self._checks.check(Rule.SENSITIVITY, log.dimension == query.dimension, sentence, log)
         if self._books.terms is None:
             return  # the number of rows is unknown, and the missing publication is reported separately
         expected = _sensitivity(query, self._books.terms)
         correct = "unknown" if expected is None else f"{float(expected):.9g}"
         given = "none" if log.sensitivity is None else f"{float(log.sensitivity):.9g}"
         sentence = f"The sensitivity of '{query}' is {correct}, but {given} was registered."
-        self._told.check(Rule.SENSITIVITY, expected is not None and expected == log.sensitivity, sentence, log)
+        self._checks.check(Rule.SENSITIVITY, expected is not None and expected == log.sensitivity, sentence, log)
 
     def _check_reach(self, log: wire.Registered, query: Query | None) -> None:
-        check, everything, zones = self._told.check, self._books.everything, self._books.zones
+        check, everything, zones = self._checks.check, self._books.everything, self._books.zones
         is_possible = 0 < log.reach <= everything
         check(Rule.REACH, is_possible, "A query is charged to no zone, or to zones that do not exist.", log)
         expected = everything if query is None or zones is None else zones.reach_mask(query) & everything

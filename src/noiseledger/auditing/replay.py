@@ -12,11 +12,11 @@ from hashlib import sha256
 
 from noiseledger.auditing import wire
 from noiseledger.auditing.books import ZERO_ADDRESS, Books, Edition
+from noiseledger.auditing.event_checks import EventChecks
 from noiseledger.auditing.listing import Listing, read_zones
 from noiseledger.auditing.report import EditionSpent, Report, Rule
 from noiseledger.auditing.reveals import Reveals
 from noiseledger.auditing.sales import PROMISE_UNITS, Sales, precision_of
-from noiseledger.auditing.told import Told
 from noiseledger.core.privacy import UNITS
 
 #: How much of a role's name is shown: an altered contract can write anything there.
@@ -32,11 +32,11 @@ class Replay:
         """Write to a report; ``names`` are the query names in the ledger file, by identifier, if there is a file."""
         self.report = report
         self.books = Books()
-        told = Told(report)
-        self._check = told.check
-        self._listing = Listing(self.books, told, names)
-        self._sales = Sales(self.books, told)
-        self._reveals = Reveals(self.books, told)
+        checks = EventChecks(report)
+        self._check = checks.check
+        self._listing = Listing(self.books, checks, names)
+        self._sales = Sales(self.books, checks)
+        self._reveals = Reveals(self.books, checks)
         self._last = (-1, -1)
 
     def apply(self, log: wire.Log) -> None:

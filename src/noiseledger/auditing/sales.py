@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from noiseledger.auditing import wire
 from noiseledger.auditing.books import MAX_PRECISION, Books, Listed, Path
+from noiseledger.auditing.event_checks import EventChecks
 from noiseledger.auditing.report import Rule
-from noiseledger.auditing.told import Told
 from noiseledger.core.privacy import UNITS, precision_for
 from noiseledger.errors import NoiseledgerError
 
@@ -24,10 +24,10 @@ _MAX_PROMISES = 1000
 class Sales:
     """Applies requests and allowances, in order."""
 
-    def __init__(self, books: Books, told: Told) -> None:
+    def __init__(self, books: Books, checks: EventChecks) -> None:
         """Write to the books, and report what is wrong."""
         self._books = books
-        self._told = told
+        self._checks = checks
         #: The transaction of each analyst's last purchase that required an allowance.
         self._bought_in: dict[str, str] = {}
         self._promises: dict[tuple[int, int], int | None] = {}
@@ -36,8 +36,8 @@ class Sales:
 
     def ask(self, log: wire.Asked) -> None:
         """Apply a request."""
-        books, check = self._books, self._told.check
-        self._told.report.requests += 1
+        books, check = self._books, self._checks.check
+        self._checks.report.requests += 1
         sold = _SOLD_AFTER_CLOSING if books.closed else _SOLD_WHILE_PAUSED
         check(Rule.PAUSE, not books.paused, sold, log)
         if books.terms is not None:
@@ -59,23 +59,23 @@ class Sales:
         allowance = max(self._books.allowances.get(log.analyst, 0) + log.change, 0)
         sentence = "The allowance of {} was changed by {}, which makes it {}, and recorded as {}."
         amounts = log.analyst, log.change, allowance, log.allowance
-        self._told.check(Rule.ALLOWANCE, log.allowance == allowance, sentence, log, *amounts)
+        self._checks.check(Rule.ALLOWANCE, log.allowance == allowance, sentence, log, *amounts)
         self._books.allowances[log.analyst] = log.allowance
 
     def _check_edition(self, log: wire.Asked) -> None:
         edition = self._books.editions.get(log.edition)
         sentence = "A request was sold in edition {}, which was not opened."
-        self._told.check(Rule.EDITIONS, edition is not None, sentence, log, str(log.edition))
+        self._checks.check(Rule.EDITIONS, edition is not None, sentence, log, str(log.edition))
         if edition is not None:
             sentence = "A purchase was sold in edition {} after it was retired."
-            self._told.check(Rule.EDITIONS, edition.is_open or not log.cost, sentence, log, str(log.edition))
+            self._checks.check(Rule.EDITIONS, edition.is_open or not log.cost, sentence, log, str(log.edition))
 
     def _check_price(self, log: wire.Asked, path: Path, terms: wire.Terms) -> None:
         sentence = "A purchase cost {}, less than the smallest purchase of {}."
         is_large_enough = not log.cost or log.cost >= terms.smallest
-        self._told.check(Rule.PRICE, is_large_enough, sentence, log, log.cost, terms.smallest)
+        self._checks.check(Rule.PRICE, is_large_enough, sentence, log, log.cost, terms.smallest)
         cost = max(log.precision - path.bought, 0) if terms.reuses else log.precision
-        self._told.check(
+        self._checks.check(
             Rule.PRICE,
             0 < log.precision <= MAX_PRECISION and log.cost == cost,
             "A request for precision {} after {} was recorded with privacy cost {}; the rules give {}.",
@@ -88,16 +88,16 @@ class Sales:
             zone, spent = self._books.charge(log.edition, listed.reach, log.cost)
             sentence = "The amount spent, {}, exceeds the budget of {} (edition {}, zone {})."
             where = str(log.edition), self._books.zone_name(zone)
-            self._told.check(Rule.BUDGET, spent <= terms.budget, sentence, log, spent, terms.budget, *where)
+            self._checks.check(Rule.BUDGET, spent <= terms.budget, sentence, log, spent, terms.budget, *where)
         if listed.ceiling:
             sentence = "A query was bought up to precision {}, above its ceiling of {}."
             is_below = path.bought <= listed.ceiling
-            self._told.check(Rule.CEILING, is_below, sentence, log, path.bought, listed.ceiling)
+            self._checks.check(Rule.CEILING, is_below, sentence, log, path.bought, listed.ceiling)
         if terms.requires_allowance:
             self._check_allowance(log)
 
     def _check_allowance(self, log: wire.Asked) -> None:
-        check, allowance = self._told.check, self._books.allowances.get(log.analyst, 0)
+        check, allowance = self._checks.check, self._books.allowances.get(log.analyst, 0)
         left = allowance - log.cost
         # The last purchase in a transaction may use up the allowance before the free requests beside it.
         is_invited = allowance > 0 or self._bought_in.get(log.analyst) == log.transaction

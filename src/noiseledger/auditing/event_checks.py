@@ -7,7 +7,7 @@ from noiseledger.auditing.report import Report, Rule
 from noiseledger.core.privacy import UNITS
 
 
-class Told:
+class EventChecks:
     """Writes to a report what events show."""
 
     def __init__(self, report: Report) -> None:
