@@ -14,6 +14,7 @@ import pytest
 
 from audit.dishonest_workers import (
     ANALYST,
+    CATALOGUE,
     Custodian,
     Weakness,
     biased,
@@ -36,7 +37,7 @@ from audit.dishonest_workers import (
 from noiseledger.auditing import Report, Rule, audit, wire
 from noiseledger.auditing.noise_tests import NoiseTest
 from noiseledger.auditing.render import describe_report, html_report
-from noiseledger.auditing.report import by_chance
+from noiseledger.auditing.report import EditionSpent, by_chance
 from noiseledger.auditing.with_data import DataObserver, Dataset, audit_with_data
 from noiseledger.chain.values import NO_ZONES
 from noiseledger.client import connect
@@ -306,10 +307,25 @@ def test_the_pieces_of_a_large_answer_are_tested_together(logs: list[wire.Log], 
     assert ("Noise is missing" in report.verdict) == (count > 0)
 
 
+def test_a_ledger_with_zones_passes_with_its_data(url: str, tmp_path: Path) -> None:
+    """The real worker, with queries that reach one zone, two, and all of them."""
+    zones = '[zones]\ncolumn = "town"\nvalues = ["Jena", "Ulm"]\n'
+    in_ulm = '[queries.in_ulm]\nmeasure = "count"\nwhere = "town = \'Ulm\'"\n'
+    with Custodian.publish(url, tmp_path, CATALOGUE.replace("[privacy]", f"{zones}[privacy]") + in_ulm) as custodian:
+        custodian.run(steps=1)
+        report = audit_custodian(custodian)
+    assert report.passed, report.verdict
+    assert report.zones == ("Jena", "Ulm", "other")
+    (edition,) = report.editions
+    jena, ulm, other = edition.spent
+    assert ulm > jena > other > 0
+    assert report.spent == ulm
+
+
 def test_of_later_editions_the_verdict_says_what_would_be_needed() -> None:
     report = observed(wire.Opened(1, 2, "0x", 1, bytes(32), 7), piece(0, 10, edition=1))
+    report.editions = [EditionSpent(number, True, (Fraction(0),)) for number in range(2)]
     assert report.passed
-    assert report.scope.later_editions == 1
     assert "whether any answer of a later edition is true" in report.verdict
     assert "later edition" not in observed(piece(0, 10)).verdict
 

@@ -206,12 +206,12 @@ class Report:
     @property
     def covered(self) -> list[str]:
         """What was checked, whether or not a problem was found."""
-        return self.scope.checked(self.requests, self.reveals)
+        return self.scope.checked(self.requests, self.reveals, len(self.editions))
 
     @property
     def gaps(self) -> list[Gap]:
         """What was not checked, and what would be required to check it."""
-        return self.scope.gaps()
+        return self.scope.gaps(len(self.editions))
 
     def check(
         self, rule: Rule, holds: bool, sentence: str, block: int | None = None, transaction: str | None = None

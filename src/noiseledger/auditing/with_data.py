@@ -122,7 +122,6 @@ class DataObserver:
         self._answers: dict[str, _Answer] = {}
         #: What is known of stretches of large answers that are not complete: where they start and end, and their numbers.
         self._parts: dict[str, tuple[int, int, list[int]]] = {}
-        self._later_editions = 0
         self._noise = NoiseTestSuite()
 
     def on_event(self, log: wire.Log) -> None:
@@ -132,8 +131,6 @@ class DataObserver:
                 self._terms = log.terms
             case wire.Registered():
                 self._registered.setdefault(log.query, log)
-            case wire.Opened():
-                self._later_editions += 1
             case wire.Revealed() if self._is_tested(log):
                 self._reveal(log.query, log.end - log.start, log.increments)
             case wire.RevealedPiece() if self._is_tested(log):
@@ -152,7 +149,7 @@ class DataObserver:
         if self._terms.replaces:
             sentence = "The number of records in the data differs from the number the ledger was published for."
             report.check(Rule.COMMITMENT, self._dataset.rows == self._terms.rows, sentence)
-        report.scope = Scope(Opening.DONE if opens else Opening.FAILED, later_editions=self._later_editions)
+        report.scope = Scope(Opening.DONE if opens else Opening.FAILED)
         if opens:
             self._check_noise(report)
         else:
@@ -171,8 +168,7 @@ class DataObserver:
         for outcome in outcomes:
             report.check(Rule.NOISE, outcome.holds, outcome.sentence)
             report.p_values[outcome.test.value] = outcome.p_value
-        counts = self._noise.count, len(outcomes), ENOUGH_TO_TELL, self._noise.is_complete
-        report.scope = Scope(Opening.DONE, *counts, self._later_editions)
+        report.scope = Scope(Opening.DONE, self._noise.count, len(outcomes), ENOUGH_TO_TELL, self._noise.is_complete)
 
     def _is_tested(self, log: wire.Revealed | wire.RevealedPiece) -> bool:
         """Say whether the data is that of this answer: the data of later editions is not known."""
