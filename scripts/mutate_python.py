@@ -193,7 +193,7 @@ PARTS = (
     Part(("ledger/bringing.py", "ledger/relay_client.py"), integration("ask_through_relay")),
     Part(("relay/relay.py", "relay/store.py"), integration("relay")),
     Part(
-        tuple(f"auditing/{name}.py" for name in ("replay", "state", "wire")),
+        tuple(f"auditing/{name}.py" for name in ("books", "listing", "replay", "reveals", "sales", "state", "wire")),
         audit("hostile_contracts", "honest_ledgers", "dishonest_ledgers"),
     ),
     Part(
@@ -241,7 +241,7 @@ BESIDES = (
         f"custodian/{name}.py"
         for name in ("advice", "backlog", "governance", "health", "log", "metrics", "service", "spending")
     ),
-    *(f"auditing/{name}.py" for name in ("report", "render")),
+    *(f"auditing/{name}.py" for name in ("event_checks", "report", "render")),
 )
 
 

@@ -23,7 +23,7 @@ from noiseledger.chain import PrivacyLedgerContract, Sender, Terms
 from noiseledger.chain.sender import Receipt
 
 SOURCE = (Path(contracts.__file__).parent / "PrivacyLedger.vy").read_text(encoding="utf-8")
-_TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256,uint256)"
+_TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256,uint256,uint256,bytes32)"
 
 #: Texts to replace in the source, and their replacements.
 Changes: TypeAlias = Sequence[tuple[str, str]]
@@ -45,6 +45,12 @@ def added(*functions: str) -> Changes:
     return [(place, "\n\n".join([*functions, place]))]
 
 
+def replaced(name: str, function: str) -> tuple[str, str]:
+    """Return the change that replaces a view."""
+    start = SOURCE.index(f"@external\n@view\ndef {name}(")
+    return SOURCE[start : SOURCE.index("\n\n\n", start)], f"@external\n@view\n{function}"
+
+
 @cache
 def bytecode(source: str) -> str:
     """Return a contract's creation code."""
@@ -60,9 +66,11 @@ def bytecode(source: str) -> str:
     return str(json.loads(file.read_text()))
 
 
-def deploy(code: str, sender: Sender, terms: Terms, worker: str) -> tuple[PrivacyLedgerContract, Receipt]:
+def deploy(
+    code: str, sender: Sender, terms: Terms, zone_list: str, worker: str
+) -> tuple[PrivacyLedgerContract, Receipt]:
     """Publish a ledger with different code; everything else is as usual."""
-    arguments = encode([_TERMS, "address"], [terms.encode(), worker]).hex()
+    arguments = encode([_TERMS, "string", "address"], [terms.encode(), zone_list, worker]).hex()
     receipt = sender.wait(sender.send(None, code + arguments))
     assert receipt.succeeded
     assert receipt.contract is not None

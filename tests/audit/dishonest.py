@@ -14,7 +14,7 @@ from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 
 #: The end of the constructor. Changes to the constructor alone leave no trace in the contract's code.
-PUBLISHED = "    log Published(terms=terms, custodian=msg.sender, worker=worker)\n"
+PUBLISHED = "    log Published(terms=terms, zone_list=zone_list, custodian=msg.sender, worker=worker)\n"
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from audit.dishonest import PUBLISHED, dishonest
 from audit.ledger_under_test import OVER_60, TOWNS, LedgerUnderTest
 from noiseledger.auditing import Rule
 
-_START = '        assert starts[i] == (meter >> 112) & MAX_PRECISION, "ledger: not where the path ends"\n'
-_END = '        assert starts[i] < ends[i] and ends[i] <= meter & MAX_PRECISION, "ledger: not bought"\n'
-_MOVED = "        self._meters[queries[i]] = meter + ((ends[i] - starts[i]) << 112)\n"
-_ANYWHERE = "        self._meters[queries[i]] = (meter & ~(MAX_PRECISION << 112)) | (ends[i] << 112)\n"
+_START = '    assert stretch.start == (meter >> REVEALED) & MAX_PRECISION, "ledger: not where the path ends"\n'
+_END = '    assert stretch.start < stretch.end and stretch.end <= meter & MAX_PRECISION, "ledger: not bought"\n'
+_MOVED = "self._write_meter(meter + ((stretch.end - stretch.start) << REVEALED), "
+_ANYWHERE = "self._write_meter((meter & ~(MAX_PRECISION << REVEALED)) | (stretch.end << REVEALED), "
 CARELESS = [(_START, ""), (_END, ""), (_MOVED, _ANYWHERE)]
 
 
@@ -51,7 +51,11 @@ def skips_a_stretch(ledger: LedgerUnderTest) -> str:
     return ledger.reveal(OVER_60, "1/2", 1)
 
 
-_LOGGED_PART = "        log Revealed(query=queries[i], start=starts[i], end=ends[i], increments=part)\n"
+_LOGGED_PART = (
+    "        log Revealed(query=stretch.query, edition=stretch.edition, start=stretch.start, end=stretch.end, "
+    "increments=part)\n"
+)
+_ADDED = "self._points[stretch.edition][stretch.query][i] += increments[used]"
 
 
 @dishonest(
@@ -69,9 +73,7 @@ def reveals_too_few_numbers(ledger: LedgerUnderTest) -> str:
 @dishonest(
     Rule.STATE,
     "is not the sum of the revealed increments",
-    changes=[
-        ("self._points[queries[i]][j] += increments[used]", "self._points[queries[i]][j] += increments[used] + 1")
-    ],
+    changes=[(_ADDED, f"{_ADDED} + 1")],
 )
 def adds_to_answers(ledger: LedgerUnderTest) -> str:
     ledger.run()
@@ -81,7 +83,7 @@ def adds_to_answers(ledger: LedgerUnderTest) -> str:
 @dishonest(
     Rule.STATE,
     "is not the sum of the revealed increments",
-    changes=[("        values.append(self._points[query][j])\n", "        values.append(self._points[query][0])\n")],
+    changes=[("values.append(self._points[edition][query][i])", "values.append(self._points[edition][query][0])")],
 )
 def reports_another_answer(ledger: LedgerUnderTest) -> str:
     ledger.run()
@@ -91,7 +93,7 @@ def reports_another_answer(ledger: LedgerUnderTest) -> str:
 @dishonest(Rule.STATE, "is not the sum of the revealed increments")
 def has_an_answer_from_the_start(ledger: LedgerUnderTest) -> str:
     """Only the constructor is altered: the path does not start at 0."""
-    birth = f"    self._points[0x{TOWNS.identifier}][1] = 10 ** 18\n"
+    birth = f"    self._points[0][0x{TOWNS.identifier}][1] = 10 ** 18\n"
     ledger.publish([(PUBLISHED, birth + PUBLISHED)])
     ledger.run()
     return ""
@@ -102,8 +104,8 @@ def has_an_answer_from_the_start(ledger: LedgerUnderTest) -> str:
     "the precision bought and revealed of query",
     changes=[
         (
-            "return self._dimension(word), word & MAX_PRECISION,",
-            "return self._dimension(word), (word & MAX_PRECISION) // 2,",
+            "return self._dimension(known), meter & MAX_PRECISION,",
+            "return self._dimension(known), (meter & MAX_PRECISION) // 2,",
         )
     ],
 )
@@ -112,7 +114,7 @@ def reports_another_meter(ledger: LedgerUnderTest) -> str:
     return ""
 
 
-_HUSHED = _LOGGED_PART.replace("        log", "        if starts[i] > 0:\n            log")
+_HUSHED = _LOGGED_PART.replace("        log", "        if stretch.start > 0:\n            log")
 
 
 @dishonest(Rule.STATE, "the precision bought and revealed of query", Rule.REVEAL, changes=[(_LOGGED_PART, _HUSHED)])

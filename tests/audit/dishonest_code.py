@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audit.altered_contract import SOURCE, added, bytecode
+from audit.altered_contract import SOURCE, added, bytecode, replaced
 from audit.dishonest import dishonest
 from audit.dishonest_answers import CARELESS
 from audit.ledger_under_test import OTHER, OVER_30, OVER_60, TOWNS, LedgerUnderTest
@@ -39,7 +39,7 @@ def writes_events_that_cannot_be_read(ledger: LedgerUnderTest) -> str:
 @dishonest(
     Rule.RECORD,
     "sold for a query that is not registered",
-    changes=[('    assert meter != 0, "ledger: unknown query"\n', "")],
+    changes=[('    assert known != 0, "ledger: unknown query"\n', "")],
 )
 def sells_what_is_not_registered(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
@@ -49,7 +49,7 @@ def sells_what_is_not_registered(ledger: LedgerUnderTest) -> str:
 @dishonest(
     Rule.RECORD,
     "revealed for a query that is not registered",
-    changes=[('    assert meter != 0, "ledger: unknown query"\n', ""), *CARELESS],
+    changes=[('    assert known != 0, "ledger: unknown query"\n', ""), *CARELESS],
 )
 def answers_what_is_not_registered(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
@@ -81,7 +81,7 @@ def has_more_code_behind_the_terms(ledger: LedgerUnderTest) -> str:
     """Only the constructor is altered: it stores another number there."""
     ledger.publish(
         [
-            ("TERMS: immutable(Terms)\n", "TERMS: immutable(Terms)\nMORE: immutable(uint256)\n"),
+            ("\nALL: immutable(uint256)\n", "\nALL: immutable(uint256)\nMORE: immutable(uint256)\n"),
             ("    TERMS = terms\n", "    TERMS = terms\n    MORE = 7\n"),
         ]
     )
@@ -98,9 +98,9 @@ _NEVER = "    assert msg.sender == self\n"
     Rule.STATE,
     changes=[
         ("    return TERMS\n", f"{_NEVER}    return TERMS\n"),
-        ("    return self._till & MAX_PRECISION\n", f"{_NEVER}    return 0\n"),
-        ("    return self._till < SELLING\n", f"{_NEVER}    return True\n"),
-        ("    word: uint256 = self._meters[query]\n", f"{_NEVER}    word: uint256 = self._meters[query]\n"),
+        ("    found: DynArray[uint256, MAX_ZONES] = []\n", f"{_NEVER}    found: DynArray[uint256, MAX_ZONES] = []\n"),
+        ("    return self._tills[0] < SELLING\n", f"{_NEVER}    return True\n"),
+        ("    return self._dimension(known), meter &", f"{_NEVER}    return self._dimension(known), meter &"),
         ("    values: DynArray[int256, ", f"{_NEVER}    values: DynArray[int256, "),
     ],
 )
@@ -110,43 +110,20 @@ def does_not_reply(ledger: LedgerUnderTest) -> str:
     return ""
 
 
-_METER = """def meter(query: bytes32) -> (uint256, uint256, uint256):
-    \"\"\"
-    @param query Which query
-    @return Its dimension, 0 for an unknown query
-    @return The precision bought
-    @return The precision revealed
-    \"\"\"
-    word: uint256 = self._meters[query]
-    return self._dimension(word), word & MAX_PRECISION, (word >> 112) & MAX_PRECISION
-"""
-_POINT = """def point(query: bytes32) -> DynArray[int256, MAX_COORDINATES]:
-    \"\"\"
-    @notice Read the furthest point of a path: divided by the precision revealed, the best answer known.
-    @param query Which query
-    @return One number for each coordinate
-    \"\"\"
-    values: DynArray[int256, MAX_COORDINATES] = []
-    for j: uint256 in range(self._dimension(self._known(query)), bound=MAX_COORDINATES):
-        values.append(self._points[query][j])
-    return values
-"""
-
-
 @dishonest(
     Rule.TERMS,
     "The terms the contract reports",
     Rule.STATE,
     changes=[
-        ("def terms() -> Terms:", "def terms() -> uint256:"),
-        ("    return TERMS\n", "    return max_value(uint256)\n"),
-        ("def spent() -> uint256:", "def spent() -> String[100]:"),
-        ("    return self._till & MAX_PRECISION\n", '    return "a lot"\n'),
-        (_METER, "def meter(query: bytes32) -> uint256:\n    return 0\n"),
+        replaced("terms", "def terms() -> uint256:\n    return max_value(uint256)"),
+        replaced("spent", 'def spent(edition: uint256) -> String[100]:\n    return "a lot"'),
+        replaced("meter", "def meter(query: bytes32, edition: uint256) -> uint256:\n    return 0"),
+        replaced("piece", "def piece(query: bytes32, edition: uint256) -> uint256:\n    return 0"),
         # The list would start, and end, far beyond the end of the data.
-        (
-            _POINT,
-            "def point(query: bytes32) -> (uint256, uint256):\n    return max_value(uint256), max_value(uint256)\n",
+        replaced(
+            "point",
+            "def point(query: bytes32, edition: uint256) -> (uint256, uint256):\n"
+            "    return max_value(uint256), max_value(uint256)",
         ),
     ],
 )
@@ -158,7 +135,7 @@ def replies_with_garbage(ledger: LedgerUnderTest) -> str:
 
 def proxy(implementation: str) -> str:
     """Return the source of a contract that starts like the real one, and delegates every call to another contract."""
-    start, end = SOURCE.index("@external\ndef register("), len(SOURCE)
+    start, end = SOURCE.index("@external\ndef open_edition("), len(SOURCE)
     fallback = f"""@external
 @raw_return
 def __default__() -> Bytes[65536]:

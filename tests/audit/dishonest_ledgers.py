@@ -6,7 +6,15 @@ wrong noise are in ``dishonest_workers``: only an auditor who has the data can c
 
 from __future__ import annotations
 
-from audit import dishonest_answers, dishonest_code, dishonest_limits, dishonest_prices, dishonest_terms
+from audit import (
+    dishonest_answers,
+    dishonest_code,
+    dishonest_limits,
+    dishonest_pieces,
+    dishonest_prices,
+    dishonest_terms,
+    dishonest_zones,
+)
 from audit.dishonest import DISHONEST_LEDGERS, DishonestLedger
 
 __all__ = [
@@ -15,6 +23,8 @@ __all__ = [
     "dishonest_answers",
     "dishonest_code",
     "dishonest_limits",
+    "dishonest_pieces",
     "dishonest_prices",
     "dishonest_terms",
+    "dishonest_zones",
 ]

@@ -13,7 +13,7 @@ from noiseledger.auditing import Rule
 @dishonest(
     Rule.CEILING,
     "up to precision 0.5, above its ceiling of 0.25",
-    changes=[("min(ceiling, MAX_PRECISION)", "min(2 * ceiling, MAX_PRECISION)")],
+    changes=[("else self._ceilings[query]", "else 2 * self._ceilings[query]")],
 )
 def ignores_a_ceiling(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS, ceiling="1/4")
@@ -23,7 +23,7 @@ def ignores_a_ceiling(ledger: LedgerUnderTest) -> str:
 _LIFT = """@external
 def lift(query: bytes32, ceiling: uint256):
     self._only(self.custodian)
-    self.ceiling[query] = ceiling
+    self._ceilings[query] = ceiling
 
 """
 
@@ -31,7 +31,7 @@ def lift(query: bytes32, ceiling: uint256):
 @dishonest(Rule.CEILING, "above its ceiling", Rule.STATE, changes=added(_LIFT))
 def lifts_a_ceiling_and_sells(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS, ceiling="1/4")
-    ledger.send(CUSTODIAN, "lift(bytes32,uint256)", bytes.fromhex(OVER_60.identifier), 0)
+    ledger.send(CUSTODIAN, "lift(bytes32,uint256)", bytes.fromhex(OVER_60.identifier), units("1"))
     return ledger.ask((OVER_60, "1/2"))
 
 
@@ -90,7 +90,9 @@ def raises_an_allowance_in_secret(ledger: LedgerUnderTest) -> str:
 
 
 @dishonest(
-    Rule.PAUSE, "while the ledger was paused", changes=[('    assert self._till >= SELLING, "ledger: paused"\n', "")]
+    Rule.PAUSE,
+    "while the ledger was paused",
+    changes=[('    assert self._tills[0] >= SELLING, "ledger: paused"\n', "")],
 )
 def sells_while_it_is_paused(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
@@ -101,7 +103,7 @@ def sells_while_it_is_paused(ledger: LedgerUnderTest) -> str:
 @dishonest(
     Rule.PAUSE,
     "for a query that was paused",
-    changes=[('    assert meter < QUERY_PAUSED, "ledger: query paused"\n', "")],
+    changes=[('    assert known < QUERY_PAUSED, "ledger: query paused"\n', "")],
 )
 def sells_a_query_that_is_paused(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
@@ -110,10 +112,10 @@ def sells_a_query_that_is_paused(ledger: LedgerUnderTest) -> str:
 
 
 _SELLS_WHEN_CLOSED = (
-    '    self._not_closed()\n    assert self._till >= SELLING, "ledger: paused"\n',
+    '    self._not_closed()\n    assert self._tills[0] >= SELLING, "ledger: paused"\n',
     "    pass\n",
 )
-_NOT_CLOSED = ('    assert self._till & CLOSED == 0, "ledger: closed"\n', "    pass\n")
+_NOT_CLOSED = ('    assert self._tills[0] & CLOSED == 0, "ledger: closed"\n', "    pass\n")
 
 
 @dishonest(Rule.PAUSE, "A request was sold after the ledger was closed", changes=[_SELLS_WHEN_CLOSED])
@@ -139,7 +141,7 @@ def is_closed_twice(ledger: LedgerUnderTest) -> str:
 @dishonest(Rule.STATE, "whether the ledger is closed")
 def is_closed_from_the_start(ledger: LedgerUnderTest) -> str:
     """Only the constructor is altered."""
-    ledger.publish([("    self._till = SELLING\n", "    self._till = SELLING | CLOSED\n")])
+    ledger.publish([("    self._tills[0] = SELLING | OPEN\n", "    self._tills[0] = SELLING | OPEN | CLOSED\n")])
     ledger.named = {}
     return ""
 
@@ -182,7 +184,7 @@ def sells_less_than_the_smallest_purchase(ledger: LedgerUnderTest) -> str:
 @dishonest(Rule.STATE, "whether the ledger is paused")
 def is_paused_from_the_start(ledger: LedgerUnderTest) -> str:
     """Only the constructor is altered."""
-    ledger.publish([("    self._till = SELLING\n", "    self._till = 0\n")])
+    ledger.publish([("    self._tills[0] = SELLING | OPEN\n", "    self._tills[0] = OPEN\n")])
     ledger.register(OVER_60, TOWNS)
     return ""
 

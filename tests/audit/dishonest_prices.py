@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from audit.altered_contract import added
+from audit.altered_contract import added, replaced
 from audit.dishonest import dishonest, units
 from audit.ledger_under_test import CUSTODIAN, OVER_60, TOWNS, LedgerUnderTest
 from noiseledger.auditing import Rule
 from noiseledger.core.privacy import UNITS, classic_precision_for
 
-_LOGGED_COST, _CHARGED = "        cost=cost,\n", "    return cost\n"
-_SOLD = "return CASE_2B if reused > 0 else CASE_1, reused + cost, cost"
-_FREE = "return CASE_2A if precision == bought else CASE_2C, precision, 0"
+_LOGGED_COST, _CHARGED = "        cost=cost,\n", "    return cost, self._reach(request.query, known)\n"
+_SOLD = "return reused + cost, cost"
+_FREE = "return precision, 0"
 _PRICE = "if TERMS.reuses and precision <= bought:"
 
 
 @dishonest(
     Rule.PRICE,
-    "the rules give case 1 with privacy cost 0.25",
+    "the rules give 0.25",
     Rule.STATE,
     changes=[(_LOGGED_COST, "        cost=cost // 2,\n")],
 )
@@ -27,7 +27,7 @@ def records_less_than_it_charges(ledger: LedgerUnderTest) -> str:
     return ledger.ask((OVER_60, "1/4"))
 
 
-@dishonest(Rule.STATE, "the amount spent", changes=[(_CHARGED, "    return cost // 2\n")])
+@dishonest(Rule.STATE, "the amount spent", changes=[(_CHARGED, _CHARGED.replace("return cost", "return cost // 2"))])
 def charges_less_than_it_records(ledger: LedgerUnderTest) -> str:
     ledger.run()
     return ""
@@ -35,12 +35,12 @@ def charges_less_than_it_records(ledger: LedgerUnderTest) -> str:
 
 @dishonest(
     Rule.PRICE,
-    "the rules give case 2B with privacy cost 0.25",
+    "the rules give 0.25",
     Rule.REVEAL,
     Rule.STATE,
     changes=[
-        (_CHARGED, "    return 0 if case == CASE_2B else cost\n"),
-        (_LOGGED_COST, "        cost=0 if case == CASE_2B else cost,\n"),
+        (_CHARGED, _CHARGED.replace("return cost", "return 0 if meter & MAX_PRECISION > 0 else cost")),
+        (_LOGGED_COST, "        cost=0 if meter & MAX_PRECISION > 0 else cost,\n"),
     ],
 )
 def extends_a_path_for_free(ledger: LedgerUnderTest) -> str:
@@ -51,25 +51,9 @@ def extends_a_path_for_free(ledger: LedgerUnderTest) -> str:
     return asked
 
 
-@dishonest(Rule.PRICE, "recorded as case 1", changes=[(_SOLD, "return CASE_1, reused + cost, cost")])
-def records_another_case(ledger: LedgerUnderTest) -> str:
-    ledger.register(OVER_60, TOWNS)
-    ledger.ask((OVER_60, "1/4"))
-    return ledger.ask((OVER_60, "1/2"))
-
-
-@dishonest(
-    Rule.PRICE, "recorded as case 7", changes=[("CASE_2B: constant(uint256) = 3", "CASE_2B: constant(uint256) = 7")]
-)
-def records_a_case_that_does_not_exist(ledger: LedgerUnderTest) -> str:
-    ledger.register(OVER_60, TOWNS)
-    ledger.ask((OVER_60, "1/4"))
-    return ledger.ask((OVER_60, "1/2"))
-
-
 @dishonest(
     Rule.PRICE,
-    "the rules give case 1 with privacy cost 0.123456789",
+    "the rules give 0.123456789",
     changes=[(_SOLD, f"{_SOLD} // {UNITS // 10**4} * {UNITS // 10**4}")],
 )
 def truncates_costs(ledger: LedgerUnderTest) -> str:
@@ -80,7 +64,7 @@ def truncates_costs(ledger: LedgerUnderTest) -> str:
 
 @dishonest(
     Rule.PRICE,
-    "recorded as case 2A with privacy cost 0.25; the rules give case 2A with privacy cost 0",
+    "recorded with privacy cost 0.25; the rules give 0",
     changes=[(_FREE, f"{_FREE[:-1]}precision if precision == bought else 0")],
 )
 def charges_again_for_what_is_known(ledger: LedgerUnderTest) -> str:
@@ -95,7 +79,7 @@ _REUSES = [
 ]
 
 
-@dishonest(Rule.PRICE, "the rules give case 1 with privacy cost 0.5", Rule.BYTECODE)
+@dishonest(Rule.PRICE, "the rules give 0.5", Rule.BYTECODE)
 def reuses_although_its_terms_say_it_does_not(ledger: LedgerUnderTest) -> str:
     ledger.with_terms(reuses=False)
     ledger.publish(_REUSES)
@@ -106,7 +90,7 @@ def reuses_although_its_terms_say_it_does_not(ledger: LedgerUnderTest) -> str:
 
 @dishonest(
     Rule.PRICE,
-    "recorded as case 1 with privacy cost 0.5; the rules give case 2B with privacy cost 0.25",
+    "recorded with privacy cost 0.5; the rules give 0.25",
     changes=[
         (_PRICE, "if False and precision <= bought:"),
         ("reused: uint256 = bought if TERMS.reuses else 0", "reused: uint256 = 0"),
@@ -120,7 +104,7 @@ def charges_in_full_although_its_terms_say_it_reuses(ledger: LedgerUnderTest) ->
 
 @dishonest(
     Rule.PRICE,
-    "the rules give case 1 with privacy cost 0.125",
+    "the rules give 0.125",
     changes=[("        precision=precision,", "        precision=precision // 2,")],
 )
 def records_half_the_precision(ledger: LedgerUnderTest) -> str:
@@ -143,22 +127,22 @@ def sells_a_precision_of_zero(ledger: LedgerUnderTest) -> str:
 _ASKED = """    log Asked(
         query=request.query,
         analyst=analyst,
+        edition=request.edition,
         precision=precision,
         epsilon=request.epsilon,
         delta=request.delta,
-        case=case,
         cost=cost,
     )
 """
 
 
-@dishonest(Rule.PRICE, "the rules give case 2A with privacy cost 0", Rule.STATE, changes=[(_ASKED, _ASKED + _ASKED)])
+@dishonest(Rule.PRICE, "the rules give 0", Rule.STATE, changes=[(_ASKED, _ASKED + _ASKED)])
 def records_requests_twice(ledger: LedgerUnderTest) -> str:
     ledger.register(OVER_60, TOWNS)
     return ledger.ask((OVER_60, "1/4"))
 
 
-_REMAINING = "    remaining: uint256 = TERMS.budget - (self._till & MAX_PRECISION)\n    if cost > remaining:\n"
+_REMAINING = "    remaining: uint256 = TERMS.budget - spent\n    if cost > remaining:\n"
 _BEYOND = "    remaining: uint256 = MAX_PRECISION\n    if cost > remaining:\n"
 
 
@@ -169,7 +153,7 @@ def spends_beyond_the_budget(ledger: LedgerUnderTest) -> str:
     return ledger.ask((TOWNS, 1))
 
 
-_EXTRA = ("_till: uint256\n", "_till: uint256\n_extra: uint256\n")
+_EXTRA = ("_tills: HashMap[uint256, uint256]\n", "_tills: HashMap[uint256, uint256]\n_extra: uint256\n")
 _RAISE = added(
     "@external\ndef raise_budget(extra: uint256):\n    self._only(self.custodian)\n    self._extra = extra\n\n"
 )
@@ -232,7 +216,7 @@ def promise_with_an_invalid_delta(ledger: LedgerUnderTest) -> str:
 _REFUND = """@external
 def refund(amount: uint256):
     self._only(self.custodian)
-    self._till -= amount
+    self._tills[0] -= amount
 
 """
 
@@ -244,7 +228,11 @@ def refunds(ledger: LedgerUnderTest) -> str:
     return ""
 
 
-@dishonest(Rule.STATE, "the amount spent", changes=[("    return self._till & MAX_PRECISION\n", "    return 0\n")])
+@dishonest(
+    Rule.STATE,
+    "the amount spent",
+    changes=[replaced("spent", "def spent(edition: uint256) -> DynArray[uint256, MAX_ZONES]:\n    return [0]")],
+)
 def reports_that_nothing_was_spent(ledger: LedgerUnderTest) -> str:
     ledger.run()
     return ""
@@ -254,7 +242,7 @@ _GIFT = """@external
 def give(query: bytes32, cost: uint256):
     self._only(self.custodian)
     self._meters[query] += cost
-    self._charge(cost, cost, msg.sender)
+    self._charge(Bill(edition=0, reach=ALL, due=cost, total=cost))
 
 """
 

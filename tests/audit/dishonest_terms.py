@@ -9,7 +9,7 @@ from noiseledger.auditing import Rule
 
 _AGAIN = """@external
 def again(worker: address):
-    log Published(terms=TERMS, custodian=msg.sender, worker=worker)
+    log Published(terms=TERMS, zone_list="", custodian=msg.sender, worker=worker)
 
 """
 
@@ -143,8 +143,8 @@ def registers_another_dimension(ledger: LedgerUnderTest) -> str:
     f"is 2, but {2**200} was registered",
     Rule.STATE,
     changes=[
-        ('assert 0 < dimension and dimension <= MAX_COORDINATES, "ledger: dimension out of range"', "pass"),
-        ("    self._meters[query] = dimension << 224\n", "    self._meters[query] = 2 << 224\n"),
+        ('assert 0 < dimension and dimension <= MAX_DIMENSION, "ledger: dimension out of range"', "pass"),
+        ("known: uint256 = dimension << DIMENSION\n", "known: uint256 = 2 << DIMENSION\n"),
     ],
 )
 def registers_a_dimension_that_fits_no_memory(ledger: LedgerUnderTest) -> str:
@@ -152,7 +152,7 @@ def registers_a_dimension_that_fits_no_memory(ledger: LedgerUnderTest) -> str:
     return ledger.register_as(TOWNS.canonical, 2**200, fraction(TOWNS, ledger))
 
 
-@dishonest(Rule.SENSITIVITY, "is unknown")
+@dishonest(Rule.SENSITIVITY, "is unknown", Rule.STATE)
 def has_no_rows(ledger: LedgerUnderTest) -> str:
     """A share of zero rows has no known sensitivity."""
     none = "    empty_: Terms = terms\n    empty_.rows = 0\n    TERMS = empty_\n"

@@ -21,6 +21,7 @@ PUBLIC_RULES = set(Rule) - {Rule.COMMITMENT, Rule.NOISE}
 )
 def test_random_honest_ledgers_pass(first: int, rpc: Rpc, tmp_path: Path) -> None:
     checked: set[Rule] = set()
+    editions = zones = pieces = unfinished = wide = 0
     for seed in range(first, first + AT_ONCE):
         made = RandomLedger(rpc, tmp_path, seed)
         report = audit(made.run().ledger_file, rpc=rpc.url)
@@ -31,9 +32,17 @@ def test_random_honest_ledgers_pass(first: int, rpc: Rpc, tmp_path: Path) -> Non
             made.reveals,
         )
         assert report.requests == 0 or report.spent > 0
+        assert (len(report.editions), report.zones) == (made.editions, made.ledger.zones.labels)
+        assert report.spent == max(edition.most for edition in report.editions)
         checked |= set(report.checked)
+        editions = max(editions, sum(edition.most > 0 for edition in report.editions))
+        zones = max(zones, len({spent for edition in report.editions for spent in edition.spent}))
+        pieces = max(pieces, made.pieces)
+        unfinished += any(note.startswith("In progress: ") for note in report.notes)
+        wide += any(note.startswith("Charged to more zones") for note in report.notes)
     # Otherwise these ledgers would test too little.
     assert checked == PUBLIC_RULES
+    assert min(editions - 1, zones - 1, pieces - 1, unfinished, wide) > 0
 
 
 def test_a_ledger_of_the_real_worker_passes(url: str, tmp_path: Path) -> None:

@@ -20,20 +20,25 @@ from audit.ledger_under_test import ANALYST, NAMES, OVER_60, TERMS, WORKER, Ledg
 from audit.malformed_events import MOST, TERMS_TYPE, TOPICS, unreadable_logs, words
 from noiseledger.auditing import Report, Rule, audit, wire
 from noiseledger.auditing.chain import Reader, Target
+from noiseledger.auditing.render import describe_report
 from noiseledger.auditing.replay import Replay
 from noiseledger.auditing.state import check_state
 from noiseledger.chain import encode_request
 from noiseledger.chain.block import BlockRef
+from noiseledger.core.groups import Keys
+from noiseledger.core.zones import MAX_ZONES, Zones
 from noiseledger.errors import ChainMismatch, InvalidInput, NoiseledgerError
 
-PUBLISHED, REGISTERED, ASKED, REVEALED, ALLOWED, PAUSED, QUERY_PAUSED, CLOSED, APPOINTED = TOPICS
+PUBLISHED, OPENED, RETIRED, REGISTERED, ASKED, REVEALED, PIECE, ALLOWED, PAUSED, QUERY_PAUSED, CLOSED, APPOINTED = (
+    TOPICS
+)
 ADDRESS = "0x" + "ab" * 20
 #: Numbers that tend to cause trouble (bounds, offsets into the data and beyond), and arbitrary ones.
 NUMBERS = st.one_of(
     st.sampled_from([0, 1, 2, 31, 32, 33, 64, 96, 97, 128, 160, 512, 2**62, 2**63, 2**160, 2**255 - 1, 2**255, MOST]),
     st.integers(0, MOST),
 )
-WORDS = st.lists(NUMBERS, max_size=14).map(lambda numbers: words(*numbers))
+WORDS = st.lists(NUMBERS, max_size=17).map(lambda numbers: words(*numbers))
 DATA = st.one_of(WORDS, st.binary(max_size=700), st.tuples(WORDS, st.binary(max_size=70)).map(b"".join))
 LOGS = st.tuples(st.lists(st.one_of(st.sampled_from(TOPICS), st.binary(min_size=32, max_size=32)), max_size=4), DATA)
 REPLIES = st.one_of(st.just("0x"), DATA.map(lambda data: "0x" + data.hex()))
@@ -52,7 +57,29 @@ def log(topics: Sequence[bytes], data: bytes, block: int = 1, index: int = 0) ->
 
 def published(block: int = 1, *, requires_allowance: bool = False) -> dict[str, Any]:
     terms = replace(TERMS, requires_allowance=requires_allowance).encode()
-    return log([PUBLISHED], encode([TERMS_TYPE, "address", "address"], [terms, ADDRESS, WORKER.address]), block)
+    fields = [terms, b"", ADDRESS, WORKER.address]
+    return log([PUBLISHED], encode([TERMS_TYPE, "bytes", "address", "address"], fields), block)
+
+
+def registered(definition: bytes, dimension: int = 1, reach: int = 1) -> bytes:
+    return encode(["uint256"] * 5 + ["bytes"], [dimension, 1, 2000, reach, 0, definition])
+
+
+REGIONS = Zones.of(Keys.of("region", ["north", "south"])).canonical.encode()
+ZONE_LISTS = [
+    b"",
+    REGIONS,
+    REGIONS + b" ",
+    REGIONS.replace(b'"values"', b'"edges"'),
+    REGIONS.replace(b'"north"', b"1e999999999"),
+    REGIONS.replace(b'"north"', b'"1/0"'),
+    REGIONS.replace(b'"north"', b"[" * 9000),
+    REGIONS.replace(b'"north"', b'"\\ud800"'),
+    b"[" * 24_000,
+    b'{"zones":' * 2_000,
+    b"\xff\xfe",
+    b"9" * 10_000,
+]
 
 
 class ArbitraryReplies(Reader):
@@ -73,6 +100,8 @@ def test_any_log_is_read_or_unknown(any_log: tuple[list[bytes], bytes]) -> None:
 @given(REPLIES)
 def test_any_reply_is_read(reply: str) -> None:
     assert all(0 <= number <= MOST for number in wire.numbers(reply))
+    listed = wire.number_list(reply)
+    assert listed is None or all(0 <= number <= MOST for number in listed)
     found = wire.signed_list(reply)
     assert found is None or all(-(2**255) <= number < 2**255 for number in found)
 
@@ -89,8 +118,9 @@ def test_any_record_leads_to_a_report(
     for each in record:
         replay.apply(wire.read_log(each))
     replay.finish()
-    check_state(report, ArbitraryReplies(replies), BlockRef(1, "0x"), replay)
+    check_state(report, ArbitraryReplies(replies), BlockRef(1, "0x"), replay.books)
     assert not report.passed
+    assert describe_report(report)["verdict"] == report.verdict
     assert report.verdict.startswith(f"{sum(report.broken.values()):,} PROBLEM")
     assert report.epsilon_spent >= 0
 
@@ -106,16 +136,25 @@ def test_well_formed_events_are_read(text: bytes, number: int, increments: list[
     where = 1, 0, "0x" + "cd" * 32
     read = [
         (
-            log([REGISTERED, query], encode(["uint256"] * 4 + ["bytes"], [number, 2, 4, 5, text])),
-            wire.Registered(*where, query.hex(), number, Fraction(1, 2), 5, text),
+            log([OPENED], words(number, 7, 8)),
+            wire.Opened(*where, number, words(7), 8),
+        ),
+        (log([RETIRED], words(number)), wire.Retired(*where, number)),
+        (
+            log([REGISTERED, query], encode(["uint256"] * 5 + ["bytes"], [number, 2, 4, 6, 5, text])),
+            wire.Registered(*where, query.hex(), number, Fraction(1, 2), 6, 5, text),
         ),
         (
             log([ASKED, query, topic], words(number, 1, 2, 3, 4)),
             wire.Asked(*where, query.hex(), who, number, 1, 2, 3, 4),
         ),
         (
-            log([REVEALED, query], encode(["uint256", "uint256", "int256[]"], [0, number, increments])),
-            wire.Revealed(*where, query.hex(), 0, number, tuple(increments)),
+            log([REVEALED, query], encode(["uint256"] * 3 + ["int256[]"], [3, 0, number, increments])),
+            wire.Revealed(*where, query.hex(), 3, 0, number, tuple(increments)),
+        ),
+        (
+            log([PIECE, query], encode(["uint256"] * 4 + ["int256[]"], [3, 0, number, 9, increments])),
+            wire.RevealedPiece(*where, query.hex(), 3, 0, number, 9, tuple(increments)),
         ),
         (log([ALLOWED, topic], words(number, 3)), wire.Allowed(*where, who, number - 2**256 * (number >> 255), 3)),
         (log([PAUSED], words(1)), wire.Paused(*where, True)),
@@ -128,14 +167,14 @@ def test_well_formed_events_are_read(text: bytes, number: int, increments: list[
     assert wire.signed_list("0x" + encode(["int256[]"], [increments]).hex()) == tuple(increments)
 
 
-@pytest.mark.parametrize(("precision", "is_sold"), [(0, False), (1, True), (2**112 - 1, True), (2**112, False)])
+@pytest.mark.parametrize(("precision", "is_sold"), [(0, False), (1, True), (2**110 - 1, True), (2**110, False)])
 def test_no_request_exceeds_the_contracts_maximum(precision: int, is_sold: bool) -> None:
     report = Report(ADDRESS, 1)
     replay = Replay(report)
     replay.apply(wire.read_log(published(block=0)))
-    definition = encode(["uint256"] * 4 + ["string"], [1, 1, 2000, 0, OVER_60.canonical])
+    definition = registered(OVER_60.canonical.encode())
     replay.apply(wire.read_log(log([REGISTERED, bytes.fromhex(OVER_60.identifier)], definition, index=0)))
-    sold = words(precision, 0, 0, 1, precision)
+    sold = words(0, precision, 0, 0, precision)
     replay.apply(wire.read_log(log([ASKED, bytes.fromhex(OVER_60.identifier), words(7)], sold, index=1)))
     assert (report.broken[Rule.PRICE] == 0) == is_sold
 
@@ -153,15 +192,15 @@ def test_analysts_of_free_requests_are_not_remembered() -> None:
     report = Report(ADDRESS, 1)
     replay = Replay(report)
     replay.apply(wire.read_log(published(block=0, requires_allowance=True)))
-    definition = encode(["uint256"] * 4 + ["string"], [1, 1, 2000, 0, OVER_60.canonical])
+    definition = registered(OVER_60.canonical.encode())
     query = bytes.fromhex(OVER_60.identifier)
     replay.apply(wire.read_log(log([REGISTERED, query], definition, index=0)))
     replay.apply(wire.read_log(log([ALLOWED, words(7)], words(9, 9), index=1)))
-    replay.apply(wire.read_log(log([ASKED, query, words(7)], words(5, 0, 0, 1, 5), index=2)))
+    replay.apply(wire.read_log(log([ASKED, query, words(7)], words(0, 5, 0, 0, 5), index=2)))
     for analyst in range(100, 200):
-        replay.apply(wire.read_log(log([ASKED, query, words(analyst)], words(5, 0, 0, 2, 0), index=analyst)))
+        replay.apply(wire.read_log(log([ASKED, query, words(analyst)], words(0, 5, 0, 0, 0), index=analyst)))
     assert report.broken == {Rule.ALLOWANCE: 100}
-    assert replay.allowances == {wire.address(7): 4}
+    assert replay.books.allowances == {wire.address(7): 4}
 
 
 @pytest.mark.parametrize("places", [[(1, 0), (1, 0)], [(2, 0), (1, 0)], [(1, 1), (1, 0)]])
@@ -182,20 +221,32 @@ def test_any_definition_is_read_or_none() -> None:
     replay.apply(wire.read_log(published(block=0)))
     texts = b"[" * 24_000, b"[" * 90_000, b'{"where":' * 2_000, b"9" * 10_000, b"1e999999999", b"NaN", b"\xff\xfe"
     for number, definition in enumerate(texts):
-        data = encode(["uint256"] * 4 + ["bytes"], [1, 1, 1, 0, definition])
-        replay.apply(wire.read_log(log([REGISTERED, sha256(definition).digest()], data, index=number)))
+        read = wire.read_log(log([REGISTERED, sha256(definition).digest()], registered(definition), index=number))
+        replay.apply(read)
     assert report.broken == {Rule.CATALOGUE: 7}
+
+
+@given(st.one_of(st.binary(max_size=300), st.sampled_from(ZONE_LISTS)), st.integers(0, MOST))
+def test_any_zone_list_is_read_or_reported(zone_list: bytes, zones: int) -> None:
+    report = Report(ADDRESS, 1)
+    replay = Replay(report)
+    terms = replace(TERMS, zones=zones, zone_list=sha256(zone_list).digest()).encode()
+    fields = [terms, zone_list, ADDRESS, WORKER.address]
+    replay.apply(wire.read_log(log([PUBLISHED], encode([TERMS_TYPE, "bytes", "address", "address"], fields))))
+    replay.finish()
+    assert report.broken[Rule.ZONES] or replay.books.zones is not None
+    assert len(report.editions[0].spent) == len(report.zones) <= MAX_ZONES
 
 
 @pytest.mark.parametrize("extra", [b"", words(0), b"\x00"])
 @pytest.mark.parametrize("flag", [0, 1, 2, MOST])
-def test_terms_are_eight_words_and_three_of_them_true_or_false(flag: int, extra: bytes) -> None:
+def test_terms_are_eleven_words_and_three_of_them_true_or_false(flag: int, extra: bytes) -> None:
     report = Report(ADDRESS, 1)
     replay = Replay(report)
     replay.apply(wire.read_log(published()))
     reported = encode([TERMS_TYPE], [TERMS.encode()])
     reported = reported[:128] + words(flag) + reported[160:] + extra
-    check_state(report, ArbitraryReplies(["0x" + reported.hex()]), BlockRef(1, "0x"), replay)
+    check_state(report, ArbitraryReplies(["0x" + reported.hex()]), BlockRef(1, "0x"), replay.books)
     assert (report.broken[Rule.TERMS] == 0) == (flag == TERMS.requires_allowance and not extra)
 
 

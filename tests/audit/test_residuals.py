@@ -5,7 +5,9 @@ Each statistical check here has a false-alarm rate of 1e-9, see calibrated.py.
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
+from time import process_time
 
 import numpy as np
 import numpy.typing as npt
@@ -176,3 +178,29 @@ def test_stratified_numbers_are_detected_and_independent_ones_pass() -> None:
     assert underdispersion_test(rng.random(5000)) > 1e-6
     assert underdispersion_test((np.arange(5000) + rng.random(5000)) / 5000) < 1e-8
     assert underdispersion_test(rng.random(10)) == 1
+
+
+def test_large_tables_are_tested_in_bounded_time_and_memory() -> None:
+    """A table of 10,000 groups: there are fifty million pairs of them, which fit into no memory at once."""
+    rng, noise = np.random.default_rng(3), Residuals()
+    for _ in range(6):
+        noise.add("table", 7, rng.random(10_000).tolist(), rng.standard_normal(10_000).tolist())
+    tracemalloc.start()
+    try:
+        start = process_time()
+        assert min(test(noise) for test in TESTS.values()) > 1e-7
+        assert process_time() - start < 60  # two seconds, without counting memory
+        assert tracemalloc.get_traced_memory()[1] < 150 * 2**20
+    finally:
+        tracemalloc.stop()
+    assert not noise.is_complete
+
+
+def test_a_large_table_with_noise_that_is_used_twice_is_caught() -> None:
+    """The shifts of so many lists are not compared, but the lists are."""
+    rng, noise = np.random.default_rng(3), Residuals()
+    for _ in range(6):
+        drawn = rng.standard_normal(10_000)
+        drawn[7_000] = drawn[3]
+        noise.add("table", 7, rng.random(10_000).tolist(), drawn.tolist())
+    assert noise.cross_correlation() < 1e-9

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from noiseledger.auditing import Report, Rule
+from noiseledger.auditing.report import EditionSpent
 from noiseledger.auditing.scope import Opening, Scope
 
 INSIDE = Scope(Opening.DONE, increments=5000, tests=14, enough=100)
@@ -13,8 +16,9 @@ PARTLY = Scope(Opening.DONE, 5000, 14, 100, is_complete=False)
 SCOPES = [Scope(), Scope(Opening.FAILED), Scope(Opening.DONE), FEW, INSIDE, PARTLY]
 
 
-def report(scope: Scope, passed: bool = True) -> Report:
+def report(scope: Scope, passed: bool = True, editions: int = 1) -> Report:
     found = Report("0x", 1, requests=3, reveals=1, scope=scope)
+    found.editions = [EditionSpent(number, True, (Fraction(0),)) for number in range(editions)]
     found.check(Rule.PRICE, passed, "The price is wrong.")
     return found
 
@@ -51,6 +55,19 @@ def test_with_the_data_the_verdict_says_how_much_noise_was_tested() -> None:
     assert "all but the grossest" not in report(enough).verdict
     assert "whether the noise is genuine (requires published answers" in report(Scope(Opening.DONE)).verdict
     assert "correlations of all queries and groups at every shift" in report(PARTLY).verdict
+
+
+def test_later_editions_are_not_compared_with_data() -> None:
+    verdict = report(INSIDE, editions=3).verdict
+    assert "the data and the secret against the published commitment of the first edition" in verdict
+    needed = "requires the data, the secret and the journal's identity of each of these editions"
+    assert f"whether any answer of a later edition is true and its noise genuine ({needed})" in verdict
+    assert "how many people are in several editions (requires the data of these editions)" in verdict
+    assert "edition" not in report(INSIDE).verdict
+    # Without any data, the same is said of all answers.
+    verdict = report(Scope(), editions=3).verdict
+    assert "how many people are in several editions" in verdict
+    assert "later edition" not in verdict
 
 
 def test_a_verdict_with_a_problem_does_not_say_that_there_is_none() -> None:

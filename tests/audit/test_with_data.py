@@ -14,6 +14,7 @@ import pytest
 
 from audit.dishonest_workers import (
     ANALYST,
+    CATALOGUE,
     Custodian,
     Weakness,
     biased,
@@ -36,11 +37,14 @@ from audit.dishonest_workers import (
 from noiseledger.auditing import Report, Rule, audit, wire
 from noiseledger.auditing.noise_tests import NoiseTest
 from noiseledger.auditing.render import describe_report, html_report
-from noiseledger.auditing.report import by_chance
+from noiseledger.auditing.report import EditionSpent, by_chance
 from noiseledger.auditing.with_data import DataObserver, Dataset, audit_with_data
+from noiseledger.chain.values import NO_ZONES
 from noiseledger.client import connect
 from noiseledger.core.filters.condition import Row
 from noiseledger.core.noise import rounded_gaussians
+from noiseledger.core.path import PATH_UNITS
+from noiseledger.core.privacy import UNITS
 from noiseledger.core.query import Query
 from noiseledger.custodian.custody import commitment
 from noiseledger.data.commitment import read_secret
@@ -236,8 +240,8 @@ def test_a_ledger_for_more_records_than_there_are_is_a_problem(rows: int, passed
     # With too many rows, shares and means would get less noise than one person's privacy requires.
     dataset = Dataset(Table([{"age": 61}], {"age": "number"}), bytes(32), bytes(32))
     observer, report = DataObserver(dataset), Report("0x", 1)
-    terms = wire.Terms(dataset.commitment(), rows, True, True, False, 1, 0, 1, 1)
-    observer.on_event(wire.Published(1, 0, "0x", terms, "0x", "0x"))
+    terms = wire.Terms(dataset.commitment(), rows, True, True, False, 1, 0, 1, 1, 1, NO_ZONES)
+    observer.on_event(wire.Published(1, 0, "0x", terms, b"", "0x", "0x"))
     observer.finish(report)
     assert report.passed == passed
     assert passed or "The number of records in the data differs" in report.verdict
@@ -247,12 +251,83 @@ def test_a_ledger_for_more_records_than_there_are_is_a_problem(rows: int, passed
 def test_an_answer_to_a_query_without_a_sensitivity_is_a_problem_and_not_an_error(sensitivity: Fraction | None) -> None:
     dataset = Dataset(Table([{"age": 61}], {"age": "number"}), bytes(32), bytes(32))
     observer, report, query = DataObserver(dataset), Report("0x", 1), Query.share("age > 60")
-    terms = wire.Terms(dataset.commitment(), 1, True, True, False, 1, 0, 1, 1)
-    observer.on_event(wire.Published(1, 0, "0x", terms, "0x", "0x"))
-    observer.on_event(wire.Registered(1, 1, "0x", query.identifier, 1, sensitivity, 0, query.canonical.encode()))
-    observer.on_event(wire.Revealed(1, 2, "0x", query.identifier, 0, 1, (1,)))
+    terms = wire.Terms(dataset.commitment(), 1, True, True, False, 1, 0, 1, 1, 1, NO_ZONES)
+    observer.on_event(wire.Published(1, 0, "0x", terms, b"", "0x", "0x"))
+    observer.on_event(wire.Registered(1, 1, "0x", query.identifier, 1, sensitivity, 1, 0, query.canonical.encode()))
+    observer.on_event(wire.Revealed(1, 2, "0x", query.identifier, 0, 0, 1, (1,)))
     observer.finish(report)
     assert "the data cannot answer it" in report.verdict
+
+
+# Large answers and later editions.
+
+
+def observed(*logs: wire.Log) -> Report:
+    """Return what an observer reports of answers to a query with ten numbers, all of which are 1 in the data."""
+    dataset = Dataset(Table([{"age": age + 5} for age in range(0, 100, 10)], {"age": "number"}), bytes(32), bytes(32))
+    observer, report = DataObserver(dataset), Report("0x", 1)
+    terms = wire.Terms(dataset.commitment(), 10, False, True, False, 1, 0, 1, 1, 1, NO_ZONES)
+    observer.on_event(wire.Published(1, 0, "0x", terms, b"", "0x", "0x"))
+    definition = AGES.canonical.encode()
+    observer.on_event(wire.Registered(1, 1, "0x", AGES.identifier, 10, Fraction(1), 1, 0, definition))
+    for log in logs:
+        observer.on_event(log)
+    observer.finish(report)
+    return report
+
+
+AGES = Query.histogram("age", list(range(0, 110, 10)))
+
+
+def piece(first: int, count: int, start: int = 0, end: int = UNITS, edition: int = 0) -> wire.RevealedPiece:
+    """Return a piece without noise."""
+    exact = (end - start) * PATH_UNITS // UNITS
+    return wire.RevealedPiece(1, 2 + first, "0x", AGES.identifier, edition, start, end, first, (exact,) * count)
+
+
+@pytest.mark.parametrize(
+    ("logs", "count"),
+    [
+        ([piece(0, 10)], 10),
+        ([piece(0, 4), piece(4, 6)], 10),
+        ([piece(0, 4), piece(4, 3), piece(7, 3), piece(0, 10, UNITS, 2 * UNITS)], 20),
+        ([piece(0, 4)], 4),  # unfinished, but public
+        ([piece(0, 10), piece(0, 4, UNITS, 2 * UNITS), piece(4, 4, UNITS, 2 * UNITS)], 18),
+        ([piece(0, 4), piece(0, 10)], 10),  # the replay reports these
+        ([piece(0, 4), piece(5, 5)], 0),
+        ([piece(4, 6)], 0),
+        ([piece(0, 4), piece(4, 6, 0, 2 * UNITS)], 0),
+        ([piece(0, 4), piece(4, 7)], 0),
+        ([piece(0, 10, edition=1), wire.Revealed(1, 3, "0x", AGES.identifier, 1, 0, UNITS, (1,) * 10)], 0),
+    ],
+)
+def test_the_pieces_of_a_large_answer_are_tested_together(logs: list[wire.Log], count: int) -> None:
+    report = observed(*logs)
+    assert report.scope.increments == count
+    assert ("Noise is missing" in report.verdict) == (count > 0)
+
+
+def test_a_ledger_with_zones_passes_with_its_data(url: str, tmp_path: Path) -> None:
+    """The real worker, with queries that reach one zone, two, and all of them."""
+    zones = '[zones]\ncolumn = "town"\nvalues = ["Jena", "Ulm"]\n'
+    in_ulm = '[queries.in_ulm]\nmeasure = "count"\nwhere = "town = \'Ulm\'"\n'
+    with Custodian.publish(url, tmp_path, CATALOGUE.replace("[privacy]", f"{zones}[privacy]") + in_ulm) as custodian:
+        custodian.run(steps=1)
+        report = audit_custodian(custodian)
+    assert report.passed, report.verdict
+    assert report.zones == ("Jena", "Ulm", "other")
+    (edition,) = report.editions
+    jena, ulm, other = edition.spent
+    assert ulm > jena > other > 0
+    assert report.spent == ulm
+
+
+def test_of_later_editions_the_verdict_says_what_would_be_needed() -> None:
+    report = observed(wire.Opened(1, 2, "0x", 1, bytes(32), 7), piece(0, 10, edition=1))
+    report.editions = [EditionSpent(number, True, (Fraction(0),)) for number in range(2)]
+    assert report.passed
+    assert "whether any answer of a later edition is true" in report.verdict
+    assert "later edition" not in observed(piece(0, 10)).verdict
 
 
 class Changing(Table):

@@ -7,7 +7,7 @@ import runpy
 from pathlib import Path
 
 from contract import reference
-from noiseledger.auditing import replay
+from noiseledger.auditing import books
 from noiseledger.chain.refusals import REFUSALS
 from noiseledger.contracts import constant
 from noiseledger.core.privacy import MAX_PRECISION, UNITS, precision_for
@@ -27,8 +27,9 @@ def test_each_artifact_is_the_compiled_source() -> None:
 def test_copies_of_the_contracts_limits_are_equal_to_them() -> None:
     for name in ("MAX_BATCH", "MAX_COORDINATES", "MAX_DEFINITION", "MAX_PRECISION"):
         assert constant(name) == getattr(reference, name)
-    assert MAX_PRECISION * UNITS == replay._MAX_PRECISION == constant("MAX_PRECISION")
-    assert constant("MAX_DEFINITION") == replay._MAX_DEFINITION
+    assert MAX_PRECISION * UNITS == books.MAX_PRECISION == constant("MAX_PRECISION")
+    for name in ("MAX_DEFINITION", "MAX_STORED", "MAX_ZONES"):
+        assert constant(name) == getattr(books, name)
     page = (ROOT / "docs" / "reference" / "contract.md").read_text()
     assert f"at most {constant('MAX_BATCH')};" in page
     assert f"at most {constant('MAX_COORDINATES')} coordinates" in page

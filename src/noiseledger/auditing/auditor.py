@@ -98,6 +98,6 @@ def _check(
         if observer is not None:
             observer.on_event(log)
     replay.finish()
-    check_state(report, reader, head, replay)
+    check_state(report, reader, head, replay.books)
     if observer is not None:
         observer.finish(report)

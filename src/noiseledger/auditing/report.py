@@ -23,14 +23,18 @@ class Rule(StrEnum):
     BYTECODE = "bytecode"
     TERMS = "terms"
     CONVERSION = "conversion"
+    ZONES = "zones"
+    EDITIONS = "editions"
     CATALOGUE = "catalogue"
     SENSITIVITY = "sensitivity"
+    REACH = "reach"
     PRICE = "price"
     BUDGET = "budget"
     CEILING = "ceiling"
     ALLOWANCE = "allowance"
     PAUSE = "pause"
     REVEAL = "reveal"
+    PIECES = "pieces"
     ROLES = "roles"
     RECORD = "record"
     STATE = "state"
@@ -48,17 +52,21 @@ _SENTENCES = {
     Rule.BYTECODE: "the code at the address is the published contract's code, with the terms the contract reports",
     Rule.TERMS: "the ledger was published once, before any other event, with the terms it reports now",
     Rule.CONVERSION: "the budget is the precision that corresponds to the promised (epsilon, delta), rounded towards privacy",
+    Rule.ZONES: "the published zone list is canonical, and has the hash and the number of zones that the terms state",
+    Rule.EDITIONS: "editions were opened one after the other, and nothing was bought in one that was not open",
     Rule.CATALOGUE: "each query's identifier is the hash of its canonical definition, and the ledger file names the query",
     Rule.SENSITIVITY: "each query's dimension and sensitivity follow from its definition and the number of rows",
-    Rule.PRICE: "each request has the case and the privacy cost that follow from earlier requests, and none is too small",
-    Rule.BUDGET: "the amount spent never exceeded the budget",
-    Rule.CEILING: "no query was bought above its ceiling",
+    Rule.REACH: "each query is charged to every zone whose records can influence its answer, by its definition",
+    Rule.PRICE: "each request has the privacy cost that follows from earlier requests, and none is too small",
+    Rule.BUDGET: "no zone of any edition ever spent more than the budget",
+    Rule.CEILING: "no query was bought above its ceiling, in any edition",
     Rule.ALLOWANCE: "no analyst exceeded their allowance, on ledgers that require one, and each change of one adds up",
     Rule.PAUSE: "nothing was sold while the ledger or the query was paused, or after the ledger was closed",
     Rule.REVEAL: "each stretch of a path was revealed once, in order, and only as far as it was bought",
+    Rule.PIECES: "the numbers of each large answer were revealed in order, each once, and completely before its next stretch",
     Rule.ROLES: "custody passed only to the address it was offered to",
     Rule.RECORD: "the record has no unknown, duplicate or out-of-order events",
-    Rule.STATE: "the spending, paths, answers and roles the contract reports follow from the event record",
+    Rule.STATE: "the spending, editions, paths, answers and roles the contract reports follow from the event record",
     Rule.COMMITMENT: "the data and the secret open the published commitment",
     Rule.NOISE: "no test distinguishes the published numbers from true answers with fresh Gaussian noise of the right size",
 }
@@ -94,6 +102,20 @@ class Finding:
         return f"{self.rule}: {self.sentence.rstrip('.')}{where}."
 
 
+@dataclass(frozen=True)
+class EditionSpent:
+    """What each zone of an edition has spent."""
+
+    number: int
+    is_open: bool
+    spent: tuple[Fraction, ...]
+
+    @property
+    def most(self) -> Fraction:
+        """What the zone that spent most has spent."""
+        return max(self.spent)
+
+
 @dataclass
 class Report:
     """The result of an audit."""
@@ -106,8 +128,13 @@ class Report:
     first_block: int = 0
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
+    #: The budget that each zone of each edition has.
     budget: Fraction = Fraction(0)
+    #: What the zone that spent most, in any edition, has spent.
     spent: Fraction = Fraction(0)
+    #: The names of the zones, and what each of them has spent in each edition.
+    zones: tuple[str, ...] = ()
+    editions: list[EditionSpent] = field(default_factory=list)
     neighbours: str = ""
     queries: int = 0
     requests: int = 0
@@ -134,6 +161,11 @@ class Report:
         return self.findings[0] if self.findings else None
 
     @property
+    def is_divided(self) -> bool:
+        """Say whether there is more than one budget: several editions, or several zones."""
+        return len(self.editions) > 1 or len(self.zones) > 1
+
+    @property
     def used(self) -> str:
         """The amounts used and left, in units that add up."""
         if not 0 <= self.spent <= self.budget or not self.budget:
@@ -143,6 +175,15 @@ class Report:
             f"{percent(self.spent / self.budget)} (precision {float(self.spent):.6g}), left: "
             f"{percent(left / self.budget)} (precision {float(left):.6g})"
         )
+
+    @property
+    def used_where(self) -> str:
+        """Which zone and edition the amounts used and left are those of, if there are several: the one that spent most."""
+        if not self.is_divided:
+            return ""
+        edition = max(self.editions, key=lambda each: each.most)
+        zone = f", zone {self.zones[edition.spent.index(edition.most)]!r}" if len(self.zones) > 1 else ""
+        return f" (edition {edition.number}{zone}, which used most)"
 
     @property
     def epsilon_spent(self) -> float:
@@ -165,12 +206,12 @@ class Report:
     @property
     def covered(self) -> list[str]:
         """What was checked, whether or not a problem was found."""
-        return self.scope.checked(self.requests, self.reveals)
+        return self.scope.checked(self.requests, self.reveals, len(self.editions))
 
     @property
     def gaps(self) -> list[Gap]:
         """What was not checked, and what would be required to check it."""
-        return self.scope.gaps()
+        return self.scope.gaps(len(self.editions))
 
     def check(
         self, rule: Rule, holds: bool, sentence: str, block: int | None = None, transaction: str | None = None

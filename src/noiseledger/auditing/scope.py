@@ -43,22 +43,25 @@ class Scope:
     #: Whether the tests made every comparison.
     is_complete: bool = True
 
-    def checked(self, requests: int, reveals: int) -> list[str]:
+    def checked(self, requests: int, reveals: int, editions: int = 1) -> list[str]:
         """Return what was checked, in words that are also true if a problem was found."""
         found = [
             f"every price, balance and rule on the chain ({_many(requests, 'request')}, {_many(reveals, 'reveal')})"
         ]
         if self.opened is not Opening.NOT_TRIED:
-            found.append("the data and the secret against the published commitment")
+            first = " of the first edition" if editions > 1 else ""
+            found.append(f"the data and the secret against the published commitment{first}")
         if self.increments:
             # The false-alarm rate is left out: readers would take it for the rate at which dishonest workers escape.
             power = "that detect gross cheating but miss slight cheating"
             found.append(f"the noise of {_many(self.increments, 'published number')}, with {self.tests} tests {power}")
         return found
 
-    def gaps(self) -> list[Gap]:
-        """Return what was not checked."""
-        return [*(_NO_DATA[self.opened] if self.opened in _NO_DATA else self._noise_gaps()), _ENDPOINT]
+    def gaps(self, editions: int = 1) -> list[Gap]:
+        """Return what was not checked. Only the first edition is compared with data."""
+        found = _NO_DATA[self.opened] if self.opened in _NO_DATA else self._noise_gaps()
+        later = [_LATER] if self.opened is not Opening.NOT_TRIED else []
+        return [*found, *([*later, _SAME_PEOPLE] if editions > 1 else []), _ENDPOINT]
 
     def _noise_gaps(self) -> list[Gap]:
         if not self.increments:
@@ -83,6 +86,11 @@ _NO_DATA = {
     Opening.NOT_TRIED: [Gap(_ANSWERS, "the custodian's data and secret: noiseledger audit --catalogue")],
     Opening.FAILED: [Gap(_ANSWERS, "the data and the secret that the ledger was published with")],
 }
+_LATER = Gap(
+    "whether any answer of a later edition is true and its noise genuine",
+    "the data, the secret and the journal's identity of each of these editions",
+)
+_SAME_PEOPLE = Gap("how many people are in several editions", "the data of these editions")
 _ENDPOINT = Gap("whether the endpoint shows the real chain", "your own node")
 
 

@@ -5,7 +5,7 @@ This is deliberately separate from :mod:`noiseledger.chain`: an audit that decod
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
@@ -17,7 +17,9 @@ WORD = 32
 _SIGN_BIT = 2**255
 _ADDRESS_LIMIT = 2**160
 
-_TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256,uint256)"
+_TERMS = "(bytes32,uint256,bool,bool,bool,uint256,uint256,uint256,uint256,uint256,bytes32)"
+#: How many words the terms have.
+TERMS_WORDS = 11
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,18 @@ class Terms:
     smallest: int
     epsilon: int
     delta: int
+    #: How many zones there are.
+    zones: int
+    #: The SHA-256 of the zone list.
+    zone_list: bytes
 
     @classmethod
     def read(cls, data: bytes) -> Terms:
-        """Decode nine words."""
-        flags = (_flag(data, index) for index in (2, 3, 4))
-        return cls(_word(data, 0), _number(data, 1), *flags, *(_number(data, index) for index in (5, 6, 7, 8)))
+        """Decode eleven words."""
+        replaces, reuses, requires_allowance = (_flag(data, index) for index in (2, 3, 4))
+        budget, smallest, epsilon, delta, zones = (_number(data, index) for index in (5, 6, 7, 8, 9))
+        flags, amounts = (replaces, reuses, requires_allowance), (budget, smallest, epsilon, delta)
+        return cls(_word(data, 0), _number(data, 1), *flags, *amounts, zones, _word(data, 10))
 
 
 @dataclass(frozen=True)
@@ -55,8 +63,25 @@ class Published(Log):
     """The ledger was published."""
 
     terms: Terms
+    zone_list: bytes
     custodian: str
     worker: str
+
+
+@dataclass(frozen=True)
+class Opened(Log):
+    """An edition was opened."""
+
+    edition: int
+    commitment: bytes
+    rows: int
+
+
+@dataclass(frozen=True)
+class Retired(Log):
+    """An edition is no longer sold."""
+
+    edition: int
 
 
 @dataclass(frozen=True)
@@ -66,6 +91,7 @@ class Registered(Log):
     query: str
     dimension: int
     sensitivity: Fraction | None
+    reach: int
     ceiling: int
     definition: bytes
 
@@ -76,10 +102,10 @@ class Asked(Log):
 
     query: str
     analyst: str
+    edition: int
     precision: int
     epsilon: int
     delta: int
-    case: int
     cost: int
 
 
@@ -88,8 +114,22 @@ class Revealed(Log):
     """The worker revealed a stretch of a path."""
 
     query: str
+    edition: int
     start: int
     end: int
+    increments: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RevealedPiece(Log):
+    """The worker revealed some coordinates of a stretch of a large answer's path."""
+
+    query: str
+    edition: int
+    start: int
+    end: int
+    #: Which coordinate the first increment belongs to.
+    first: int
     increments: tuple[int, ...]
 
 
@@ -168,6 +208,20 @@ def signed_list(reply: str) -> tuple[int, ...] | None:
         return None
 
 
+def number_list(reply: str) -> tuple[int, ...] | None:
+    """Decode a reply that is one list of numbers; return None if it is anything else."""
+    try:
+        return _number_list(bytes.fromhex(reply[2:]), 0)
+    except (IndexError, ValueError):
+        return None
+
+
+def piece_digest(before: bytes, end: int, first: int, increments: Sequence[int]) -> bytes:
+    """Return the hash over all that was revealed of a large answer, after one more piece."""
+    numbers = (end, first, 4 * WORD, len(increments), *(increment % (2 * _SIGN_BIT) for increment in increments))
+    return keccak(before + b"".join(number.to_bytes(WORD) for number in numbers))
+
+
 def address(number: int) -> str:
     """Return an address in lower case."""
     return f"0x{number:040x}"
@@ -177,13 +231,24 @@ _Position: TypeAlias = tuple[int, int, str]
 
 
 def _published(position: _Position, topics: list[bytes], data: bytes) -> Log:
-    return Published(*position, Terms.read(data), _address(data, 9), _address(data, 10))
+    zone_list, custodian, worker = range(TERMS_WORDS, TERMS_WORDS + 3)
+    return Published(
+        *position, Terms.read(data), _bytes(data, zone_list), _address(data, custodian), _address(data, worker)
+    )
+
+
+def _opened(position: _Position, topics: list[bytes], data: bytes) -> Log:
+    return Opened(*position, _number(data, 0), _word(data, 1), _number(data, 2))
+
+
+def _retired(position: _Position, topics: list[bytes], data: bytes) -> Log:
+    return Retired(*position, _number(data, 0))
 
 
 def _registered(position: _Position, topics: list[bytes], data: bytes) -> Log:
-    dimension, numerator, denominator, ceiling = (_number(data, index) for index in range(4))
+    dimension, numerator, denominator, reach, ceiling = (_number(data, index) for index in range(5))
     sensitivity = Fraction(numerator, denominator) if denominator else None
-    return Registered(*position, topics[1].hex(), dimension, sensitivity, ceiling, _bytes(data, 4))
+    return Registered(*position, topics[1].hex(), dimension, sensitivity, reach, ceiling, _bytes(data, 5))
 
 
 def _asked(position: _Position, topics: list[bytes], data: bytes) -> Log:
@@ -191,7 +256,13 @@ def _asked(position: _Position, topics: list[bytes], data: bytes) -> Log:
 
 
 def _revealed(position: _Position, topics: list[bytes], data: bytes) -> Log:
-    return Revealed(*position, topics[1].hex(), _number(data, 0), _number(data, 1), _signed_list(data, 2))
+    edition, start, end = (_number(data, index) for index in range(3))
+    return Revealed(*position, topics[1].hex(), edition, start, end, _signed_list(data, 3))
+
+
+def _revealed_piece(position: _Position, topics: list[bytes], data: bytes) -> Log:
+    edition, start, end, first = (_number(data, index) for index in range(4))
+    return RevealedPiece(*position, topics[1].hex(), edition, start, end, first, _signed_list(data, 4))
 
 
 def _allowed(position: _Position, topics: list[bytes], data: bytes) -> Log:
@@ -219,10 +290,13 @@ _Decoder: TypeAlias = Callable[[_Position, list[bytes], bytes], Log]
 _DECODERS: dict[bytes, tuple[_Decoder, int]] = {
     keccak(signature.encode()): (decoder, fields)
     for signature, decoder, fields in (
-        (f"Published({_TERMS},address,address)", _published, 0),
-        ("Registered(bytes32,uint256,uint256,uint256,uint256,string)", _registered, 1),
+        (f"Published({_TERMS},string,address,address)", _published, 0),
+        ("Opened(uint256,bytes32,uint256)", _opened, 0),
+        ("Retired(uint256)", _retired, 0),
+        ("Registered(bytes32,uint256,uint256,uint256,uint256,uint256,string)", _registered, 1),
         ("Asked(bytes32,address,uint256,uint256,uint256,uint256,uint256)", _asked, 2),
-        ("Revealed(bytes32,uint256,uint256,int256[])", _revealed, 1),
+        ("Revealed(bytes32,uint256,uint256,uint256,int256[])", _revealed, 1),
+        ("RevealedPiece(bytes32,uint256,uint256,uint256,uint256,int256[])", _revealed_piece, 1),
         ("Allowed(address,int256,uint256)", _allowed, 1),
         ("Paused(bool)", _paused, 0),
         ("QueryPaused(bytes32,bool)", _query_paused, 1),
@@ -275,10 +349,14 @@ def _bytes(data: bytes, index: int) -> bytes:
     return found
 
 
-def _signed_list(data: bytes, index: int) -> tuple[int, ...]:
+def _number_list(data: bytes, index: int) -> tuple[int, ...]:
     start = _target(data, index)
     length = _number(data, start)
-    return tuple(_signed(_number(data, start + 1 + item)) for item in range(length))
+    return tuple(_number(data, start + 1 + item) for item in range(length))
+
+
+def _signed_list(data: bytes, index: int) -> tuple[int, ...]:
+    return tuple(map(_signed, _number_list(data, index)))
 
 
 def _signed(value: int) -> int:

@@ -120,6 +120,8 @@ class DataObserver:
         self._terms: wire.Terms | None = None
         self._registered: dict[str, wire.Registered] = {}
         self._answers: dict[str, _Answer] = {}
+        #: What is known of stretches of large answers that are not complete: where they start and end, and their numbers.
+        self._parts: dict[str, tuple[int, int, list[int]]] = {}
         self._noise = NoiseTestSuite()
 
     def on_event(self, log: wire.Log) -> None:
@@ -129,8 +131,10 @@ class DataObserver:
                 self._terms = log.terms
             case wire.Registered():
                 self._registered.setdefault(log.query, log)
-            case wire.Revealed() if log.query in self._registered and log.start < log.end:
-                self._reveal(log)
+            case wire.Revealed() if self._is_tested(log):
+                self._reveal(log.query, log.end - log.start, log.increments)
+            case wire.RevealedPiece() if self._is_tested(log):
+                self._reveal_piece(log)
 
     def finish(self, report: Report) -> None:
         """Report whether the commitment opens and, if it does, whether the noise passes the tests."""
@@ -154,6 +158,9 @@ class DataObserver:
             )
 
     def _check_noise(self, report: Report) -> None:
+        for query, (start, end, numbers) in self._parts.items():
+            # They are public too. Their path goes on when the stretch is complete, so they are tested on their own.
+            self._reveal(query, end - start, numbers, is_complete=False)
         for answer in self._answers.values():
             sentence = f"'{answer.name}' was answered, but the data cannot answer it."
             report.check(Rule.NOISE, answer.truth is not None, sentence)
@@ -163,12 +170,32 @@ class DataObserver:
             report.p_values[outcome.test.value] = outcome.p_value
         report.scope = Scope(Opening.DONE, self._noise.count, len(outcomes), ENOUGH_TO_TELL, self._noise.is_complete)
 
-    def _reveal(self, log: wire.Revealed) -> None:
-        if log.query not in self._answers:
-            self._answers[log.query] = self._answer(self._registered[log.query])
-        answer = self._answers[log.query]
-        if answer.truth is not None and len(answer.truth) == len(log.increments):
-            self._noise.add(answer.name, log.end - log.start, answer.truth, log.increments)
+    def _is_tested(self, log: wire.Revealed | wire.RevealedPiece) -> bool:
+        """Say whether the data is that of this answer: the data of later editions is not known."""
+        return log.edition == 0 and log.query in self._registered and log.start < log.end
+
+    def _reveal_piece(self, log: wire.RevealedPiece) -> None:
+        """Collect the pieces of a stretch, and add it when it is complete; the replay reports what is out of order."""
+        stretch, known = (log.start, log.end), self._parts.pop(log.query, (0, 0, []))
+        numbers = known[2] if log.first else []
+        if len(numbers) != log.first or (numbers and known[:2] != stretch):
+            return
+        numbers.extend(log.increments)
+        if len(numbers) < self._registered[log.query].dimension:
+            self._parts[log.query] = (*stretch, numbers)
+        else:
+            self._reveal(log.query, log.end - log.start, numbers)
+
+    def _reveal(self, query: str, precision: int, increments: Sequence[int], *, is_complete: bool = True) -> None:
+        if query not in self._answers:
+            self._answers[query] = self._answer(self._registered[query])
+        answer = self._answers[query]
+        if answer.truth is None:
+            return
+        if is_complete and len(answer.truth) == len(increments):
+            self._noise.add(answer.name, precision, answer.truth, increments)
+        elif not is_complete and len(increments) < len(answer.truth):
+            self._noise.add(f"{answer.name} (unfinished)", precision, answer.truth[: len(increments)], increments)
 
     def _answer(self, log: wire.Registered) -> _Answer:
         # Two queries may have the same short description, so the name includes the identifier.

@@ -15,6 +15,7 @@ from noiseledger.cli.config import find_ledger, find_rpc
 from noiseledger.cli.exits import DECLINED
 from noiseledger.cli.options import BLOCKS, JsonOption, RpcOption
 from noiseledger.cli.output import console, notes, plain, print_json, print_table
+from noiseledger.core.numbers import percent
 from noiseledger.errors import InvalidInput
 from noiseledger.extras import require
 from noiseledger.settings import LEDGER
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from noiseledger.auditing.compose import Composition
 
 SHOWN_FINDINGS = 20
+#: How many rows the table of editions and zones has; the rest is in the JSON.
+SHOWN_ZONES = 20
 
 
 def audit(
@@ -114,6 +117,7 @@ def _show(reports: list[Report], composition: Composition | None) -> None:
         _show_one(report)
     if composition is not None:
         what = "one record replaced" if composition.neighbours == "replace" else "one record added or removed"
+        what += " in every edition of each" if composition.in_editions else ""
         console.print(
             f"\nFor people in the data of all {len(reports)} ledgers, they promise epsilon {composition.epsilon:.4g} at delta "
             f"{float(composition.delta):g} together ({what}). The answers so far use epsilon "
@@ -122,7 +126,8 @@ def _show(reports: list[Report], composition: Composition | None) -> None:
 
 
 def _show_one(report: Report) -> None:
-    from noiseledger.auditing.render import rules  # noqa: PLC0415 - takes a second
+    from noiseledger.auditing.compose import protects  # noqa: PLC0415 - takes a second
+    from noiseledger.auditing.render import rules  # noqa: PLC0415 - likewise
     from noiseledger.auditing.report import by_chance  # noqa: PLC0415 - likewise
 
     console.print(plain(report.verdict), style="bold", soft_wrap=True)
@@ -137,8 +142,10 @@ def _show_one(report: Report) -> None:
         )
     console.print(
         f"Privacy budget: epsilon {float(report.epsilon):g} at delta {float(report.delta):g}, which is precision "
-        f"{float(report.budget):.6g}. Used: {report.used}. The answers so far use epsilon {report.epsilon_spent:.4g}."
+        f"{float(report.budget):.6g}. Used: {report.used}{plain(report.used_where)}. The answers so far use epsilon "
+        f"{report.epsilon_spent:.4g}. This protects {protects(report)}."
     )
+    _show_editions(report)
     for finding in report.findings[:SHOWN_FINDINGS]:
         console.print(f"Problem: {plain(finding)}", soft_wrap=True)
     hidden = sum(report.broken.values()) - min(len(report.findings), SHOWN_FINDINGS)
@@ -146,6 +153,26 @@ def _show_one(report: Report) -> None:
         console.print(f"{hidden:,} more problem{'s' * (hidden > 1)} not shown.")
     for note in report.notes:
         console.print(f"Note: {plain(note)}")
+
+
+def _show_editions(report: Report) -> None:
+    from noiseledger.auditing.compose import across_editions  # noqa: PLC0415 - takes a second
+    from noiseledger.auditing.render import spending  # noqa: PLC0415 - likewise
+
+    found = spending(report)
+    if found and report.budget:
+        rows = [
+            (str(edition), plain(zone), percent(spent / report.budget)) for edition, zone, spent in found[:SHOWN_ZONES]
+        ]
+        more = f"; {len(found) - SHOWN_ZONES:,} more in --json" if len(found) > SHOWN_ZONES else ""
+        print_table(f"Used by each edition and zone, the most first{more}", ("edition", "zone", ">used"), rows)
+    people = across_editions(report)
+    if people:
+        print_table(
+            "Somebody with a record in each of several editions is protected by these together",
+            (">editions", ">epsilon promised", ">epsilon of the answers so far"),
+            [(f"{each.editions:,}", f"{each.epsilon:.4g}", f"{each.epsilon_spent:.4g}") for each in people],
+        )
 
 
 @contextmanager
