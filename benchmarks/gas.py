@@ -23,8 +23,15 @@ SNAPSHOT = Path(__file__).with_name("gas_snapshot.json")
 DIMENSIONS = (1, 10, 100)
 BATCHES = (1, 10, 100)
 RECORDS = (10, 1000, 10_000)
+#: Large answers beyond those in full batches.
+LARGE = (1000, 10_000)
+ZONES = (2, 256)
 #: A query's first purchase alone, and a repeat in a full batch, both for one number.
 FIRST_LIMIT, REPEAT_LIMIT = 120_000, 30_000
+#: To reveal one number of a large answer in the first edition, at the first purchase and at a repeat.
+NUMBER_LIMIT = 1200
+#: From how many numbers on.
+_LIMITED_DIMENSION = 100
 #: By how much a purchase may cost more on a ledger with many records.
 GROWTH_LIMIT = 0.02
 #: Since the Osaka fork no transaction may be given more (EIP-7825), and our sender gives a fifth more than is needed.
@@ -39,12 +46,16 @@ _FULLEST_DIMENSION = 5
 
 
 def measure(
-    dimensions: Sequence[int] = DIMENSIONS, records: Sequence[int] = RECORDS, hardfork: str | None = None
+    dimensions: Sequence[int] = DIMENSIONS,
+    records: Sequence[int] = RECORDS,
+    hardfork: str | None = None,
+    large: Sequence[int] = LARGE,
 ) -> list[Row]:
     """Measure everything, on a chain of our own."""
     with chain(hardfork) as rpc:
         rows = [row for dimension in dimensions for row in _batches(rpc, dimension)]
-        rows += [_fullest(rpc), *_growing(rpc, records)]
+        rows += [_fullest(rpc), *_growing(rpc, records), *_large(rpc, large)]
+        rows += [row for zones in ZONES for row in _zones(rpc, zones)] + _later_edition(rpc)
     kept = read_snapshot()
     return [row | {"snapshot": kept.get(_name(row)) == _gas(row)} for row in rows]
 
@@ -107,6 +118,35 @@ def _fullest(rpc: Rpc) -> Row:
     return row | _limit(row["reveal"], TRANSACTION_LIMIT) | {"transactions": 2}
 
 
+def _large(rpc: Rpc, dimensions: Sequence[int]) -> list[Row]:
+    """Buy large answers alone, twice; each is revealed in many pieces."""
+    shop, rows = Shop(rpc), []
+    for dimension in dimensions:
+        queries = shop.register(dimension, 1)
+        rows += [_purchase(shop, queries, purchase) | {"dimension": dimension} for purchase in ("first", "repeat")]
+    return [_judged(row) for row in rows]
+
+
+def _zones(rpc: Rpc, zones: int) -> list[Row]:
+    """Buy queries that reach every one of several zones."""
+    shop, rows = Shop(rpc, zones=zones), []
+    for batch in (1, 10):
+        queries = shop.register(1, batch)
+        rows += [_purchase(shop, queries, purchase) for purchase in ("first", "repeat")]
+    return [row | {"dimension": 1, "where": f"{zones} zones"} for row in rows]
+
+
+def _later_edition(rpc: Rpc) -> list[Row]:
+    """Buy in an edition that came later."""
+    shop, rows = Shop(rpc), []
+    shop.open_edition()
+    for dimension, batch in ((1, 1), (1, 10), (100, 1)):
+        queries = shop.register(dimension, batch)
+        made = [_purchase(shop, queries, purchase, edition=1) for purchase in ("first", "repeat")]
+        rows += [row | {"dimension": dimension, "where": "later edition"} for row in made]
+    return rows
+
+
 def _growing(rpc: Rpc, records: Sequence[int]) -> list[Row]:
     """Buy a query that is new, and more of the one that all records are about, as their number grows."""
     shop = Shop(rpc)
@@ -122,8 +162,8 @@ def _growing(rpc: Rpc, records: Sequence[int]) -> list[Row]:
     return [_grown(row, next(first for first in rows if first["purchase"] == row["purchase"])) for row in rows]
 
 
-def _purchase(shop: Shop, queries: Sequence[str], purchase: str) -> Row:
-    asked, revealed = shop.ask(requests(queries, purchase)), shop.reveal(queries)
+def _purchase(shop: Shop, queries: Sequence[str], purchase: str, edition: int = 0) -> Row:
+    asked, revealed = shop.ask(requests(queries, purchase, edition)), shop.reveal(queries, edition)
     return _row(purchase, len(queries), asked, revealed)
 
 
@@ -142,6 +182,7 @@ def _row(purchase: str, batch: int, asked: int, revealed: Sequence[int]) -> Row:
         "purchase": purchase,
         "batch": batch,
         "records": None,
+        "where": None,
         "ask": asked,
         "reveal": sum(revealed) or None,
         "transactions": 1 + len(revealed),
@@ -151,6 +192,9 @@ def _row(purchase: str, batch: int, asked: int, revealed: Sequence[int]) -> Row:
 
 def _judged(row: Row) -> Row:
     """Mark the rows that have a target."""
+    if row["reveal"] and row["dimension"] >= _LIMITED_DIMENSION:
+        each = row["reveal"] / row["dimension"] / row["batch"]
+        return row | {"target": f"<= {NUMBER_LIMIT:,} a number", "met": each <= NUMBER_LIMIT}
     limits = {("first", 1, 1): FIRST_LIMIT, ("repeat", 1, 100): REPEAT_LIMIT}
     limit = limits.get((row["purchase"], row["dimension"], row["batch"]))
     return row if limit is None else row | _limit(row["per_query"], limit)
@@ -169,7 +213,8 @@ def _limit(value: float, limit: int) -> Row:
 
 def _name(row: Row) -> str:
     after = "" if row["records"] is None else f", after {row['records']} records"
-    return f"{row['purchase']}, dimension {row['dimension']}, batch of {row['batch']}{after}"
+    where = "" if row["where"] is None else f", {row['where']}"
+    return f"{row['purchase']}, dimension {row['dimension']}, batch of {row['batch']}{after}{where}"
 
 
 def _gas(row: Row) -> dict[str, int]:
@@ -181,24 +226,32 @@ def _each(step: str) -> Callable[[Row], str]:
     return lambda row: "-" if row[step] is None else f"{row[step] / row['batch']:,.0f}"
 
 
+def _per_number(row: Row) -> str:
+    return "-" if row["reveal"] is None else f"{row['reveal'] / row['batch'] / row['dimension']:,.0f}"
+
+
 def _measure(space: Workspace) -> list[Row]:
-    return measure(DIMENSIONS[:1], RECORDS[:2]) if space.quick else measure()
+    return measure(DIMENSIONS[:1], RECORDS[:2], large=LARGE[:1]) if space.quick else measure()
 
 
 BENCHMARK = Benchmark(
     title="5. Gas per query",
     note="whole transactions as receipts give them, calldata and the 21,000 of each transaction included. first: of a query "
     "never bought. repeat: more of one that was. free: no more than was bought, recorded. batch: queries in one ask "
-    "transaction; reveals take as many as the contract needs, 512 numbers each. records: on the ledger before. The first "
-    "purchase alone is the first on its ledger. For orientation: Chainlink Functions needs 378,000 to send and fulfil.",
+    "transaction; reveals take as many as the contract needs, 512 numbers of small answers or 256 of a large one each. "
+    "records: on the ledger before. where: several zones, all of them reached, or an edition that came later. a number: to "
+    "reveal it. The first purchase alone is the first on its ledger. For orientation: Chainlink Functions needs 378,000 to send "
+    "and fulfil.",
     columns=(
         ("purchase", text("purchase")),
         (">numbers", number("dimension", "d")),
         (">batch", number("batch", "d")),
         (">records", number("records", ",d")),
+        ("where", lambda row: row["where"] or "-"),
         (">ask", _each("ask")),
         (">reveal", _each("reveal")),
         (">in all", number("per_query", ",.0f")),
+        (">reveal a number", _per_number),
         (">txs", number("transactions", "d")),
         (">growth", number("growth", "+.2%")),
         ("snapshot", lambda row: "same" if row["snapshot"] else "DIFFERS"),

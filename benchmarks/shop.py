@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
@@ -19,15 +20,15 @@ from noiseledger.chain import (
     encode_request,
     local_chain,
 )
-from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES
+from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, MAX_PIECE, MAX_STORED
 from noiseledger.chain.sender import Receipt
 from noiseledger.chain.values import RequestStruct, to_units
-from noiseledger.core.privacy import MAX_PRECISION, UNITS, precision_for
+from noiseledger.core.privacy import MAX_PRECISION, precision_for
 from noiseledger.core.sensitivity import Population
 
 CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
 #: As much as a contract can hold, so that no benchmark runs out.
-_BUDGET = Fraction(2**112 - 1, UNITS)
+_BUDGET = MAX_PRECISION
 _ROWS = 1000
 _REGISTER_GAS = 200_000
 #: More than a full batch needs.
@@ -53,7 +54,9 @@ def chain(hardfork: str | None = None) -> Iterator[Rpc]:
 class Shop:
     """A fresh ledger with its custodian, its worker and one analyst."""
 
-    def __init__(self, rpc: Rpc, *, requires_allowance: bool = False, terms: Terms | None = None) -> None:
+    def __init__(
+        self, rpc: Rpc, *, requires_allowance: bool = False, terms: Terms | None = None, zones: int = 1
+    ) -> None:
         """Publish the ledger; without ``terms``, one that never runs out."""
         self._custodian = Sender(rpc, CUSTODIAN)
         self.sender = Sender(rpc, ANALYST)
@@ -64,7 +67,9 @@ class Shop:
             Fraction(8),
             Fraction(1, 10**5),
             requires_allowance=requires_allowance,
+            zones=zones,
         )
+        self._everything = (1 << terms.zones) - 1
         published = PrivacyLedgerContract.deploy(self._custodian, terms, WORKER.address)
         self.contract = PrivacyLedgerContract(rpc, published.address, self.sender)
         self._as_worker = PrivacyLedgerContract(rpc, published.address, Sender(rpc, WORKER))
@@ -79,10 +84,19 @@ class Shop:
         return self.register_all(names, dimension, _ROWS)
 
     def register_all(self, definitions: Sequence[str], dimension: int, rows: int) -> list[str]:
-        """Add queries by their definitions, each with a sensitivity of one record among so many; return identifiers."""
-        calls = [abi.encode_call("register", definition, dimension, 1, rows, 0) for definition in definitions]
+        """Add queries by their definitions, each with a sensitivity of one record among so many; return identifiers.
+
+        They reach every zone.
+        """
+        shape = dimension, 1, rows, self._everything, 0
+        calls = [abi.encode_call("register", definition, *shape) for definition in definitions]
         self._send_as_one_block(self._custodian, calls, _REGISTER_GAS)
         return [sha256(definition.encode()).hexdigest() for definition in definitions]
+
+    def open_edition(self) -> None:
+        """Add an edition of the data."""
+        as_custodian = self.contract.signed_by(self._custodian)
+        as_custodian.open_edition(sha256(b"more data").digest(), _ROWS)
 
     def ask(self, requests: Sequence[RequestStruct]) -> int:
         """Buy; return the gas."""
@@ -106,24 +120,37 @@ class Shop:
         sender.rpc.call("evm_setAutomine", True)
         check(sender.wait_many(sent))
 
-    def reveal(self, queries: Sequence[str]) -> list[int]:
+    def reveal(self, queries: Sequence[str], edition: int = 0) -> list[int]:
         """Reveal all that was bought of some queries, in as few transactions as the contract takes; return their gas."""
-        meters = self.contract.meters(queries)
-        each = min(MAX_BATCH, MAX_COORDINATES // max(meter.dimension for meter in meters))
+        meters = self.contract.meters(queries, edition=edition)
         reveals = [
-            ContractReveal(query, meter.revealed, meter.bought, increments(query, meter.dimension))
+            ContractReveal(
+                query, meter.revealed, meter.bought, increments(query, meter.dimension), edition, 0, meter.dimension
+            )
             for query, meter in zip(queries, meters, strict=True)
         ]
-        parts = [reveals[start : start + each] for start in range(0, len(reveals), each)]
-        return [self._as_worker.reveal(part).gas_used for part in parts]
+        return [self._as_worker.reveal(part).gas_used for part in _transactions(reveals)]
 
 
-def requests(queries: Sequence[str], purchase: str) -> list[RequestStruct]:
+def _transactions(reveals: Sequence[ContractReveal]) -> list[Sequence[ContractReveal]]:
+    """Divide reveals of one dimension: small answers together, large ones in pieces."""
+    dimension = reveals[0].dimension
+    if dimension <= MAX_STORED:
+        each = min(MAX_BATCH, MAX_COORDINATES // dimension)
+        return [reveals[start : start + each] for start in range(0, len(reveals), each)]
+    return [
+        [replace(reveal, increments=reveal.increments[first : first + MAX_PIECE], first=first)]
+        for reveal in reveals
+        for first in range(0, dimension, MAX_PIECE)
+    ]
+
+
+def requests(queries: Sequence[str], purchase: str, edition: int = 0) -> list[RequestStruct]:
     """Return one request for each query, as analysts make them at a purchase of that kind."""
     promises = PROMISES[purchase]
     chosen = [promises[int(query, 16) % len(promises)] for query in queries]
     return [
-        encode_request(query, precision(*promise), *map(Fraction, promise))
+        encode_request(query, precision(*promise), *map(Fraction, promise), edition=edition)
         for query, promise in zip(queries, chosen, strict=True)
     ]
 
