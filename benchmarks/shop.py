@@ -80,7 +80,7 @@ class Shop:
 
     def register_all(self, definitions: Sequence[str], dimension: int, rows: int) -> list[str]:
         """Add queries by their definitions, each with a sensitivity of one record among so many; return identifiers."""
-        calls = [abi.encode_call("register", definition, dimension, 1, rows, 0) for definition in definitions]
+        calls = [abi.encode_call("register", definition, dimension, 1, rows, 1, 0) for definition in definitions]
         self._send_as_one_block(self._custodian, calls, _REGISTER_GAS)
         return [sha256(definition.encode()).hexdigest() for definition in definitions]
 

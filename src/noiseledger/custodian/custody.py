@@ -6,6 +6,7 @@ draw a second value for a stretch that was already revealed; its journal does no
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from contextlib import closing
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.query import Query
+from noiseledger.core.zones import Zones
 from noiseledger.custodian.intact import check_complete, is_full, remove_unfinished
 from noiseledger.custodian.journal import Journal, journal_digest
 from noiseledger.custodian.mismatch import another_identity, explain, find_mismatch
@@ -116,6 +118,7 @@ class Custody:
         self._store_secret(data)
         if self.journal_file.exists():
             with closing(self.journal(data)) as journal:
+                check_zones(catalogue, *zone_terms(journal.zones))
                 journal.add(*queries)
                 self.keep_identity(journal)
             return
@@ -127,6 +130,8 @@ class Custody:
             population=catalogue.population(data.rows),
             queries=queries,
             source=data,
+            # Why the promise holds: the journal charges the same zones as the contract, so either alone is enough.
+            zones=catalogue.zones,
         )
         with closing(journal):
             self.keep_identity(journal)
@@ -231,6 +236,23 @@ class Custody:
 def commitment(data: Pinned, journal: Journal) -> bytes:
     """Return the commitment to the data and to the journal, which is published."""
     return bind(data.root, journal_digest(journal.identity))
+
+
+def zone_terms(zones: Zones) -> tuple[int, bytes]:
+    """Return what the contract stores of zones: how many there are, and the SHA-256 of their canonical text."""
+    return zones.count, hashlib.sha256(zones.canonical.encode()).digest()
+
+
+def check_zones(catalogue: Catalogue, count: int, zone_list: bytes) -> None:
+    """Refuse a catalogue with other zones than its ledger or its journal has, of which ``zone_terms`` gives these two.
+
+    Why the promise holds: contract and journal charge the zones that a query reaches, and a record must be in the same zone for
+    both of them, for ever.
+    """
+    if zone_terms(catalogue.zones) != (count, zone_list):
+        raise DataMismatch(
+            f"The ledger was permanently published with other zones than {catalogue.file} declares: put [zones] back as it was."
+        )
 
 
 def _check_readable(query: Query, kinds: Mapping[str, Kind], catalogue: Catalogue) -> None:

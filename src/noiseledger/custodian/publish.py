@@ -5,7 +5,6 @@ A second run finds the ledger and completes the remaining steps. What cannot be 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 
@@ -17,7 +16,7 @@ from noiseledger.core.composition import Promised
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.custodian.current import check_current, check_not_replaced
-from noiseledger.custodian.custody import Custody, commitment
+from noiseledger.custodian.custody import Custody, check_zones, commitment, zone_terms
 from noiseledger.custodian.difference import Difference, as_written, compare
 from noiseledger.custodian.intent import deploy_once
 from noiseledger.custodian.promises import (
@@ -218,11 +217,7 @@ def check_terms(catalogue: Catalogue, terms: Terms) -> None:
     """Refuse a catalogue that promises something else than the ledger was published with."""
     _check_access(catalogue, Access.of(terms.requires_allowance))
     _check_promise(catalogue, Promised(terms.epsilon, terms.delta, terms.population.neighbours))
-    zones = catalogue.zones.count, hashlib.sha256(catalogue.zones.canonical.encode()).digest()
-    if zones != (terms.zones, terms.zone_list):
-        raise DataMismatch(
-            f"The ledger was permanently published with other zones than {catalogue.file} declares: put [zones] back as it was."
-        )
+    check_zones(catalogue, terms.zones, terms.zone_list)
     if terms.smallest != catalogue.smallest_purchase:
         raise DataMismatch(
             f"The ledger was permanently published with smallest_purchase = {as_written(terms.smallest, terms.budget)}: write "
@@ -238,6 +233,7 @@ def check_terms_on_this_machine(catalogue: Catalogue) -> None:
         return
     with closing(custody.journal(None)) as journal:
         budget, neighbours = journal.budget(), journal.population.neighbours
+        check_zones(catalogue, *zone_terms(journal.zones))
     if known.access:
         _check_access(catalogue, known.access)
     _check_promise(catalogue, Promised(budget.epsilon, budget.delta, neighbours))
@@ -265,6 +261,7 @@ def _deploy(
     budget = catalogue.budget
     with closing(custody.journal(None)) as journal:
         committed = commitment(data, journal)
+    zones, zone_list = zone_terms(catalogue.zones)
     terms = Terms(
         commitment=committed,
         population=catalogue.population(data.rows),
@@ -274,8 +271,8 @@ def _deploy(
         # Set in the constructor, so that a ledger by invitation is never open, not even for a moment.
         requires_allowance=catalogue.access.requires_allowance,
         smallest=catalogue.smallest_purchase,
-        zones=catalogue.zones.count,
-        zone_list=hashlib.sha256(catalogue.zones.canonical.encode()).digest(),
+        zones=zones,
+        zone_list=zone_list,
     )
     # No event of the ledger is in earlier blocks; after a crash the exact block is no longer known.
     newest = int(sender.rpc.call("eth_blockNumber"), 16)

@@ -23,8 +23,9 @@ from noiseledger.chain.rpc import Rpc
 from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
+from noiseledger.core.zones import Zones
 from noiseledger.custodian.current import check_not_replaced
-from noiseledger.custodian.custody import Custody
+from noiseledger.custodian.custody import Custody, check_zones
 from noiseledger.custodian.journal import Journal, Sending, journal_digest
 from noiseledger.custodian.mismatch import explain
 from noiseledger.custodian.promises import note
@@ -100,14 +101,15 @@ def recover(
     if bind(data.root, journal_digest(identity)) != terms.commitment:
         custody.check_form()
         raise DataMismatch(explain(custody.folder, terms.commitment, data, None, identity))
+    # The rebuilt journal charges the zones of the catalogue, so they must be those of the ledger.
+    check_zones(catalogue, terms.zones, terms.zone_list)
     events = list(contract.events(["Registered", "Revealed", "RevealedPiece"], first=first_block, last=newest))
     queries = _queries(catalogue, events)
     meters = dict(zip(queries, contract.meters([q.identifier for q in queries], newest.hash), strict=True))
     reaches = {entry.identifier: entry.reach for entry in map(Registered.of, _of(events, "Registered"))}
-    zones = range(terms.zones)
     bought_by_zone = tuple(
         sum((m.bought for q, m in meters.items() if reaches.get(q.identifier, 0) >> zone & 1), Fraction(0))
-        for zone in zones
+        for zone in range(terms.zones)
     )
     if contract.spent_by_zone(newest.hash) != bought_by_zone:
         # A bought query that is not found would not be closed, and could be drawn again.
@@ -125,7 +127,7 @@ def recover(
             q: Meter.decode(reply).bought if reply else Fraction(0) for q, reply in zip(queries, found, strict=True)
         }
         bought = {query: min(bought[query], final[query]) for query in queries}
-    new_file, closed, known = _rebuild(custody, data, terms, identity, queries, points, bought)
+    new_file, closed, known = _rebuild(custody, data, terms, catalogue.zones, identity, queries, points, bought)
     replaced = {promise.recovery for _, promise in registers.find(identity) if promise.recovery}
     # This need not be at one block: a transaction unknown to the node is not mined, and what it would reveal is closed.
     mined, pending = (
@@ -227,6 +229,7 @@ def _rebuild(
     custody: Custody,
     data: Pinned,
     terms: Terms,
+    zones: Zones,
     identity: str,
     queries: list[Query],
     points: Mapping[Query, Mapping[Fraction, Point]],
@@ -246,6 +249,7 @@ def _rebuild(
             delta=terms.delta,
             population=terms.population,
             queries=queries,
+            zones=zones,
             identity=identity,
         )
     with closing(journal):
