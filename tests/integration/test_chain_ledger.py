@@ -96,7 +96,7 @@ def test_a_query_that_was_registered_as_something_else_is_not_bought(
     contract: PrivacyLedgerContract, dimension: int, sensitivity: Fraction
 ) -> None:
     """A custodian's mistake; by name such a query is not offered, and whoever gives it as an object is refused as well."""
-    numbers = sensitivity.numerator, sensitivity.denominator, 0
+    numbers = sensitivity.numerator, sensitivity.denominator, 1, 0
     contract.transact("register", WRONG.canonical, dimension, *numbers)
     ledger = ChainLedger(as_seen_by(ANALYST, contract), answer_seconds=0.2)
     client = Client(ledger, {"wrong": WRONG})
@@ -258,7 +258,9 @@ def test_a_refusal_sends_nothing(contract: PrivacyLedgerContract) -> None:
 
 def test_a_definition_that_nobody_can_read_stops_no_one(rpc: Rpc, contract: PrivacyLedgerContract) -> None:
     for definition in ("<script>", '{"measure":"share"}'):
-        contract.sender.wait(contract.sender.send(contract.address, encode_call("register", definition, 1, 1, 2000, 0)))
+        contract.sender.wait(
+            contract.sender.send(contract.address, encode_call("register", definition, 1, 1, 2000, 1, 0))
+        )
     with connect(contract.address, rpc=rpc.url) as client:
         assert [offer.query for offer in client.queries()] == [OVER_60]
         assert client.history() == []

@@ -372,10 +372,10 @@ def test_who_asked_what_in_which_transaction_and_who_waits(rpc: Rpc) -> None:
 def test_what_cannot_be_read_breaks_nothing(rpc: Rpc) -> None:
     life = Life.begin(rpc)
     for definition in ("not a query", "[" * 5000, '{"measure":"mean"}'):
-        life.custodian.transact("register", definition, 1, 1, 2000, 0)
+        life.custodian.transact("register", definition, 1, 1, 2000, 1, 0)
     wrong_unit, wrong_dimension = Query.share("age > 80"), Query.share("age > 90")
     life.custodian.register(wrong_unit, Fraction(1, 3))
-    life.custodian.transact("register", wrong_dimension.canonical, 3, 1, 2000, 0)
+    life.custodian.transact("register", wrong_dimension.canonical, 3, 1, 2000, 1, 0)
     nonsense = next(e.fields["query"].hex() for e in life.contract.events(["Registered"]) if "not a" in str(e.fields))
     life.ask((OVER_60, QUARTER), (wrong_unit, HALF))
     as_seen_by(ANALYST, life.contract).ask([encode_request(nonsense, HALF)])

@@ -113,9 +113,12 @@ def test_a_lost_ledger_file_does_not_lead_to_a_second_ledger(
 def test_what_no_chain_takes_is_refused_before_anything_is_made(rpc: Rpc, catalogue: Catalogue) -> None:
     before = ledgers(rpc)
     with catalogue.file.open("a") as stream:
-        stream.write(f'[queries.ages]\nmeasure = "count"\nby = "age"\ngroups = {[*range(513)]}\n')
+        towns = [f"{number:0200}" for number in range(125)]  # no more groups than may be, but long names
+        stream.write(f'[queries.long]\nmeasure = "count"\nby = "town"\ngroups = {towns}\n')
     larger = read_catalogue(catalogue.file)
-    with pytest.raises(InvalidInput, match="Query ages: A ledger on a chain accepts at most 512 groups, not 513"):
+    with pytest.raises(
+        InvalidInput, match="Query long: A ledger on a chain accepts definitions of at most 24,576 bytes"
+    ):
         publish(larger, Custody.of(larger).pin(larger), Sender(rpc, CUSTODIAN), WORKER.address)
     assert ledgers(rpc) == before
     assert not Custody.of(larger).folder.exists()

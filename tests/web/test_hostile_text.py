@@ -134,7 +134,7 @@ def register(
     contract: PrivacyLedgerContract, definition: str | bytes, dimension: int = 1, unit: Fraction = Fraction(1, 7)
 ) -> None:
     """Register anything at all, by default with a sensitivity that fits nothing."""
-    selector = abi.encode_call("register", "", 1, 1, 1, 0)[:10]
+    selector = abi.encode_call("register", "", 1, 1, 1, 1, 0)[:10]
     raw = definition if isinstance(definition, bytes) else definition.encode()
     # On a chain, a text is bytes that somebody calls a text.
     kinds = ["bytes", "uint256", "uint256", "uint256", "uint256"]

@@ -16,6 +16,7 @@ from pathlib import Path
 from noiseledger.chain.values import Terms
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.query import Query
+from noiseledger.core.zones import Zones
 from noiseledger.custodian.intact import check_complete, is_full, remove_unfinished
 from noiseledger.custodian.journal import Journal, journal_digest
 from noiseledger.custodian.mismatch import another_identity, explain, find_mismatch
@@ -23,7 +24,7 @@ from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import PUBLISHED, SECRET_BYTES, bind, read_secret
 from noiseledger.data.pinned import Pinned
 from noiseledger.data.source import check_query
-from noiseledger.data.zone_words import described
+from noiseledger.data.zone_words import check_permanent, described
 from noiseledger.errors import CustodyDamaged, DataMismatch, JournalLost, LedgerNotFound
 from noiseledger.ledger.durable import write_durably
 from noiseledger.ledger.file import LedgerFile
@@ -120,6 +121,7 @@ class Custody:
         self._store_secret(data)
         if self.journal_file.exists():
             with closing(self.journal(data)) as journal:
+                check_permanent(catalogue, journal.zones)
                 journal.add(*queries)
                 self.keep_identity(journal)
             return
@@ -131,6 +133,7 @@ class Custody:
             population=catalogue.population(data.rows),
             queries=queries,
             source=data,
+            # Why the promise holds: the journal charges the same zones as the contract, so either alone is enough.
             zones=catalogue.zones,
         )
         with closing(journal):
@@ -249,14 +252,18 @@ def commitment(data: Pinned, journal: Journal) -> bytes:
     return bind(data.root, journal_digest(journal.identity))
 
 
+def zone_terms(zones: Zones) -> tuple[int, bytes]:
+    """Return what the contract stores of zones: how many there are, and the SHA-256 of their canonical text."""
+    return zones.count, hashlib.sha256(zones.canonical.encode()).digest()
+
+
 def check_zones(journal: Journal, terms: Terms) -> None:
     """Refuse a journal that counts what is spent by other zones than its ledger.
 
     Why the promise holds: the journal charges its own budget for every point that it draws, whatever the chain says. That is a
     second guard of the same promise only if both charge the same zones.
     """
-    own = journal.zones.count, hashlib.sha256(journal.zones.canonical.encode()).digest()
-    if own != (terms.zones, terms.zone_list):
+    if zone_terms(journal.zones) != (terms.zones, terms.zone_list):
         raise DataMismatch(
             f"{journal.file} has {described(journal.zones)}, and the ledger was published with others, so the two would not "
             "count the same as spent: restore the journal of this ledger from your backup. Nothing was changed or drawn."

@@ -5,7 +5,6 @@ A second run finds the ledger and completes the remaining steps. What cannot be 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 
@@ -18,7 +17,7 @@ from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
 from noiseledger.core.zones import Zones
 from noiseledger.custodian.current import check_current, check_not_replaced
-from noiseledger.custodian.custody import Custody, check_zones, commitment
+from noiseledger.custodian.custody import Custody, check_zones, commitment, zone_terms
 from noiseledger.custodian.difference import Difference, as_written, compare
 from noiseledger.custodian.intent import deploy_once
 from noiseledger.custodian.promises import (
@@ -238,6 +237,7 @@ def check_terms_on_this_machine(catalogue: Catalogue) -> None:
         return
     with closing(custody.journal(None)) as journal:
         budget, neighbours = journal.budget(), journal.population.neighbours
+        check_permanent(catalogue, journal.zones)
     if known.access:
         _check_access(catalogue, known.access)
     _check_promise(catalogue, Promised(budget.epsilon, budget.delta, neighbours))
@@ -265,6 +265,7 @@ def _deploy(
     budget = catalogue.budget
     with closing(custody.journal(None)) as journal:
         committed = commitment(data, journal)
+    zones, zone_list = zone_terms(catalogue.zones)
     terms = Terms(
         commitment=committed,
         population=catalogue.population(data.rows),
@@ -274,8 +275,8 @@ def _deploy(
         # Set in the constructor, so that a ledger by invitation is never open, not even for a moment.
         requires_allowance=catalogue.access.requires_allowance,
         smallest=catalogue.smallest_purchase,
-        zones=catalogue.zones.count,
-        zone_list=hashlib.sha256(catalogue.zones.canonical.encode()).digest(),
+        zones=zones,
+        zone_list=zone_list,
     )
     # No event of the ledger is in earlier blocks; after a crash the exact block is no longer known.
     newest = int(sender.rpc.call("eth_blockNumber"), 16)
