@@ -6,6 +6,7 @@ import json
 import shutil
 import stat
 from collections.abc import Iterator
+from fractions import Fraction
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from command import Run, Runner, bare_environment
-from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, local_chain
+from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, encode_request, local_chain
 from noiseledger.client import connect
 from noiseledger.core.privacy import epsilon_for, precision_for
 from noiseledger.core.query import Query
@@ -130,6 +131,40 @@ def test_two_ledgers_compose(run: Run, system: DemoSystem, tmp_path: Path, monke
     assert f"epsilon {together['epsilon']:.4g} at delta 0.0001 together" in shown.out
     assert f"{together['epsilon']:.4g}" in (tmp_path / "two.html").read_text()
     assert run("audit", system.ledger_file, system.ledger_file, "--json").error == "InvalidInput"
+
+
+@pytest.fixture
+def second_edition(system: DemoSystem) -> Iterator[None]:
+    """Open a second edition, and sell more of it than of the first."""
+    with Rpc(system.url) as rpc:
+        before = rpc.call("evm_snapshot")
+        address = json.loads(system.ledger_file.read_text())["address"]
+        custodian, analyst = (
+            PrivacyLedgerContract(rpc, address, Sender(rpc, Key.from_hex(key)))
+            for key in (local_chain.PLAY_KEYS[0], local_chain.PLAY_ANALYSTS[0])
+        )
+        custodian.open_edition(bytes(32), 100)
+        with connect(system.ledger_file, rpc=system.url) as client:
+            (over_60,) = (offer.query for offer in client.queries() if offer.name == "over_60")
+        analyst.ask([encode_request(over_60.identifier, Fraction(1), edition=1)])
+        yield
+        rpc.call("evm_revert", before)
+
+
+@pytest.mark.usefixtures("second_edition")
+def test_several_editions_are_shown_one_by_one_and_together(run: Run, system: DemoSystem, tmp_path: Path) -> None:
+    found = run("audit", system.ledger_file, "--json").json["ledgers"][0]
+    first, second = found["editions"]
+    assert (second["edition"], second["spent"], found["spent"]) == (1, 1, 1)
+    assert 0 < first["spent"] < 1
+    (both,) = found["people_in_several_editions"]
+    assert (both["editions"], both["epsilon"]) == (2, epsilon_for(2 * precision_for(8, "1e-4"), "1e-4"))
+    assert "how many people are in several editions" in found["not_checked"]
+    shown = run("audit", system.ledger_file, "--html", tmp_path / "two.html").out
+    assert "(edition 1, which used most)" in shown
+    assert "Used by each edition and zone" in shown
+    assert f"{both['epsilon']:.4g}" in shown
+    assert "For people with records in several editions" in (tmp_path / "two.html").read_text()
 
 
 def test_with_the_custodians_data_the_noise_is_tested_too(run: Run, system: DemoSystem, tmp_path: Path) -> None:

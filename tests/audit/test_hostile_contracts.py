@@ -203,6 +203,19 @@ def test_analysts_of_free_requests_are_not_remembered() -> None:
     assert replay.books.allowances == {wire.address(7): 4}
 
 
+def test_editions_of_free_requests_are_not_remembered() -> None:
+    report = Report(ADDRESS, 1)
+    replay = Replay(report)
+    replay.apply(wire.read_log(published(block=0)))
+    query = bytes.fromhex(OVER_60.identifier)
+    replay.apply(wire.read_log(log([REGISTERED, query], registered(OVER_60.canonical.encode()), index=0)))
+    for edition in range(1, 100):
+        replay.apply(wire.read_log(log([ASKED, query, words(7)], words(edition, 5, 0, 0, 0), index=edition)))
+    assert report.broken[Rule.EDITIONS] == report.broken[Rule.PRICE] == 99
+    assert replay.books.paths == {}
+    assert replay.books.spent == {}
+
+
 @pytest.mark.parametrize("places", [[(1, 0), (1, 0)], [(2, 0), (1, 0)], [(1, 1), (1, 0)]])
 def test_a_record_out_of_order_is_noticed(places: list[tuple[int, int]]) -> None:
     """A contract cannot cause this, but a node or a reorganised chain can."""

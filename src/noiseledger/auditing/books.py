@@ -72,7 +72,7 @@ class Books:
     zones: Zones | None = None
     editions: dict[int, Edition] = field(default_factory=dict)
     queries: dict[str, Listed] = field(default_factory=dict)
-    #: By edition and query, since the first request.
+    #: By edition and query, since the first purchase or reveal.
     paths: dict[tuple[int, str], Path] = field(default_factory=dict)
     #: What each zone has spent, by edition. It may contain editions that were never opened.
     spent: dict[int, list[int]] = field(default_factory=dict)
@@ -99,9 +99,14 @@ class Books:
         """Return what a zone is called."""
         return repr(self.zones.labels[zone]) if self.zones and zone < self.zones.count else str(zone)
 
-    def path(self, edition: int, query: str) -> Path:
-        """Return a path, which starts at its first event."""
-        return self.paths.setdefault((edition, query), Path())
+    def path(self, edition: int, query: str, *, is_kept: bool = True) -> Path:
+        """Return a path. It is kept from its first event on, except free requests, of which there may be any number."""
+        known = self.paths.get((edition, query))
+        if known is None:
+            known = Path()
+            if is_kept:
+                self.paths[edition, query] = known
+        return known
 
     def charge(self, edition: int, reach: int, cost: int) -> tuple[int, int]:
         """Add a cost to all zones in a reach; return the zone among them that has spent the most, and how much."""

@@ -48,7 +48,7 @@ class Sales:
             books.charge(log.edition, books.everything, log.cost)
             return
         check(Rule.PAUSE, not listed.paused, "A request was sold for a query that was paused.", log)
-        path = books.path(log.edition, log.query)
+        path = books.path(log.edition, log.query, is_kept=log.cost > 0)
         self._check_price(log, path, books.terms)
         path.bought += log.cost
         self._charge(log, path, listed, books.terms)
