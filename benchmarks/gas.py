@@ -240,8 +240,8 @@ BENCHMARK = Benchmark(
     "never bought. repeat: more of one that was. free: no more than was bought, recorded. batch: queries in one ask "
     "transaction; reveals take as many as the contract needs, 512 numbers of small answers or 256 of a large one each. "
     "records: on the ledger before. where: several zones, all of them reached, or an edition that came later. a number: to "
-    "reveal it. The first purchase alone is the first on its ledger. For orientation: Chainlink Functions needs 378,000 to send "
-    "and fulfil.",
+    "reveal it. The first purchase alone is the first on its ledger. For orientation: Chainlink Functions needs 378,000 to "
+    "send and fulfil.",
     columns=(
         ("purchase", text("purchase")),
         (">numbers", number("dimension", "d")),
