@@ -38,6 +38,11 @@ CHILDREN = multiprocessing.get_context("fork")  # a child that inherits the impo
 SIDE = r"\w[\w.]*(?:\[\w+\]|\([\w.]+\))*(?: & MAX_PRECISION)?"
 COMPARISON = rf"{SIDE} (?:<=?|>=?|[=!]=) {SIDE}"
 
+# How a statement begins that can be left out.
+STATEMENT = (
+    r"assert|log|raw_revert|self\.|(?:used|till|meter) \+=|known \|=|(?:bill|remaining) =|(?:part|values|found)\."
+)
+
 #: What is looked for in a line, and what each occurrence is replaced by.
 RULES: list[tuple[str, list[str]]] = [
     # comparisons: the limit itself falls on the other side
@@ -100,10 +105,7 @@ RULES: list[tuple[str, list[str]]] = [
     (r"(?<=\[)(?:i|j|used)\b", ["0"]),
     (r"\bindexed\((\w+)\)", ["\\1"]),
     # a statement left out
-    (
-        r"(?<=^    )\s*(?:assert|log|raw_revert|self\.|used \+=|till \+=|meter \+=|known \|=|bill =|remaining =|part\.|values\.|found\.).*",
-        ["{pass}"],
-    ),
+    (rf"(?<=^    )\s*(?:{STATEMENT}).*", ["{pass}"]),
 ]
 
 #: Mutants that no test can tell from the contract, and why.

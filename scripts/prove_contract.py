@@ -34,8 +34,8 @@ SOURCE = Path(os.environ.get("NOISELEDGER_CONTRACT") or ROOT / "src" / "noiseled
 NOT_PROVED = (
     "lists of two and more requests or stretches, more than three zones: argued by induction in docs/reference/contract.md",
     "signed requests with more than one zone, which charge as other requests do",
-    "reveals of more than two numbers, definitions and lists of zones of other lengths than 32 bytes, signatures of other lengths"
-    " than 65 bytes by a key and 32 bytes by a contract, arguments that are not encoded as compilers do it",
+    "reveals of more than two numbers, definitions and lists of zones of other lengths than 32 bytes, signatures of other"
+    " lengths than 65 bytes by a key and 32 bytes by a contract, arguments that are not encoded as compilers do it",
     "that no two words of the storage have the same place: Keccak-256 and SHA-256 are taken as functions without collisions",
 )
 #: The most for the solver at the end of one path, and to see that a branch cannot be taken.

@@ -296,10 +296,11 @@ contract Claims {
         return a ^ b;
     }
 
-    // An unknown query has no meter; a known one has a dimension and a reach.
+    // An unknown query has no meter; a known one has a dimension, a reach, and no ceiling or one in range.
     function isQuery(State memory s) private view returns (uint256) {
         uint256 d = dimension(s.meter);
-        return is1(s.meter == 0) | (is1(d != 0) & is1(d <= 65536) & is1(reached(s) != 0) & is1(reached(s) <= everything()));
+        uint256 ok = is1(d != 0) & is1(d <= 65536) & is1(reached(s) != 0) & is1(reached(s) <= everything());
+        return is1(s.meter == 0) | (ok & (is1(s.meter & LIMITED == 0) | is1(s.ceiling <= MAX)));
     }
 
     // It is revealed no further than it is bought, a small answer never in part, and a stretch in pieces ends where it was bought.
@@ -367,11 +368,11 @@ contract Claims {
 
     function changedOthers(State memory s, State memory t) private view returns (uint256 wrong) {
         // The till with number 0 is another one, too, and has the bits that say whether precision is sold.
-        wrong = differ(s.others[0], t.others[0]) & (mask(otherTill != 0));
+        wrong = differ(s.others[0], t.others[0]) & mask(otherTill != 0);
         for (uint256 i = 1; i < 10; i++) {
             wrong |= differ(s.others[i], t.others[i]);
         }
-        wrong |= differ(s.others[10], t.others[10]) & (mask(otherEdition != edition));
+        wrong |= differ(s.others[10], t.others[10]) & mask(otherEdition != edition);
     }
 
     function changedEditions(State memory s, State memory t) private pure returns (uint256) {
@@ -447,7 +448,7 @@ contract Claims {
     function wrongCharge(State memory s, State memory t, uint256 cost) private view returns (uint256 wrong) {
         unchecked {
             wrong = differ(t.till >> 220, s.till >> 220) | differ(t.till2 >> 220, s.till2 >> 220);
-            wrong |= not(edition == 0) & differ(s.first, t.first);
+            wrong |= mask(edition != 0) & differ(s.first, t.first);
             for (uint256 zone = 0; zone < 4; zone++) {
                 uint256 before = spent(zone < 2 ? s.till : s.till2, zone);
                 uint256 now_ = spent(zone < 2 ? t.till : t.till2, zone);
@@ -464,8 +465,8 @@ contract Claims {
             uint256 n = path(t);
             // What was bought, as long as the bits above it stay: that is the first thing that is checked.
             uint256 cost = n - m;
-            wrong = differ(n >> 110, m >> 110) | not(cost <= MAX) | (not(edition == 0) & differ(s.meter, t.meter));
-            wrong |= not(edition != 0) & differ(s.later, t.later);
+            wrong = differ(n >> 110, m >> 110) | not(cost <= MAX) | (mask(edition != 0) & differ(s.meter, t.meter));
+            wrong |= mask(edition == 0) & differ(s.later, t.later);
             wrong |= wrongCharge(s, t, cost) | not(cost <= limit) | not(revealed(m) <= bought(n)) | (keeps(t) ^ 1);
             // Selling, not closed, a known query that is not paused, an edition that is open.
             wrong |= not(s.first & (SELLING | CLOSED) == SELLING) | not(s.meter != 0) | not(s.meter < PAUSED);
@@ -676,8 +677,8 @@ contract Claims {
         uint256 n = path(t);
         wrong = not(uint160(sender) == s.worker) | not(s.meter != 0) | (keeps(t) ^ 1);
         wrong |= differ(from, revealed(m)) | not(from < to) | not(to <= bought(n)) | differ(bought(m), bought(n));
-        wrong |= differ(m >> 236, n >> 236) | (not(edition == 0) & differ(s.meter, t.meter));
-        wrong |= (not(edition != 0) & differ(s.later, t.later)) | changedRoles(s, t) | changedOthers(s, t);
+        wrong |= differ(m >> 236, n >> 236) | (mask(edition != 0) & differ(s.meter, t.meter));
+        wrong |= (mask(edition == 0) & differ(s.later, t.later)) | changedRoles(s, t) | changedOthers(s, t);
         wrong |= changedTills(s, t) | changedEditions(s, t) | changedQuery(s, t) | changedAnalyst(s, t);
     }
 
@@ -837,7 +838,7 @@ contract Claims {
         if (!ok) assert(wrong | changedTills(s, t) == 0);
         else assert(
             wrong | not(uint160(sender) == s.custodian) | not(s.till & OPEN != 0) | differ(t.till, s.till & ~OPEN)
-                | (not(edition == 0) & differ(s.first, t.first)) | (keeps(t) ^ 1) == 0
+                | (mask(edition != 0) & differ(s.first, t.first)) | (keeps(t) ^ 1) == 0
         );
     }
 
@@ -899,8 +900,8 @@ contract Claims {
         unchecked {
             uint256 sum = s.allowance + uint256(change);
             wrong = not(uint160(sender) == s.custodian) | differ(s.allowance >> 255, 0);
-            wrong |= is1(int256(sum) >= 0) & differ(t.allowance, sum);
-            wrong |= is1(int256(sum) < 0) & differ(t.allowance, 0);
+            wrong |= mask(int256(sum) >= 0) & differ(t.allowance, sum);
+            wrong |= mask(int256(sum) < 0) & differ(t.allowance, 0);
             wrong |= is1(change >= 0) & not(t.allowance >= s.allowance);
             wrong |= is1(change <= 0) & not(t.allowance <= s.allowance);
         }
@@ -917,7 +918,7 @@ contract Claims {
     // Only the bits that say whether precision is sold; they are the first edition's, too.
     function wrongSelling(State memory s, State memory t) private view returns (uint256) {
         return changedRoles(s, t) | changedMeters(s, t) | changedRest(s, t) | differ(s.till2, t.till2)
-            | (not(edition == 0) & differ(s.till, t.till));
+            | (mask(edition != 0) & differ(s.till, t.till));
     }
 
     function claim_pause(address sender, bool paused) external {
