@@ -118,13 +118,16 @@ def from_setting(text: str) -> list[Sibling]:
 def _others(file: Path) -> Iterator[tuple[Path, dict[str, str], set[str]]]:
     """Yield the other local ledgers of the folder, with their settings, and the data that their editions are bound to."""
     for other in sorted(file.parent.iterdir()):
-        if not other.is_file() or not is_local(other) or (file.exists() and other.samefile(file)):
-            continue
         try:
+            if not other.is_file() or not is_local(other) or (file.exists() and other.samefile(file)):
+                continue
             with closing(Store(other)) as store, store.reading() as run:
-                yield other, book.read_settings(run), set(filter(None, book.read_bindings(run).values()))
+                found = other, book.read_settings(run), set(filter(None, book.read_bindings(run).values()))
+        except FileNotFoundError:
+            continue  # SQLite's rollback file of another process, which has just removed it
         except NoiseledgerError:
             continue  # a database of another program, or of another version
+        yield found
 
 
 def _bound(file: Path) -> Iterator[tuple[Sibling, set[str]]]:

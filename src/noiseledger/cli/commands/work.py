@@ -88,6 +88,7 @@ def work(
     from noiseledger.custodian.publish import find  # noqa: PLC0415 - likewise
     from noiseledger.custodian.service import Service  # noqa: PLC0415 - likewise
     from noiseledger.custodian.spending import Spending  # noqa: PLC0415 - likewise
+    from noiseledger.ledger.register import Registers  # noqa: PLC0415 - likewise
 
     head = read_head(head)
     stop = threading.Event()
@@ -112,8 +113,10 @@ def work(
         terms = contract.terms()
         custody.check(terms.commitment, data, journal)
         custody.keep_identity(journal)
-        # A folder that was moved here, or restored, becomes known here.
-        note(read, data, journal, sender.rpc.chain_id, contract.address)
+        # A folder that was moved here, or restored, becomes known here; of several workers that start at once, one at a time.
+        registers = Registers.of(read.file.parent)
+        with registers.locked():
+            note(read, data, journal, sender.rpc.chain_id, contract.address, registers)
         health = Health(catalogue=catalogue.name)
         shown = stack.enter_context(_shown(health, as_json=json))
         service = Service(journal, [log, shown.on_event], health)
