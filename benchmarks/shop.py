@@ -19,15 +19,16 @@ from noiseledger.chain import (
     encode_request,
     local_chain,
 )
-from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES
+from noiseledger.chain.contract import MAX_BATCH
 from noiseledger.chain.sender import Receipt
 from noiseledger.chain.values import RequestStruct, to_units
-from noiseledger.core.privacy import MAX_PRECISION, UNITS, precision_for
+from noiseledger.core.privacy import MAX_PRECISION, precision_for
 from noiseledger.core.sensitivity import Population
+from noiseledger.custodian.worker import batches
 
 CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
 #: As much as a contract can hold, so that no benchmark runs out.
-_BUDGET = Fraction(2**112 - 1, UNITS)
+_BUDGET = MAX_PRECISION
 _ROWS = 1000
 _REGISTER_GAS = 200_000
 #: More than a full batch needs.
@@ -109,13 +110,11 @@ class Shop:
     def reveal(self, queries: Sequence[str]) -> list[int]:
         """Reveal all that was bought of some queries, in as few transactions as the contract takes; return their gas."""
         meters = self.contract.meters(queries)
-        each = min(MAX_BATCH, MAX_COORDINATES // max(meter.dimension for meter in meters))
         reveals = [
             ContractReveal(query, meter.revealed, meter.bought, increments(query, meter.dimension))
             for query, meter in zip(queries, meters, strict=True)
         ]
-        parts = [reveals[start : start + each] for start in range(0, len(reveals), each)]
-        return [self._as_worker.reveal(part).gas_used for part in parts]
+        return [self._as_worker.reveal(batch).gas_used for batch in batches(reveals)]
 
 
 def requests(queries: Sequence[str], purchase: str) -> list[RequestStruct]:

@@ -258,7 +258,9 @@ def test_a_refusal_sends_nothing(contract: PrivacyLedgerContract) -> None:
 
 def test_a_definition_that_nobody_can_read_stops_no_one(rpc: Rpc, contract: PrivacyLedgerContract) -> None:
     for definition in ("<script>", '{"measure":"share"}'):
-        contract.sender.wait(contract.sender.send(contract.address, encode_call("register", definition, 1, 1, 2000, 1, 0)))
+        contract.sender.wait(
+            contract.sender.send(contract.address, encode_call("register", definition, 1, 1, 2000, 1, 0))
+        )
     with connect(contract.address, rpc=rpc.url) as client:
         assert [offer.query for offer in client.queries()] == [OVER_60]
         assert client.history() == []

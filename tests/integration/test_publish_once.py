@@ -116,7 +116,9 @@ def test_what_no_chain_takes_is_refused_before_anything_is_made(rpc: Rpc, catalo
         towns = [f"{number:0200}" for number in range(125)]  # no more groups than may be, but long names
         stream.write(f'[queries.long]\nmeasure = "count"\nby = "town"\ngroups = {towns}\n')
     larger = read_catalogue(catalogue.file)
-    with pytest.raises(InvalidInput, match="Query long: A ledger on a chain accepts definitions of at most 24,576 bytes"):
+    with pytest.raises(
+        InvalidInput, match="Query long: A ledger on a chain accepts definitions of at most 24,576 bytes"
+    ):
         publish(larger, Custody.of(larger).pin(larger), Sender(rpc, CUSTODIAN), WORKER.address)
     assert ledgers(rpc) == before
     assert not Custody.of(larger).folder.exists()
