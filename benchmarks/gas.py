@@ -190,8 +190,9 @@ BENCHMARK = Benchmark(
     note="whole transactions as receipts give them, calldata and the 21,000 of each transaction included. first: of a query "
     "never bought. repeat: more of one that was. free: no more than was bought, recorded. batch: queries in one ask "
     "transaction; reveals take as many as the contract needs: one for each 512 numbers of "
-    "small answers, of up to 8 numbers, and one for each 256 numbers of a larger answer. records: on the ledger before. The first "
-    "purchase alone is the first on its ledger. For orientation: Chainlink Functions needs 378,000 to send and fulfil.",
+    "small answers, of up to 8 numbers, and one for each 256 numbers of a larger answer. records: on the ledger before. "
+    "The first purchase alone is the first on its ledger. For orientation: Chainlink Functions needs 378,000 to send and "
+    "fulfil.",
     columns=(
         ("purchase", text("purchase")),
         (">numbers", number("dimension", "d")),
