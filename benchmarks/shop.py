@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
@@ -20,11 +19,12 @@ from noiseledger.chain import (
     encode_request,
     local_chain,
 )
-from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, MAX_PIECE, MAX_STORED
+from noiseledger.chain.contract import MAX_BATCH
 from noiseledger.chain.sender import Receipt
 from noiseledger.chain.values import RequestStruct, to_units
 from noiseledger.core.privacy import MAX_PRECISION, precision_for
 from noiseledger.core.sensitivity import Population
+from noiseledger.custodian.worker import batches
 
 CUSTODIAN, WORKER, ANALYST = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
 #: As much as a contract can hold, so that no benchmark runs out.
@@ -129,20 +129,7 @@ class Shop:
             )
             for query, meter in zip(queries, meters, strict=True)
         ]
-        return [self._as_worker.reveal(part).gas_used for part in _transactions(reveals)]
-
-
-def _transactions(reveals: Sequence[ContractReveal]) -> list[Sequence[ContractReveal]]:
-    """Divide reveals of one dimension: small answers together, large ones in pieces."""
-    dimension = reveals[0].dimension
-    if dimension <= MAX_STORED:
-        each = min(MAX_BATCH, MAX_COORDINATES // dimension)
-        return [reveals[start : start + each] for start in range(0, len(reveals), each)]
-    return [
-        [replace(reveal, increments=reveal.increments[first : first + MAX_PIECE], first=first)]
-        for reveal in reveals
-        for first in range(0, dimension, MAX_PIECE)
-    ]
+        return [self._as_worker.reveal(batch).gas_used for batch in batches(reveals)]
 
 
 def requests(queries: Sequence[str], purchase: str, edition: int = 0) -> list[RequestStruct]:

@@ -94,6 +94,7 @@ ALTERED: dict[str, Callable[[SignedAsk], SignedAsk]] = {
     "the limit": lambda signed: changed(signed, limit=signed.data.limit + 1),
     "the deadline": lambda signed: changed(signed, deadline=signed.data.deadline + 1),
     "the requests": lambda signed: changed(signed, requests=signed.requests * 2),
+    "the edition": lambda signed: changed(signed, requests=(signed.requests[0]._replace(edition=1),)),
     "the analyst": lambda signed: replace(signed, analyst=CUSTODIAN.address),
     "the signature": lambda signed: replace(signed, signature=bytes(65)),
     "a short signature": lambda signed: replace(signed, signature=b"x"),
@@ -112,6 +113,7 @@ def test_what_the_contract_would_refuse_is_refused_before_and_by_the_contract(
     invited: PrivacyLedgerContract, name: str
 ) -> None:
     change, reason = REFUSED[name]
+    as_seen_by(CUSTODIAN, invited).open_edition(bytes(32), None)
     wrong = change(sign(invited))
     with pytest.raises(SignatureRefused, match=reason):
         check_signed(invited, wrong, CUSTODIAN.address)

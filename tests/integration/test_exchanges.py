@@ -29,7 +29,7 @@ from noiseledger.ledger.query_state import QueryState
 
 MOST_PAID, MOST_FREE = 12, 4
 #: What is read again and again until it has changed.
-POLLED = {abi.encode_call("meter", bytes(32))[:10], abi.encode_call("nonce", "0x" + "00" * 20)[:10]}
+POLLED = {abi.encode_call("meter", bytes(32), 0)[:10], abi.encode_call("nonce", "0x" + "00" * 20)[:10]}
 
 
 @pytest.fixture

@@ -109,7 +109,7 @@ def test_requests_of_one_analyst_stay_in_order(ledger: PrivacyLedgerContract, tm
         bring_all(relay)
         blocks = [state(relay, signed).block for signed in parts]
     assert blocks == sorted(blocks, key=lambda block: block or 0)
-    assert [event.fields["precision"] for event in ledger.events(["Asked"])] == [p.requests[0][1] for p in parts]
+    assert [event.fields["precision"] for event in ledger.events(["Asked"])] == [p.requests[0].precision for p in parts]
 
 
 REFUSED: dict[str, tuple[Callable[[SignedAsk], SignedAsk], type[Exception]]] = {
@@ -120,7 +120,9 @@ REFUSED: dict[str, tuple[Callable[[SignedAsk], SignedAsk], type[Exception]]] = {
     "almost too late": (lambda signed: resigned(signed, deadline=int(time.time()) + 10), SignatureRefused),
     "too early": (lambda signed: resigned(signed, nonce=1), SignatureRefused),
     "beyond the allowance": (
-        lambda signed: resigned(signed, requests=((signed.requests[0][0], signed.data.limit * 4, 0, 0),), limit=10**40),
+        lambda signed: resigned(
+            signed, requests=(signed.requests[0]._replace(precision=signed.data.limit * 4),), limit=10**40
+        ),
         AllowanceExceeded,
     ),
 }

@@ -186,7 +186,7 @@ def test_nonsense_from_analysts_stops_nobody(published: PrivacyLedgerContract, s
     for request in (
         encode_request(Query.share("age > 99").identifier, Fraction(1)),  # of another ledger
         encode_request("ff" * 32, Fraction(1)),
-        encode_request(OVER_60.identifier, Fraction(2**112 - 1, 3600 * 10**24)),  # an absurd precision
+        encode_request(OVER_60.identifier, Fraction(2**110 - 1, 3600 * 10**24)),  # an absurd precision
         encode_request(OVER_60.identifier, Fraction(0)),
     ):
         with pytest.raises(NoiseledgerError):

@@ -323,8 +323,8 @@ class TestAsking:
 
 class TestRefusals:
     def test_more_than_is_left(self, visitor: TestClient, python: Client) -> None:
-        quote = python.quote("over_60", within="1e-6")
-        found = refusal(visitor, 409, query="over_60", within="1e-6")
+        quote = python.quote("over_60", within="1e-5")
+        found = refusal(visitor, 409, query="over_60", within="1e-5")
         assert found["type"] == "BudgetExceeded"
         assert found["requested"] == float(quote.price.cost)
         assert found["remaining"] == float(quote.budget.remaining)

@@ -137,8 +137,8 @@ def register(
     selector = abi.encode_call("register", "", 1, 1, 1, 1, 0)[:10]
     raw = definition if isinstance(definition, bytes) else definition.encode()
     # On a chain, a text is bytes that somebody calls a text.
-    kinds = ["bytes", "uint256", "uint256", "uint256", "uint256"]
-    data = selector + encode(kinds, [raw, dimension, unit.numerator, unit.denominator, 0]).hex()
+    kinds = ["bytes", *["uint256"] * 5]
+    data = selector + encode(kinds, [raw, dimension, unit.numerator, unit.denominator, 1, 0]).hex()
     assert contract.sender.wait(contract.sender.send(contract.address, data)).succeeded
 
 

@@ -48,6 +48,7 @@ from noiseledger.errors import (
     NoiseledgerError,
     NotAllowed,
     RpcFailed,
+    UnknownQuery,
 )
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ MAX_DEFINITION = constant("MAX_DEFINITION")
 MAX_PIECE = constant("MAX_PIECE")
 MAX_STORED = constant("MAX_STORED")
 _ATTEMPTS = 5
+#: Of a query that is not registered.
+_NO_PIECE = Piece(0, Fraction(0), b"")
 
 
 class PrivacyLedgerContract:
@@ -273,7 +276,11 @@ class PrivacyLedgerContract:
         # Of an unknown query the contract has no point, and says so by a refusal.
         found_points = zip(meters, replies[1 + count : 1 + 2 * count], strict=True)
         points = [tuple(self._decoded("point", reply)[0]) if meter.dimension else () for meter, reply in found_points]
-        pieces = [Piece.decode(self._decoded("piece", reply)) for reply in replies[1 + 2 * count :]]
+        found_pieces = zip(meters, replies[1 + 2 * count :], strict=False)
+        pieces = [
+            Piece.decode(self._decoded("piece", reply)) if meter.dimension else _NO_PIECE
+            for meter, reply in found_pieces
+        ]
         return Holding(tuple(map(from_units, spent)), meters, pieces, points, events)
 
     def spent(self, block: BlockId = "latest", edition: int = 0) -> Fraction:
@@ -449,9 +456,12 @@ class PrivacyLedgerContract:
         return [self._decoded(name, reply) for (name, _), reply in zip(calls, replies, strict=True)]
 
     def read_many(self, calls: Sequence[tuple[str, Sequence[Any], BlockId]]) -> list[tuple[Any, ...] | None]:
-        """Read functions, each at its own block, in one exchange; None where the chain had no such contract."""
+        """Read functions, each at its own block, in one exchange.
+
+        None where the chain had no such contract, and of a query that is not registered, no piece.
+        """
         replies = self.rpc.batch([self._call(*call) for call in calls])
-        return [_result(name, reply) for (name, *_), reply in zip(calls, replies, strict=True)]
+        return [_piece_or(name, reply) for (name, *_), reply in zip(calls, replies, strict=True)]
 
     def _call(self, name: str, arguments: Sequence[Any], block: BlockId) -> Call:
         return "eth_call", [{"to": self.address, "data": abi.encode_call(name, *arguments)}, block_parameter(block)]
@@ -478,6 +488,15 @@ def _result(name: str, reply: Any) -> tuple[Any, ...] | None:
             "This is no ledger that this version of noiseledger can read: an earlier version may have published it. Use that "
             "version, or ask the custodian for a new ledger."
         ) from None
+
+
+def _piece_or(name: str, reply: Any) -> tuple[Any, ...] | None:
+    try:
+        return _result(name, reply)
+    except UnknownQuery:
+        if name != "piece":
+            raise
+        return None
 
 
 def _replaced(block: BlockRef) -> RpcFailed:

@@ -15,6 +15,7 @@ from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.custodian.journal import Journal
 from noiseledger.errors import DataMismatch
+from noiseledger.ledger.query_state import QueryState
 from noiseledger.ledger.register import Registers
 
 
@@ -24,8 +25,16 @@ def check_current(contract: PrivacyLedgerContract, journal: Journal, queries: It
     every = list(dict.fromkeys([*known, *queries]))
     # The chain is read before the journal: a worker that is running writes its journal first.
     newest = contract.newest().hash
-    meters = zip(every, contract.meters([query.identifier for query in every], newest), strict=True)
-    revealed = {query: meter.revealed for query, meter in meters if meter.revealed}
+    meters = dict(zip(every, contract.meters([query.identifier for query in every], newest), strict=True))
+    revealed = {query: meter.revealed for query, meter in meters.items() if meter.revealed}
+    large = [query for query, meter in meters.items() if meter.dimension > MAX_STORED]
+    for query, piece in zip(large, contract.pieces([query.identifier for query in large], newest), strict=True):
+        if not piece.done:
+            continue
+        if query not in known or (
+            journal.known_point(query, piece.end) is None and not _may_lack(journal, query, piece.end)
+        ):
+            raise _old(query)
     points = contract.points([query.identifier for query in revealed], newest)
     for (query, precision), point in zip(revealed.items(), points, strict=True):
         if query not in known:
@@ -44,6 +53,31 @@ def is_late(journal: Journal, query: Query, revealed: Fraction, point: Point) ->
     if known != point:
         raise _old(query)
     return False
+
+
+def check_begun(journal: Journal, query: Query, state: QueryState) -> None:
+    """Refuse a journal that did not draw the pieces that are on the chain of a stretch that is not finished.
+
+    Why the promise holds: a journal that does not know where this stretch ends, as an old copy, would draw it a second time,
+    and other numbers of the first draw may have been broadcast. A closed query is never drawn again, so it may lack the end.
+    """
+    if not has_begun(journal, query, state) and (state.begun is None or not _may_lack(journal, query, state.begun[0])):
+        raise _old(query)
+
+
+def has_begun(journal: Journal, query: Query, state: QueryState) -> bool:
+    """Return whether a journal knows the end of the stretch that pieces on the chain begin, and these are pieces of it."""
+    if state.begun is None:
+        return True
+    end, increments = state.begun
+    known = journal.known_point(query, end)
+    start = state.points[-1] if state.points else (0,) * query.dimension
+    return known is not None and all(b - a == step for a, b, step in zip(start, known, increments, strict=False))
+
+
+def _may_lack(journal: Journal, query: Query, end: Fraction) -> bool:
+    """Return whether a journal lacks a point that the lost one may have revealed, of a query that is closed since."""
+    return journal.known_point(query, end) is None and end <= journal.closed().get(query.identifier, 0)
 
 
 def check_not_replaced(journal: Journal, registers: Registers) -> None:

@@ -24,7 +24,7 @@ from noiseledger.chain.values import Event, Meter, Terms
 from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.core.zones import Zones
-from noiseledger.custodian.current import check_not_replaced
+from noiseledger.custodian.current import check_not_replaced, has_begun
 from noiseledger.custodian.custody import Custody, check_zones
 from noiseledger.custodian.journal import Journal, Sending, journal_digest
 from noiseledger.custodian.mismatch import explain
@@ -42,7 +42,7 @@ from noiseledger.errors import (
     LedgerExists,
 )
 from noiseledger.ledger.durable import sync_folder
-from noiseledger.ledger.query_state import Behind, fold, in_edition
+from noiseledger.ledger.query_state import Behind, QueryState, fold, in_edition
 from noiseledger.ledger.reading import is_stored, published_zones
 from noiseledger.ledger.register import Registers
 from noiseledger.ledger.state import Registered
@@ -117,8 +117,9 @@ def recover(
             f"The queries registered from block {first_block} on do not add up to what the contract has spent. Check the block "
             f"in {custody.ledger_file}, and that the endpoint has all events."
         )
-    points = {query: _points(contract, query, meter, events, newest.hash) for query, meter in meters.items()}
-    _check_needed(custody, identity, points, registers)
+    states = {query: _state(contract, query, meter, events, newest.hash) for query, meter in meters.items()}
+    points = {query: dict(zip(state.ends, state.points, strict=True)) for query, state in states.items()}
+    _check_needed(custody, identity, states, registers)
     bought = {query: meter.bought for query, meter in meters.items()}
     if head != "latest":
         final_hash = heads.final.hash
@@ -189,24 +190,18 @@ def _of(events: list[Event], name: str) -> list[Event]:
     return [event for event in events if event.name == name]
 
 
-def _points(
-    contract: PrivacyLedgerContract, query: Query, meter: Meter, events: list[Event], block: str
-) -> dict[Fraction, Point]:
-    """Return the points of a query's path; they must add up to what the contract stores."""
-    if not meter.revealed:
-        return {}
+def _state(contract: PrivacyLedgerContract, query: Query, meter: Meter, events: list[Event], block: str) -> QueryState:
+    """Return what is revealed of a query's path; it must add up to what the contract stores."""
     state = fold(in_edition(events, query.identifier), reuses=True, dimension=meter.dimension)
-    if state.revealed != meter.revealed or not is_stored(contract, query, state, block):
+    if meter.dimension and (state.revealed != meter.revealed or not is_stored(contract, query, state, block)):
         raise ChainMismatch(
             f"The events of '{query}' do not add up to what the contract stores: the endpoint does not have all of them. "
             "Use an endpoint that does."
         )
-    return dict(zip(state.ends, state.points, strict=True))
+    return state
 
 
-def _check_needed(
-    custody: Custody, identity: str, points: Mapping[Query, Mapping[Fraction, Point]], registers: Registers
-) -> None:
+def _check_needed(custody: Custody, identity: str, states: Mapping[Query, QueryState], registers: Registers) -> None:
     """Refuse if the journal exists and is complete: rebuilding it would only lose what is not on the chain."""
     if not custody.journal_file.exists():
         return
@@ -224,16 +219,22 @@ def _check_needed(
         known, closed = set(journal.queries()), journal.closed()
         missing = [
             query
-            for query, path in points.items()
-            for precision, point in path.items()
+            for query, state in states.items()
             # The worker adopts later points of a closed query by itself.
-            if query.identifier not in closed and (query not in known or journal.known_point(query, precision) != point)
+            if query.identifier not in closed and (query not in known or _lacks(journal, query, state))
         ]
         if not missing:
             raise LedgerExists(
                 f"{custody.journal_file} exists and contains everything that is on the chain: there is nothing to recover. If "
                 "you know that it is an old copy, move it out of the folder first."
             )
+
+
+def _lacks(journal: Journal, query: Query, state: QueryState) -> bool:
+    """Return whether a journal lacks anything that is revealed of a query's path."""
+    if any(journal.known_point(query, end) != point for end, point in zip(state.ends, state.points, strict=True)):
+        return True
+    return not has_begun(journal, query, state)
 
 
 def _rebuild(

@@ -12,7 +12,6 @@ from dataclasses import replace
 from noiseledger.chain.block import BlockRef
 from noiseledger.chain.contract import MAX_PIECE, PrivacyLedgerContract
 from noiseledger.chain.values import ContractReveal, Piece
-from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.ledger.query_state import Behind, QueryState, fold, in_edition
 
@@ -26,13 +25,10 @@ class Tables:
         self._first_block = first_block
         self._known: dict[Query, QueryState] = {}
 
-    def points(self, pieces: Mapping[Query, Piece], newest: BlockRef) -> dict[Query, Point]:
-        """Return the furthest point of each large answer of which one is revealed."""
-        return {
-            query: state.points[-1]
-            for query, piece in pieces.items()
-            if (state := self._read(query, piece, newest)).points
-        }
+    def read(self, pieces: Mapping[Query, Piece], newest: BlockRef) -> dict[Query, QueryState]:
+        """Return what is revealed of each large answer of which anything is."""
+        wanted = {query: piece for query, piece in pieces.items() if piece.digest != bytes.fromhex(query.identifier)}
+        return {query: self._read(query, piece, newest) for query, piece in wanted.items()}
 
     def _read(self, query: Query, piece: Piece, newest: BlockRef) -> QueryState:
         known = self._known.get(query)

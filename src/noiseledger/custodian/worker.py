@@ -25,7 +25,7 @@ from noiseledger.core.path import Point
 from noiseledger.core.query import Query
 from noiseledger.custodian.backlog import Backlog
 from noiseledger.custodian.closed import still_sold
-from noiseledger.custodian.current import is_late
+from noiseledger.custodian.current import check_begun, is_late
 from noiseledger.custodian.custody import check_zones
 from noiseledger.custodian.journal import Journal
 from noiseledger.custodian.spending import Spending
@@ -246,8 +246,11 @@ class Worker:
         # Why the promise holds: every point is compared, and again when it or the journal is not the one of the last time.
         if self._checked_version != (version := self._journal.version()):
             self._checked, self._checked_version = {}, version
-        large = {query: piece for query, piece in view.pieces.items() if query in view.points}
-        for query, point in (view.points | self._tables.points(large, view.newest)).items():
+        tables = self._tables.read(view.pieces, view.newest)
+        for query, state in tables.items():
+            check_begun(self._journal, query, state)
+        large = {query: state.points[-1] for query, state in tables.items() if state.points}
+        for query, point in (view.points | large).items():
             revealed = view.now[query].revealed
             if self._checked.get(query) == (revealed, point):
                 continue

@@ -158,6 +158,11 @@ class QueryState:
         """How many numbers of the next stretch are revealed, of a large answer."""
         return len(self._pieces)
 
+    @property
+    def begun(self) -> tuple[Fraction, Point] | None:
+        """Where the stretch ends of which only the first numbers are revealed, and their increments; None if there is none."""
+        return (self._piece_end, self._pieces) if self._pieces else None
+
     def fits(self, piece: Piece, identifier: str) -> bool:
         """Return whether the contract has the same pieces of the query with this identifier, down to the last number."""
         return (self.pieces_done, self.digest or bytes.fromhex(identifier)) == (piece.done, piece.digest)

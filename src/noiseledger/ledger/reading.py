@@ -187,8 +187,8 @@ def is_stored(contract: PrivacyLedgerContract, query: Query, state: QueryState, 
     """Return whether the contract stores what was folded from a query's reveals: the point, or the hash of a large answer."""
     if query.dimension > MAX_STORED:
         (piece,) = contract.pieces([query.identifier], block)
-        return piece.digest == state.digest
-    return state.points[-1] == contract.point(query.identifier, block)
+        return state.fits(piece, query.identifier)
+    return not state.points or state.points[-1] == contract.point(query.identifier, block)
 
 
 def published_zones(events: Iterable[Event], terms: Terms) -> Zones:

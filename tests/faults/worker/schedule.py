@@ -53,7 +53,7 @@ WEIGHTS = {
 #: What no analyst should ask of a query; only next to nothing is for sale.
 NONSENSE: dict[str, Callable[[str], RequestStruct]] = {
     "a query of another ledger": lambda _: encode_request("ab" * 32, Fraction(1, 4)),
-    "more than the contract counts": lambda query: encode_request(query, Fraction(2**112, UNITS)),
+    "more than the contract counts": lambda query: encode_request(query, Fraction(2**110, UNITS)),
     "more than a word holds": lambda query: encode_request(query, Fraction(2**256 - 1, UNITS)),
     "nothing": lambda query: encode_request(query, Fraction(0)),
     "next to nothing": lambda query: encode_request(query, Fraction(1, UNITS)),
