@@ -16,7 +16,7 @@ from noiseledger.core.display import about, show_error
 from noiseledger.core.filters.cells import Mask
 from noiseledger.core.path import Case
 from noiseledger.core.request import Accuracy, Request
-from noiseledger.core.zone_budget import ZoneBudget, charged
+from noiseledger.core.zone_budget import ZoneBudget, most_charged
 from noiseledger.errors import AnswerOverdue, BudgetExceeded, LedgerError, LedgerPaused, LedgerRefused
 from noiseledger.ledger import Quote
 from noiseledger.ledger.ceiling import beyond_ceiling
@@ -89,9 +89,9 @@ class Plan:
 
     def uses(self) -> str:
         """Return in words what would be used, and what is left before that."""
-        budget, zones = self.budget, len(self._zone_budget.spent)
-        most = budget.percent(max(charged(self._purchases, zones)))
-        what = f"at most {most} of the privacy budget of a zone" if zones > 1 else f"{most} of the privacy budget"
+        budget = self.budget
+        most = f"{budget.percent(most_charged(self._purchases))} of the privacy budget"
+        what = f"at most {most} of a zone" if budget.where else most
         return f"{what} ({budget.percent(budget.remaining)} is left now{budget.where})"
 
     @property

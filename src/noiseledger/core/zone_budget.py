@@ -73,6 +73,16 @@ def charged(purchases: Iterable[tuple[Fraction, Mask]], zones: int) -> list[Frac
     return costs
 
 
+def most_charged(purchases: Iterable[tuple[Fraction, Mask]]) -> Fraction:
+    """Return what the zone pays that pays most for purchases.
+
+    >>> int(most_charged([(Fraction(2), 0b01), (Fraction(3), 0b10), (Fraction(1), 0b11)]))
+    4
+    """
+    found = list(purchases)
+    return max(charged(found, max((reach.bit_length() for _, reach in found), default=0)), default=Fraction(0))
+
+
 def zones_of(reach: Mask) -> list[int]:
     """Return the numbers of the zones in a reach.
 
