@@ -123,8 +123,8 @@ def allow(snapshot: LedgerSnapshot, analyst: str, amount: Fraction) -> Change:
         together, left = budget.percent(after + others), budget.percent(budget.remaining)
         more = "slightly more than " if together == left else ""
         warnings.append(
-            f"All analysts together may then buy {more}{together} of the privacy budget, but only {left} is left{budget.where}: first come, "
-            "first served."
+            f"All analysts together may then buy {more}{together} of the privacy budget, but only {left} is left"
+            f"{budget.where}: first come, first served."
         )
     if 0 < after < snapshot.smallest_purchase:
         warnings.append(
