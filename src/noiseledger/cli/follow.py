@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from noiseledger.ledger.chain import ChainLedger
     from noiseledger.ledger.query_state import LoggedRequest
 
+#: The events that are counted: with registrations, which say what zones pay, and pieces of large answers.
+_COUNTED = ("Opened", "Registered", "Asked", "Revealed", "RevealedPiece")
 #: A query, and what happened to it as a JSON object.
 Happening: TypeAlias = tuple[Query, dict[str, Any]]
 
@@ -61,17 +63,16 @@ class ChainFollower:
         newest = ledger.contract.newest()
         self._block = newest.number
         self._offers = {offer.query.identifier: offer for offer in client.queries()}
-        self._state = LedgerState(reuses=ledger.reuses)
-        for event in ledger.contract.events(["Asked", "Revealed"], first=first_block, last=newest):
+        self._state = LedgerState(reuses=ledger.reuses, zones=ledger.terms.zones)
+        for event in ledger.contract.events(_COUNTED, first=first_block, last=newest):
             self._take(event)
 
     def look(self) -> Iterator[Happening]:
         """Yield what is new since the last call."""
         # Each call reads one state of the chain; a block that is replaced after it was reported is not reported again.
         newest = self._ledger.contract.newest()
-        names = ["Registered", "Asked", "Revealed"]
         # All events are read before the first is counted, so that none counts twice if the node fails in between.
-        events = list(self._ledger.contract.events(names, first=self._block + 1, last=newest))
+        events = list(self._ledger.contract.events(_COUNTED, first=self._block + 1, last=newest))
         if any(event.name == "Registered" for event in events):
             self._offers = {offer.query.identifier: offer for offer in self._client.queries()}
         self._block = max(newest.number, self._block)
@@ -81,16 +82,20 @@ class ChainFollower:
                 yield happening
 
     def _take(self, event: Event) -> Happening | None:
-        """Count an event and describe it; an event of an unreadable query is not described, but its cost counts."""
+        """Count an event and describe it; an event of an unreadable query or a later edition is not described, but its cost counts."""
+        identifier = event.fields["query"].hex() if "query" in event.fields else ""
+        known = len(self._state.query(identifier).ends)
         self._state.take(event)
-        offer = self._offers.get(event.fields["query"].hex())
-        if offer is None:
+        offer = self._offers.get(identifier)
+        if offer is None or event.fields.get("edition"):
             return None
         if event.name == "Asked":
             newest = self._state.record[-1]
             return _asked(offer, newest.request, self._ledger.terms.budget - newest.spent)
-        if event.name == "Revealed":
+        if event.name in ("Revealed", "RevealedPiece"):
             state = self._state.query(offer.query.identifier)
+            if len(state.ends) == known:
+                return None  # a piece of a large answer, and not the last one
             values = natural_values(state.points[-1], offer.sensitivity / state.revealed)
             return _revealed(offer, state.revealed, values, event.transaction, event.block)
         where = {"transaction": event.transaction, "block": event.block}

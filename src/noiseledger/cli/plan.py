@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from noiseledger.cli.output import console, plain, print_table
 from noiseledger.core.answer import NOISE_ONLY, Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.display import about, show_error
+from noiseledger.core.filters.cells import Mask
 from noiseledger.core.path import Case
 from noiseledger.core.request import Accuracy, Request
-from noiseledger.errors import AnswerOverdue, LedgerError, LedgerPaused, LedgerRefused
+from noiseledger.core.zone_budget import ZoneBudget, most_charged
+from noiseledger.errors import AnswerOverdue, BudgetExceeded, LedgerError, LedgerPaused, LedgerRefused
 from noiseledger.ledger import Quote
 from noiseledger.ledger.ceiling import beyond_ceiling
 from noiseledger.ledger.shapes import amount, describe_budget, describe_price
@@ -43,8 +47,8 @@ class Plan:
 
     @property
     def budget(self) -> Budget:
-        """The budget before anything is spent."""
-        return self.quotes[-1].budget
+        """The budget before anything is spent: of the zone with the least left of those that the queries reach."""
+        return self._zone_budget.reached(self._reach)
 
     @property
     def cost(self) -> Fraction:
@@ -52,9 +56,43 @@ class Plan:
         return sum((quote.price.cost for quote in self.quotes), Fraction(0))
 
     @property
+    def lacks(self) -> BudgetExceeded | None:
+        """Why the budget is too small, if it is."""
+        try:
+            self._zone_budget.charge_all(self._purchases)
+        except BudgetExceeded as error:
+            return error
+        return None
+
+    @property
     def affordable(self) -> bool:
-        """Whether the budget is large enough."""
-        return self.cost <= self.budget.remaining
+        """Whether the budget of each zone is large enough."""
+        return self.lacks is None
+
+    @property
+    def after(self) -> Budget:
+        """The budget after everything is bought, if it is large enough."""
+        return self._zone_budget.charge_all(self._purchases).reached(self._reach)
+
+    @property
+    def _purchases(self) -> list[tuple[Fraction, Mask]]:
+        return [(quote.price.cost, quote.reach) for quote in self.quotes]
+
+    @property
+    def _zone_budget(self) -> ZoneBudget:
+        return self.quotes[-1].zone_budget
+
+    @property
+    def _reach(self) -> Mask:
+        """All zones that the queries reach."""
+        return reduce(or_, (quote.reach for quote in self.quotes))
+
+    def uses(self) -> str:
+        """Return in words what would be used, and what is left before that."""
+        budget = self.budget
+        most = f"{budget.percent(most_charged(self._purchases))} of the privacy budget"
+        what = f"at most {most} of a zone" if budget.where else most
+        return f"{what} ({budget.percent(budget.remaining)} is left now{budget.where})"
 
     @property
     def requests(self) -> list[Request]:
@@ -90,22 +128,22 @@ class Plan:
             console.print(plain(self.unnamed), soft_wrap=True)
         if self.late is not None:
             console.print(plain(self.late), soft_wrap=True)
-        now = self.budget
         for refusal in self.refused:
             console.print(plain(refusal), soft_wrap=True)
         if self.refused:
             return
-        if not self.affordable:
+        now, lacks = self.budget, self.lacks
+        if lacks is not None:
             console.print(
-                f"Not enough budget: it needs {now.percent(self.cost)} of the privacy budget, but only "
-                f"{now.percent(now.remaining)} is left."
+                f"Not enough budget: it needs {now.percent(lacks.requested)} of the privacy budget, but only "
+                f"{now.percent(lacks.remaining)} is left{now.where}."
             )
             return
-        console.print(f"Privacy budget afterwards: {now.charge(self.cost).standing}.")
+        console.print(f"Privacy budget afterwards: {self.after.standing}.")
 
     def describe(self) -> dict[str, Any]:
         """Return the plan as JSON."""
-        after = self.budget.charge(self.cost) if self.affordable else None
+        after = self.after if self.affordable else None
         left = None if after is None else {**amount("precision", after.remaining), "epsilon": after.epsilon_remaining}
         return {
             "requests": [describe_price(name, quote) for name, quote in zip(self.names, self.quotes, strict=True)],

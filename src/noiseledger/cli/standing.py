@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from noiseledger.core.query import Query
 
 
+#: A table names so many zones of a query.
+SHOWN_ZONES = 5
+
+
 @dataclass(frozen=True)
 class OfferStanding:
     """One query: what was spent on it, and the precision that is free for everybody."""
@@ -27,6 +31,18 @@ class OfferStanding:
     def half_width(self) -> float | None:
         """The error bar (95%) of the best public answer, if there is one."""
         return half_width(self.public, self.offer.sensitivity) if self.public else None
+
+
+def reach_words(reach: Sequence[str], zones: Sequence[str]) -> str:
+    """Return the zones that a query reaches, in words that fit a table.
+
+    >>> reach_words(["a", "b"], ["a", "b", "c"]), reach_words(["a", "b"], ["a", "b"])
+    ('a, b', 'every zone')
+    """
+    if len(reach) == len(zones):
+        return "every zone"
+    more = f" and {len(reach) - SHOWN_ZONES:,} more" if len(reach) > SHOWN_ZONES else ""
+    return ", ".join(reach[:SHOWN_ZONES]) + more
 
 
 def remarks(client: Client, found: Sequence[OfferStanding]) -> list[str]:

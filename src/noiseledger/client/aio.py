@@ -12,6 +12,7 @@ from noiseledger.client.connect import connect
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.request import Accuracy, Request
+from noiseledger.core.zone_budget import ZoneBudget
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Quote, Record
 from noiseledger.ledger.unanswered import Unanswered
@@ -47,6 +48,18 @@ class AsyncClient:
     async def budget(self) -> Budget:
         """Return the privacy guarantee, the amount spent and the amount left."""
         return await asyncio.to_thread(self.client.budget)
+
+    async def zone_budget(self, edition: int = 0) -> ZoneBudget:
+        """Return what each zone has spent in an edition of the data."""
+        return await asyncio.to_thread(self.client.zone_budget, edition)
+
+    async def zones(self) -> list[str]:
+        """Return what the zones are called, in their order."""
+        return await asyncio.to_thread(self.client.zones)
+
+    async def reaches(self, query: Named) -> list[str]:
+        """Return the names of the zones that a query is charged to."""
+        return await asyncio.to_thread(self.client.reaches, query)
 
     async def admission(self) -> Admission | None:
         """Return who may buy, how much this key may still buy, and whom to ask for more."""

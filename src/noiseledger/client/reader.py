@@ -15,9 +15,10 @@ from noiseledger.core.budget import Budget
 from noiseledger.core.codebook import Codebook
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request
+from noiseledger.core.zone_budget import ZoneBudget, zones_of
 from noiseledger.data.hints import did_you_mean
 from noiseledger.errors import InvalidInput, UnknownQuery
-from noiseledger.ledger.interface import LedgerView, Quote, Record
+from noiseledger.ledger.interface import LedgerView, Quote, Record, unknown_query
 from noiseledger.ledger.list_prices import price_in_order
 
 if TYPE_CHECKING:
@@ -70,6 +71,25 @@ class Reader:
         """Return the privacy guarantee, the amount spent and the amount left."""
         return self._view.budget()
 
+    def zone_budget(self, edition: int = 0) -> ZoneBudget:
+        """Return what each zone has spent in an edition of the data; each zone has the whole budget."""
+        return self._view.zone_budget(edition)
+
+    def zones(self) -> list[str]:
+        """Return what the zones are called, in their order: the label of each value, if it has one."""
+        zones = self._view.zones
+        if zones is None:
+            return [f"zone {number}" for number in range(len(self._view.zone_budget().spent))]
+        return list(self.codebook.labels_of_zones(zones))
+
+    def reaches(self, query: Named) -> list[str]:
+        """Return the names of the zones that a query is charged to."""
+        wanted, names = self.find(query), self.zones()
+        found = self._view.reaches()
+        if wanted not in found:
+            raise unknown_query(wanted)
+        return [names[zone] for zone in zones_of(found[wanted])]
+
     def resolve(self, query: Named, **accuracy: Unpack[Accuracy]) -> Request:
         """Find a query and convert the accuracy to a precision, once: from here on, a request travels in this form."""
         return self._view.resolve(self.find(query), **accuracy)
@@ -102,7 +122,7 @@ class Reader:
         if accuracy:
             raise InvalidInput("In a list, each request has its own accuracy: resolve(query, within=500).")
         for request in requests:
-            if request.sensitivity != self._view.sensitivity(request.query):
+            if not request.edition and request.sensitivity != self._view.sensitivity(request.query):
                 raise InvalidInput(
                     f"The request for '{request.query}' was made for another ledger: make it with this ledger's resolve()."
                 )

@@ -204,7 +204,8 @@ class Answer:
     def _privacy(self) -> str:
         budget = self.budget
         used = f"It used {budget.percent(self.cost)} of the privacy budget" if self.cost else "It used no privacy"
-        return f"{used}; {budget.percent(budget.spent)} is used now and {budget.percent(budget.remaining)} is left"
+        left = f"{budget.percent(budget.remaining)} is left{budget.where}"
+        return f"{used}; {budget.percent(budget.spent)} is used now and {left}"
 
     def __str__(self) -> str:
         """Show value, error bar, case, privacy used, and the remaining budget."""
@@ -233,7 +234,7 @@ class Answer:
     def _footnotes(self) -> tuple[str, str]:
         budget = self.budget
         used = f"uses {budget.percent(self.cost)} of the privacy budget" if self.cost else "free: uses no privacy"
-        left = f"used in all: {budget.percent(budget.spent)}, left: {budget.percent(budget.remaining)}"
+        left = f"used in all{budget.where}: {budget.percent(budget.spent)}, left: {budget.percent(budget.remaining)}"
         return f"± (95%): {NOISE_ONLY}", f"case {self.case} | {used} | {left}"
 
 

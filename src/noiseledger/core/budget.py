@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from noiseledger.core.numbers import Number, exact, percent
@@ -23,6 +23,8 @@ class Budget:
     delta: Fraction
     total: Fraction
     spent: Fraction = Fraction(0)
+    #: Where so much is spent, in words, if the data has several zones.
+    where: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, epsilon: Number, delta: Number) -> Budget:
@@ -71,7 +73,7 @@ class Budget:
         """
         return (
             f"used {self.percent(self.spent)} (precision {float(self.spent):.4g}), "
-            f"left {self.percent(self.remaining)} (precision {float(self.remaining):.4g}); all of it is epsilon "
+            f"left {self.percent(self.remaining)} (precision {float(self.remaining):.4g}){self.where}; all of it is epsilon "
             f"{float(self.epsilon):g} at delta {float(self.delta):g}, and all answers together use epsilon "
             f"{self.epsilon_spent:.4g}"
         )

@@ -236,11 +236,11 @@ def check_terms_on_this_machine(catalogue: Catalogue) -> None:
     if known is None:
         return
     with closing(custody.journal(None)) as journal:
-        budget, neighbours = journal.budget(), journal.population.neighbours
-        check_permanent(catalogue, journal.zones)
+        budget, neighbours, zones = journal.budget(), journal.population.neighbours, journal.zones
     if known.access:
         _check_access(catalogue, known.access)
     _check_promise(catalogue, Promised(budget.epsilon, budget.delta, neighbours))
+    check_permanent(catalogue, zones)
 
 
 def _check_access(catalogue: Catalogue, access: str) -> None:

@@ -18,14 +18,16 @@ from noiseledger.chain.values import Meter, Terms, from_units
 from noiseledger.core.access import Access
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.filters.cells import Mask
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
 from noiseledger.core.zone_budget import ZoneBudget
+from noiseledger.core.zones import Zones
 from noiseledger.errors import AllowanceExceeded, InvalidInput
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.bringing import Bringer, ask_data
-from noiseledger.ledger.interface import Ledger, Quote, Record, Sales, Standing
+from noiseledger.ledger.interface import Ledger, Quote, Record, Sales, Standing, check_first_edition
 from noiseledger.ledger.list_prices import price_in_order
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.ledger.purchase import Buyer
@@ -114,8 +116,18 @@ class ChainLedger(Ledger):
 
     def queries(self) -> list[Query]:
         """Return the queries that may be asked; definitions that cannot be read are left out."""
+        return list(self._entries())
+
+    def reaches(self) -> dict[Query, Mask]:
+        return {query: entry.reach for query, entry in self._entries().items()}
+
+    @property
+    def zones(self) -> Zones:
+        return self._reader.again(self._reader.zones)
+
+    def _entries(self) -> dict[Query, Registered]:
         registered = [Registered.of(e) for e in self.contract.events(["Registered"], first=self._reader.first_block)]
-        return list(readable(registered, self.population, self._reader.zones()))
+        return readable(registered, self.population, self.zones)
 
     def standings(self) -> list[Standing]:
         queries = self.queries()
@@ -134,7 +146,7 @@ class ChainLedger(Ledger):
         catalogue = [(query, self.sensitivity(query)) for query in queries]
         for query, unit in catalogue:
             if self.contract.meter(query.identifier).dimension == 0:
-                self.contract.register(query, unit, reach=self._reader.zones().reach_mask(query))
+                self.contract.register(query, unit, reach=self.zones.reach_mask(query))
 
     def sales(self, queries: Sequence[Query]) -> Sales:
         """Return what is sold now; one exchange, unless a purchase waits for its answer."""
@@ -165,6 +177,7 @@ class ChainLedger(Ledger):
         return Buyer(self.contract, self._reader, *waits, self.contact, self.bringer)
 
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
+        check_first_edition(requests)
         reading = self._reader.read(dict.fromkeys(item.query for item in requests), ["Revealed"])
         return [reading.quote(item) for item in requests]
 
@@ -181,13 +194,17 @@ class ChainLedger(Ledger):
         if not rest:
             return [answer for answer in known if answer is not None]
         must_send = [self._must_send(quote) for quote in rest]
-        bought = self._buyer.get(rest, must_send, reading, exact_noise=exact_noise)
+        bought, budget = self._buyer.get(rest, must_send, reading, exact_noise=exact_noise)
         # All answers of a list show the budget after the whole list.
-        after, others = bought[0].budget, iter(bought)
-        return [next(others) if answer is None else replace(answer, budget=after) for answer in known]
+        others = iter(bought)
+        return [
+            next(others) if answer is None else replace(answer, budget=budget.reached(reading.reaches[answer.query]))
+            for answer in known
+        ]
 
     def _priced(self, requests: Sequence[Request], *, exact_noise: bool) -> tuple[ChainReading, list[Quote]]:
         """Return the state of the queries, and the price of each request as if those before it were already bought."""
+        check_first_edition(requests)
         reading = self._reader.read(dict.fromkeys(item.query for item in requests))
         alone = [reading.quote(item) for item in requests]
         smallest = self.smallest_purchase

@@ -123,8 +123,8 @@ def allow(snapshot: LedgerSnapshot, analyst: str, amount: Fraction) -> Change:
         together, left = budget.percent(after + others), budget.percent(budget.remaining)
         more = "slightly more than " if together == left else ""
         warnings.append(
-            f"All analysts together may then buy {more}{together} of the privacy budget, but only {left} is left: first come, "
-            "first served."
+            f"All analysts together may then buy {more}{together} of the privacy budget, but only {left} is left"
+            f"{budget.where}: first come, first served."
         )
     if 0 < after < snapshot.smallest_purchase:
         warnings.append(
@@ -209,10 +209,9 @@ def pause(
         ]
     else:
         _check_all_answerable(snapshot, label, reasons)
-        left = percent(snapshot.budget().remaining / snapshot.budget().total)
-        says = [
-            f"Selling resumes: {_buyers(snapshot)} can buy again, up to the remaining {left} of the privacy budget."
-        ]
+        budget = snapshot.budget()
+        left = f"{budget.percent(budget.remaining)} of the privacy budget{budget.where}"
+        says = [f"Selling resumes: {_buyers(snapshot)} can buy again, up to the remaining {left}."]
     needed = snapshot.facts.paused is not paused
     if not needed:
         says, warnings = ["Selling is already stopped." if paused else "Selling is already on."], []
@@ -293,10 +292,11 @@ def _unanswered(snapshot: LedgerSnapshot, label: Callable[[str], str]) -> list[s
 
 def close(snapshot: LedgerSnapshot, reasons: Reasons = _NO_REASONS) -> Change:
     """Stop selling for good."""
-    left = percent(snapshot.budget().remaining / snapshot.budget().total)
+    budget = snapshot.budget()
+    left = f"{budget.percent(budget.remaining)} of the privacy budget{budget.where}"
     says = [
         "Nothing is ever sold again on this ledger, and no query can be added. This cannot be undone, by you or by anybody.",
-        f"The remaining {left} of the privacy budget is never spent. Public answers stay free for everyone.",
+        f"The remaining {left} is never spent. Public answers stay free for everyone.",
         f"The worker still answers what was bought ({_waiting(snapshot, reasons)}).",
     ]
     if snapshot.facts.closed:

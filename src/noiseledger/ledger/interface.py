@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
@@ -19,13 +19,15 @@ from noiseledger.core import accuracy
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
 from noiseledger.core.display import show_error
+from noiseledger.core.filters.cells import Mask
 from noiseledger.core.numbers import Number
 from noiseledger.core.path import Case, Price, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Accuracy, Request, resolve
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.core.zone_budget import ZoneBudget
-from noiseledger.errors import AnswerOverdue, NotAllowed, UnknownQuery
+from noiseledger.core.zones import Zones
+from noiseledger.errors import AnswerOverdue, InvalidInput, NotAllowed, UnknownQuery
 
 if TYPE_CHECKING:
     from noiseledger.chain.keys import Key
@@ -41,7 +43,9 @@ class Quote:
 
     request: Request
     price: Price
-    budget: Budget
+    #: What each zone has spent, and the zones that the query reaches.
+    zone_budget: ZoneBudget
+    reach: Mask
     #: The best public answer, if it is accurate enough: then ``ask`` returns it, for free.
     known: Answer | None = None
     #: Whether somebody has bought this accuracy, even if it is not revealed yet: then ``ask`` only waits for it.
@@ -51,6 +55,11 @@ class Quote:
     def query(self) -> Query:
         """The query of the request."""
         return self.request.query
+
+    @cached_property
+    def budget(self) -> Budget:
+        """The budget of the zone with the least left of those that the query reaches."""
+        return self.zone_budget.reached(self.reach)
 
     @property
     def sensitivity(self) -> Fraction:
@@ -82,7 +91,7 @@ class Quote:
         uses = f"uses {budget.percent(cost)} of the privacy budget" if cost else "free: uses no privacy"
         if self.is_rounded_up:
             uses += " (rounded up to the smallest purchase)"
-        left = f"{budget.percent(budget.remaining)} is left now"
+        left = f"{budget.percent(budget.remaining)} is left now{budget.where}"
         verdict = left if self.affordable else f"too much: only {left}"
         return f"{self.query}: ± {show_error(self.query, self.half_width())} (95%), case {self.price.case}, {uses}; {verdict}"
 
@@ -166,6 +175,15 @@ class LedgerView(ABC):
     @abstractmethod
     def zone_budget(self, edition: int = 0) -> ZoneBudget:
         """Return the privacy guarantee, and what each zone has spent in an edition of the data."""
+
+    @property
+    @abstractmethod
+    def zones(self) -> Zones | None:
+        """The public list of zones, in one of which each record lies; None if what was published cannot be read."""
+
+    @abstractmethod
+    def reaches(self) -> dict[Query, Mask]:
+        """Return the zones that each query is charged to."""
 
     @abstractmethod
     def queries(self) -> list[Query]:
@@ -288,6 +306,16 @@ class Ledger(LedgerView):
     ) -> SignedAsk:
         """Sign what ``ask_many`` would buy, if the ledger is on a chain, so that somebody else can bring it there."""
         raise NotAllowed("This is a local ledger, which needs no signature: ask it.")
+
+
+def check_first_edition(requests: Iterable[Request]) -> None:
+    """Refuse a request of a later edition of the data, where only the first can be asked."""
+    for request in requests:
+        if request.edition:
+            raise InvalidInput(
+                f"The request for '{request.query}' is one of edition {request.edition}, and of a ledger on a chain only the "
+                "first edition, 0, can be asked yet: make it with this ledger's resolve(). Nothing was spent."
+            )
 
 
 def unknown_query(query: Query) -> UnknownQuery:

@@ -58,9 +58,8 @@ class LocalLedger(Ledger):
         if settings["scheme"] != self.scheme:
             raise LedgerError(f"{store.file} uses the {settings['scheme']} scheme: open it with open_ledger.")
         self._promise = (Fraction(settings["epsilon"]), Fraction(settings["delta"]))
-        #: The public list of zones, in one of which each record lies.
-        self.zones = Zones.parse(settings["zones"])
-        self._editions = Editions(store, Promised(*self._promise, Neighbours(settings["neighbours"])), self.zones)
+        self._zones = Zones.parse(settings["zones"])
+        self._editions = Editions(store, Promised(*self._promise, Neighbours(settings["neighbours"])), self._zones)
         self._population = self._editions.population()
         if source is not None:
             self._editions.attach(source, second_promise=second_promise)
@@ -180,11 +179,19 @@ class LocalLedger(Ledger):
 
     def budget(self) -> Budget:
         with self._store.reading() as run:
-            return replace(book.read_budget(run, *self._promise).promise, spent=book.read_most_spent(run))
+            return replace(book.read_budget(run, *self._promise).whole, spent=book.read_most_spent(run))
 
     def zone_budget(self, edition: int = 0) -> ZoneBudget:
         with self._store.reading() as run:
             return book.read_budget(run, *self._promise, edition)
+
+    @property
+    def zones(self) -> Zones:
+        return self._zones
+
+    def reaches(self) -> dict[Query, Mask]:
+        with self._store.reading() as run:
+            return {query: book.find_query(run, query).reach for query in book.read_queries(run)}
 
     def queries(self) -> list[Query]:
         with self._store.reading() as run:
@@ -212,7 +219,8 @@ class LocalLedger(Ledger):
                 Quote(
                     request,
                     self._path(run, entry, request.precision).price(request.precision),
-                    budgets[entry.edition].reached(entry.reach),
+                    budgets[entry.edition],
+                    entry.reach,
                     if_enough(self._best(run, entry), request),
                 )
                 for request, entry in zip(requests, entries, strict=True)

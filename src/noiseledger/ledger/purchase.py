@@ -18,6 +18,7 @@ from noiseledger.core.answer import Answer
 from noiseledger.core.path import Point, Reveal
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
+from noiseledger.core.zone_budget import ZoneBudget
 from noiseledger.errors import AllowanceExceeded, AnswerOverdue, AnswerPending, ChainError, RpcFailed
 from noiseledger.ledger.bringing import Bringer
 from noiseledger.ledger.interface import Quote, at_its_best
@@ -58,8 +59,10 @@ class Buyer:
 
     def get(
         self, quotes: Sequence[Quote], must_send: Sequence[bool], known: ChainReading, *, exact_noise: bool
-    ) -> list[Answer]:
-        """Return answers in order: buy those that must be sent, and wait for all; somebody has already bought the others.
+    ) -> tuple[list[Answer], ZoneBudget]:
+        """Return answers in order, and the budget after them: buy those that must be sent, and wait for all.
+
+        Somebody has already bought the others.
 
         ``known`` is the state of their queries, as it was read before. Nothing is bought for more than its quote.
         """
@@ -72,8 +75,10 @@ class Buyer:
             [(item.query, purchase.stretch[1] if purchase else item.precision) for item, purchase in asked]
         )
         if exact_noise:
-            return [self._answer(item, purchase, reading) for item, purchase in asked]
-        return [self._best(item, purchase, reading) for item, purchase in asked]
+            answers = [self._answer(item, purchase, reading) for item, purchase in asked]
+        else:
+            answers = [self._best(item, purchase, reading) for item, purchase in asked]
+        return answers, reading.zone_budget
 
     def overdue(self, ahead: Sequence[tuple[str, Fraction]], *, alone: bool) -> AnswerOverdue | None:
         """Return why no more of some queries, each revealed so far, is bought: an earlier purchase is overdue."""

@@ -22,10 +22,12 @@ from noiseledger.chain.pieces import next_digest
 from noiseledger.chain.values import PROMISE_UNITS, Event, Piece, Terms, from_units
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.filters.cells import Mask
 from noiseledger.core.path import Case, Point, Price, find_price
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population
+from noiseledger.core.zone_budget import ZoneBudget
 from noiseledger.errors import ChainMismatch
 from noiseledger.ledger.interface import Quote
 
@@ -167,12 +169,13 @@ class QueryState:
         """Return whether the contract has the same pieces of the query with this identifier, down to the last number."""
         return (self.pieces_done, self.digest or bytes.fromhex(identifier)) == (piece.done, piece.digest)
 
-    def quote(self, request: Request, budget: Budget, terms: Terms) -> Quote:
+    def quote(self, request: Request, budget: ZoneBudget, reach: Mask, terms: Terms) -> Quote:
         """Return the price of a request on its own, with the best public answer if it is accurate enough."""
         is_public = request.precision <= self.revealed
-        known = self.best(request.query, request.sensitivity, budget, terms.population) if is_public else None
+        left = budget.reached(reach)
+        known = self.best(request.query, request.sensitivity, left, terms.population) if is_public else None
         price = self.price(request.precision, terms.smallest)
-        return Quote(request, price, budget, known, is_bought=request.precision <= self.bought)
+        return Quote(request, price, budget, reach, known, is_bought=request.precision <= self.bought)
 
     def best(self, query: Query, sensitivity: Fraction, budget: Budget, population: Population) -> Answer | None:
         """Return the most accurate answer that is public; None if nothing is revealed."""

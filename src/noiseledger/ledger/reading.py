@@ -72,7 +72,7 @@ class ChainReading:
 
     def quote(self, request: Request) -> Quote:
         """Return the price of a request on its own, with the best public answer if it is accurate enough."""
-        return self.states[request.query].quote(request, self.budget_of(request.query), self.terms)
+        return self.states[request.query].quote(request, self.zone_budget, self.reaches[request.query], self.terms)
 
     def best(self, request: Request) -> Answer | None:
         """Return the best public answer to a request."""

@@ -6,6 +6,8 @@ docs/reference/command-line.md lists the parts; a test compares it with this mod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ from noiseledger.core.budget import Budget
 from noiseledger.core.codebook import Codebook
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
+from noiseledger.core.zone_budget import ZoneBudget
 from noiseledger.errors import AllowanceExceeded, BudgetExceeded
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.interface import Quote, Record
@@ -47,6 +50,18 @@ class BudgetShape(TypedDict):
     remaining: float
     remaining_exact: str
     epsilon_remaining: float
+
+
+class ZoneShape(TypedDict):
+    """One of several zones: what was spent on the queries that reach it, and what is left of its budget."""
+
+    name: str
+    spent: float
+    spent_exact: str
+    epsilon_spent: float
+    remaining: float
+    remaining_exact: str
+    share: float
 
 
 class AnswerShape(QueryShape):
@@ -159,6 +174,26 @@ def describe_budget(budget: Budget) -> BudgetShape:
         "remaining": float(budget.remaining),
         "remaining_exact": str(budget.remaining),
         "epsilon_remaining": budget.epsilon_remaining,
+    }
+
+
+def by_zone(names: Sequence[str], budget: ZoneBudget) -> list[tuple[str, Budget]]:
+    """Return the name and the budget of each zone; an empty list if there is only one, which has the whole budget."""
+    if len(names) == 1:
+        return []
+    return [(name, replace(budget.promise, spent=spent)) for name, spent in zip(names, budget.spent, strict=True)]
+
+
+def describe_zone(name: str, budget: Budget) -> ZoneShape:
+    """Describe one of several zones."""
+    return {
+        "name": name,
+        "spent": float(budget.spent),
+        "spent_exact": str(budget.spent),
+        "epsilon_spent": budget.epsilon_spent,
+        "remaining": float(budget.remaining),
+        "remaining_exact": str(budget.remaining),
+        "share": float(budget.spent / budget.total),
     }
 
 

@@ -13,13 +13,15 @@ from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
 from noiseledger.core.answer import Answer
 from noiseledger.core.budget import Budget
+from noiseledger.core.filters.cells import Mask
 from noiseledger.core.path import Point, natural_values
 from noiseledger.core.privacy import MAX_PRECISION
 from noiseledger.core.query import Query
 from noiseledger.core.request import Request
 from noiseledger.core.sensitivity import Population, sensitivity
 from noiseledger.core.zone_budget import ZoneBudget
-from noiseledger.ledger.interface import LedgerView, Quote, Record, Standing, unknown_query
+from noiseledger.core.zones import Zones
+from noiseledger.ledger.interface import LedgerView, Quote, Record, Standing, check_first_edition, unknown_query
 from noiseledger.ledger.public import PublicPath
 from noiseledger.ledger.query_state import LoggedRequest, QueryState
 from noiseledger.ledger.state import LedgerState, RecordLine, Registered, readable
@@ -140,6 +142,19 @@ class LedgerSnapshot(LedgerView):
         promise = Budget(self.terms.epsilon, self.terms.delta, self.terms.budget)
         return ZoneBudget(promise, self.state.spent_in[edition])
 
+    def budget_of(self, query: Query) -> Budget:
+        """Return the budget of the zone with the least left of those that a query reaches."""
+        return self.zone_budget().reached(self.registered(query).reach)
+
+    @property
+    def zones(self) -> Zones | None:
+        """The zones that the ledger was published with."""
+        return self.state.zones
+
+    def reaches(self) -> dict[Query, Mask]:
+        """Return the zones that each query is charged to."""
+        return {query: entry.reach for query, entry in self._readable.items()}
+
     def queries(self) -> list[Query]:
         """Return the queries that may be asked."""
         return list(self._readable)
@@ -180,16 +195,17 @@ class LedgerSnapshot(LedgerView):
 
     def quote_many(self, requests: Sequence[Request]) -> list[Quote]:
         """Return the price of each request on its own."""
+        check_first_edition(requests)
         budget = self.zone_budget()
         return [
-            self.query_state(item.query).quote(item, budget.reached(self.registered(item.query).reach), self.terms)
+            self.query_state(item.query).quote(item, budget, self.registered(item.query).reach, self.terms)
             for item in requests
         ]
 
     def best(self, query: Query) -> Answer | None:
         """Return the most accurate answer that is public."""
         state = self.query_state(query)
-        budget = self.zone_budget().reached(self.registered(query).reach)
+        budget = self.budget_of(query)
         return state.best(query, self.registered(query).sensitivity, budget, self.population)
 
     def standings(self) -> list[Standing]:

@@ -101,6 +101,8 @@ class LedgerState:
         #: The editions that were opened after the first, and what each zone has spent in each edition.
         self.later_editions: list[Edition] = []
         self.spent_in: list[tuple[Fraction, ...]] = [(Fraction(0),) * zones]
+        #: The same in the naive scheme.
+        self.naive_in: list[tuple[Fraction, ...]] = [(Fraction(0),) * zones]
         self._by_identifier: dict[str, Registered] = {}
         #: Whether the ledger's first event was read: if not, other events may be missing too.
         self.has_beginning = False
@@ -188,6 +190,7 @@ class LedgerState:
                 raise Behind
             self.later_editions.append(Edition(event.fields["commitment"], event.fields["rows"] or None))
             self.spent_in.append((Fraction(0),) * self._zones)
+            self.naive_in.append((Fraction(0),) * self._zones)
             return
         if not edition < len(self.spent_in):
             raise Behind
@@ -197,7 +200,8 @@ class LedgerState:
         """Return an independent copy."""
         other = LedgerState(reuses=self._reuses, zones=self._zones)
         other.zones, other.zone_list = self.zones, self.zone_list
-        other.later_editions, other.spent_in = list(self.later_editions), list(self.spent_in)
+        other.later_editions = list(self.later_editions)
+        other.spent_in, other.naive_in = list(self.spent_in), list(self.naive_in)
         other.retired, other._by_identifier = set(self.retired), dict(self._by_identifier)
         other.later = {path: state.copy() for path, state in self.later.items()}
         other.has_beginning = self.has_beginning
@@ -213,24 +217,25 @@ class LedgerState:
 
     def _note(self, request: LoggedRequest) -> None:
         place = len(self.record)
-        spent = self._charge(request)
-        self.record.append(RecordLine(request, max(self.spent, spent), self.naive + request.precision))
+        spent = max(self.spent, self._charge(self.spent_in, request, request.cost))
+        naive = max(self.naive, self._charge(self.naive_in, request, request.precision))
+        self.record.append(RecordLine(request, spent, naive))
         self.places.setdefault(request.query, []).append(place)
         self.transactions.setdefault(request.transaction, place)
         self.analysts.setdefault(request.analyst, []).append(place)
         if request.analyst in self.allowances:
             self.allowances[request.analyst] -= request.cost
 
-    def _charge(self, request: LoggedRequest) -> Fraction:
+    def _charge(self, by_edition: list[tuple[Fraction, ...]], request: LoggedRequest, cost: Fraction) -> Fraction:
         """Charge a request to the zones that its query reaches; return the most that one of them has spent."""
-        if not request.cost:
+        if not cost:
             return Fraction(0)
-        entry, spent = self._by_identifier.get(request.query), self.spent_in[request.edition]
+        entry = self._by_identifier.get(request.query)
         zones = range(self._zones) if entry is None else zones_of(entry.reach)
-        after = list(spent)
+        after = list(by_edition[request.edition])
         for zone in zones:
-            after[zone] += request.cost
-        self.spent_in[request.edition] = tuple(after)
+            after[zone] += cost
+        by_edition[request.edition] = tuple(after)
         return max(after)
 
 

@@ -17,7 +17,7 @@ from noiseledger.ledger.governance import Change
 from noiseledger.ledger.interface import Quote, Record
 from noiseledger.ledger.shapes import (
     AnswerShape,
-    BudgetShape,
+    by_zone,
     cells,
     describe_analyst,
     describe_answer,
@@ -26,6 +26,7 @@ from noiseledger.ledger.shapes import (
     describe_price,
     describe_query,
     describe_record,
+    describe_zone,
     groups,
     labels,
 )
@@ -63,6 +64,7 @@ from noiseledger.web.api_shapes import (
     TransactionShape,
     UnsignedBody,
     WithdrawBody,
+    ZonedBudgetShape,
 )
 from noiseledger.web.change import propose_pause
 from noiseledger.web.handed import HandedRequest
@@ -106,6 +108,7 @@ def router(site: Site) -> APIRouter:
             "neighbours": terms.population.neighbours.value,
             "reuses": terms.reuses,
             "requires_allowance": terms.requires_allowance,
+            "zones": look.client.zones() if terms.zones > 1 else [],
             "catalogue_sha256": look.ledger.catalogue_sha256 or None,
             "unreadable": snapshot.unreadable,
         }
@@ -117,10 +120,10 @@ def router(site: Site) -> APIRouter:
         return look.cached(("api", "queries"), lambda: [_offer(look, offer) for offer in look.offers])
 
     @api.get("/budget", responses=_errors())
-    def budget() -> BudgetShape:
-        """The budget: total, spent and left."""
+    def budget() -> ZonedBudgetShape:
+        """The budget: total, spent and left, in all and by zone. In all is what the zone has spent that has spent most."""
         look = site.look()
-        return look.cached(("api", "budget"), lambda: describe_budget(look.client.budget()))
+        return look.cached(("api", "budget"), lambda: _budget(look))
 
     @api.get("/quote", responses=_errors(404, 422))
     def quote(wanted: Annotated[AccuracyBody, Query()]) -> QuoteShape:
@@ -250,6 +253,11 @@ def router(site: Site) -> APIRouter:
     return api
 
 
+def _budget(look: Look) -> ZonedBudgetShape:
+    found = by_zone(look.client.zones(), look.snapshot.zone_budget())
+    return {**describe_budget(look.snapshot.budget()), "zones": [describe_zone(*zone) for zone in found]}
+
+
 def _offer(look: Look, offer: Offer) -> OfferShape:
     state, best = look.snapshot.query_state(offer.query), look.client.best(offer.query)
     return {
@@ -260,6 +268,7 @@ def _offer(look: Look, offer: Offer) -> OfferShape:
         "cells": cells(offer.query),
         "labels": labels(offer.query, look.client.codebook),
         "dimension": offer.query.dimension,
+        "reaches": look.reach(offer.query),
         "sensitivity": float(offer.sensitivity),
         "sensitivity_exact": str(offer.sensitivity),
         "spent": float(state.bought),

@@ -14,7 +14,15 @@ from noiseledger.core.numbers import MAX_DIGITS, Number, positive
 from noiseledger.core.privacy import DELTA_HELP
 from noiseledger.core.request import Accuracy
 from noiseledger.errors import InvalidInput
-from noiseledger.ledger.shapes import AnalystShape, AnswerShape, BudgetShape, PriceShape, QueryShape, RecordShape
+from noiseledger.ledger.shapes import (
+    AnalystShape,
+    AnswerShape,
+    BudgetShape,
+    PriceShape,
+    QueryShape,
+    RecordShape,
+    ZoneShape,
+)
 
 MOST_RECORDS = 1000
 #: A page of the history ends when its answers have this many numbers in total.
@@ -66,8 +74,16 @@ class LedgerShape(TypedDict):
     neighbours: str
     reuses: bool
     requires_allowance: bool
+    #: What the zones are called; empty if there is only one.
+    zones: list[str]
     catalogue_sha256: str | None
     unreadable: dict[str, str]
+
+
+class ZonedBudgetShape(BudgetShape):
+    """The budget, and what each zone has spent and left of it; no zones if there is only one."""
+
+    zones: list[ZoneShape]
 
 
 class OfferShape(QueryShape):
@@ -79,6 +95,8 @@ class OfferShape(QueryShape):
     cells: list[list[str]]
     labels: list[str]
     dimension: int
+    #: The names of the zones that it is charged to; empty if the ledger has only one.
+    reaches: list[str]
     sensitivity: float
     sensitivity_exact: str
     spent: float

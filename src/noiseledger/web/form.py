@@ -57,7 +57,7 @@ class Form:
 
 def read_form(snapshot: LedgerSnapshot, offer: Offer, given: Mapping[str, str]) -> Form:
     """Read the form; missing fields get affordable defaults."""
-    bought, budget = snapshot.query_state(offer.query).bought, snapshot.budget()
+    bought, budget = snapshot.query_state(offer.query).bought, snapshot.budget_of(offer.query)
     confidence = given.get("confidence") or "0.95"
     reach = bought + budget.remaining
     suggested = min(bought + budget.total * _SUGGESTED, reach) or budget.total

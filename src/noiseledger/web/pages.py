@@ -176,6 +176,7 @@ def _budget(look: Look, number: int) -> dict[str, Any]:
     return {
         "budget": snapshot.budget(),
         "naive": snapshot.state.naive,
+        "zones": look.cached(("zones",), lambda: views.zones(look)),
         "spending": look.cached(("spending",), lambda: views.spending_chart(look)),
         "bars": bars,
         "queries_chart": look.cached(

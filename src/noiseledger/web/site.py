@@ -13,6 +13,7 @@ from noiseledger.client.reader import Offer, Reader, unnamed_note
 from noiseledger.core.composition import JointPromise, Promised, together
 from noiseledger.core.privacy import epsilon_for
 from noiseledger.core.query import Query
+from noiseledger.core.zone_budget import zones_of
 from noiseledger.ledger.admission import Admission
 from noiseledger.ledger.mirror import Mirror
 from noiseledger.web.handed import Handing
@@ -123,6 +124,13 @@ class Look:
         """Describe a query, and its columns in the custodian's words."""
         codebook = self.client.codebook
         return " ".join((meaning(query, self.snapshot.population, codebook.labels), *codebook.notes(query)))
+
+    def reach(self, query: Query) -> list[str]:
+        """Return the names of the zones that a query is charged to; none if there is only one zone."""
+        if self.snapshot.terms.zones == 1:
+            return []
+        names = self.client.zones()
+        return [names[zone] for zone in zones_of(self.snapshot.registered(query).reach)]
 
     def label(self, identifier: str) -> str:
         """Return the name of a query by its identifier, also of one that cannot be read here."""

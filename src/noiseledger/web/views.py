@@ -22,6 +22,7 @@ from noiseledger.core.sampling import PRIVATE_ROWS, SAMPLING
 from noiseledger.errors import InvalidInput, NoiseledgerError, UnknownQuery
 from noiseledger.ledger.ceiling import beyond_ceiling
 from noiseledger.ledger.interface import Quote, Record
+from noiseledger.ledger.shapes import by_zone
 from noiseledger.ledger.snapshot import LedgerSnapshot
 from noiseledger.web import charts
 from noiseledger.web.form import Form
@@ -204,6 +205,29 @@ class QuoteView:
 
 
 @dataclass(frozen=True)
+class Zone:
+    """What one of several zones has used and left of its budget."""
+
+    name: str
+    budget: Budget
+
+    @property
+    def used(self) -> str:
+        """The part that is used."""
+        return self.budget.percent(self.budget.spent)
+
+    @property
+    def left(self) -> str:
+        """The part that is left."""
+        return self.budget.percent(self.budget.remaining)
+
+    @property
+    def epsilon(self) -> float:
+        """What is used, as an epsilon at the budget's delta."""
+        return epsilon_of(self.budget.spent, self.budget.delta)
+
+
+@dataclass(frozen=True)
 class Reach:
     """The accuracy that the rest of the budget allows for one query."""
 
@@ -330,6 +354,12 @@ def bars(look: Look) -> list[charts.Bar]:
     return found
 
 
+def zones(look: Look) -> list[Zone]:
+    """Return what each zone has used; none if there is only one, which is the whole budget."""
+    found = by_zone(look.client.zones(), look.snapshot.zone_budget())
+    return [Zone(name, budget) for name, budget in found]
+
+
 def reaches(look: Look) -> list[Reach]:
     """Return what the rest of the budget affords on each query, if all of it went there."""
     return [_reach(look.snapshot, offer) for offer in look.offers]
@@ -337,7 +367,7 @@ def reaches(look: Look) -> list[Reach]:
 
 def _reach(snapshot: LedgerSnapshot, offer: Offer) -> Reach:
     state, ceiling = snapshot.query_state(offer.query), snapshot.registered(offer.query).ceiling
-    furthest = state.bought + snapshot.budget().remaining
+    furthest = state.bought + snapshot.budget_of(offer.query).remaining
     furthest = min(furthest, ceiling) if ceiling else furthest
     public = half_width(state.revealed, offer.sensitivity) if state.revealed else None
     return Reach(offer, state.bought, public, half_width(furthest, offer.sensitivity) if furthest else None)

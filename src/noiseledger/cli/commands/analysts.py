@@ -33,13 +33,16 @@ def analysts(ledger: ChainLedgerArgument = None, rpc: RpcOption = None, json: Js
     ]
     columns = ("analyst", ">may buy (epsilon)", ">bought (epsilon)", ">requests")
     print_table("Analysts, in per cent of the privacy budget", columns, rows)
-    left = budget.percent(budget.remaining)
+    left, where = budget.percent(budget.remaining), budget.where
     if snapshot.access is Access.OPEN:
-        console.print(f"This ledger is open: everyone on the chain may buy; {left} of the privacy budget is left.")
+        console.print(
+            f"This ledger is open: everyone on the chain may buy; {left} of the privacy budget is left{where}."
+        )
     else:
         total = sum((analyst.allowance or Fraction(0) for analyst in found), Fraction(0))
         console.print(
-            f"By invitation: together, analysts may buy {budget.percent(total)} of the privacy budget, of which {left} is left."
+            f"By invitation: together, analysts may buy {budget.percent(total)} of the privacy budget, of which {left} is "
+            f"left{where}."
         )
     if snapshot.facts.closed:
         console.print("The ledger is closed for good: nobody can buy.")

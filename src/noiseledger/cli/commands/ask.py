@@ -34,11 +34,12 @@ from noiseledger.cli.plan import Plan, make_plan
 from noiseledger.cli.request_progress import RequestProgress
 from noiseledger.cli.signed import check_signable, write_signed
 from noiseledger.core.answer import NOISE_ONLY, Answer
+from noiseledger.core.budget import Budget
 from noiseledger.core.display import Shown, show
 from noiseledger.core.numbers import readable
 from noiseledger.core.request import Accuracy
 from noiseledger.core.sampling import SAMPLING, check_public_rows
-from noiseledger.errors import BudgetExceeded, InvalidInput
+from noiseledger.errors import InvalidInput
 from noiseledger.ledger.local import MAX_ANALYST_LENGTH
 from noiseledger.ledger.shapes import describe_answer, describe_budget
 from noiseledger.settings import ANSWER_SECONDS, SIGNED_SECONDS
@@ -146,8 +147,8 @@ def ask(
         plan.check_sold()
         if not json:
             plan.show()
-        if not plan.affordable:
-            raise BudgetExceeded(plan.cost, plan.budget.remaining)
+        if plan.lacks is not None:
+            raise plan.lacks
         if sign_only is not None:
             check_signable(plan.cost, client.ledger, sign_only)
         elif plan.cost and not json and (relay := client.relay) is not None:
@@ -168,7 +169,7 @@ def ask(
                 answers = client.ask(plan.requests, exact_noise=exact_noise)
     if json:
         described = [describe_answer(name, answer) for name, answer in zip(plan.names, answers, strict=True)]
-        print_json({"answers": described, "budget": describe_budget(answers[-1].budget)})
+        print_json({"answers": described, "budget": describe_budget(_after(answers))})
     else:
         _show(plan.names, answers, sampling_error=sampling_error, raw=raw)
 
@@ -177,8 +178,7 @@ def _agree(plan: Plan, *, yes: bool) -> None:
     """Ask for confirmation; without a terminal, refuse."""
     if yes:
         return
-    budget = plan.budget
-    uses = f"{budget.percent(plan.cost)} of the privacy budget ({budget.percent(budget.remaining)} is left now)"
+    uses = plan.uses()
     if not sys.stdin.isatty():
         raise InvalidInput(f"This uses {uses}, and there is no terminal to confirm at: pass --yes. Nothing was spent.")
     if not typer.confirm(f"Use {uses}?", err=True):
@@ -208,7 +208,12 @@ def _show(names: Sequence[str], answers: Sequence[Answer], *, sampling_error: bo
     recorded = {answer.transaction: answer.block for answer in answers if answer.transaction}
     for transaction, block in recorded.items():
         console.print(f"Recorded in block {block}: {transaction}", soft_wrap=True)
-    console.print(f"Privacy budget now: {answers[-1].budget.standing}.")
+    console.print(f"Privacy budget now: {_after(answers).standing}.")
+
+
+def _after(answers: Sequence[Answer]) -> Budget:
+    """Return the budget of the zone with the least left of those that the answered queries reach."""
+    return max((answer.budget for answer in answers), key=lambda budget: budget.spent)
 
 
 def _rows(answer: Answer, places: int, *, sampling_error: bool, raw: bool) -> Iterator[tuple[str, ...]]:

@@ -187,7 +187,7 @@ def _check_ledger(client: Client | Check) -> Check:
         stopped = not_sold(client, client.ledger.queries())
     except NoiseledgerError as error:
         return Check("ledger", Status.PROBLEM, str(error))
-    left = f"{budget.percent(budget.remaining)} of the privacy budget is left"
+    left = f"{budget.percent(budget.remaining)} of the privacy budget is left{budget.where}"
     if stopped:
         return Check("ledger", Status.WARNING, f"{left}.", " ".join(stopped))
     advice = "" if budget.remaining else "Only answers that are public already are available, for free."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated
 
@@ -15,8 +15,11 @@ from noiseledger.cli.output import console, plain, print_json, print_table, shor
 from noiseledger.core.accuracy import half_width
 from noiseledger.core.budget import Budget
 from noiseledger.core.display import show
+from noiseledger.core.filters.cells import Mask
 from noiseledger.core.numbers import readable
+from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population, sensitivity
+from noiseledger.core.zone_budget import most_charged
 from noiseledger.ledger import Record
 from noiseledger.ledger.shapes import describe_record
 
@@ -38,28 +41,48 @@ def history(
         names = {offer.query: offer.name for offer in client.queries()}
         records = client.history(query)[-(last or 0) :]
         now, population = client.budget(), client.ledger.population
+        reaches = client.ledger.reaches() if now.where else {}
         unnamed = unnamed_note(client.unnamed(dict.fromkeys(record.query for record in records)))
     if json:
         described = [describe_record(names[record.query], record, client.codebook) for record in records]
         print_json({"records": described})
         return
     answers = [_answer(record, population, raw=raw) for record in records]
-    _show(records, [names[record.query] for record in records], answers, now)
+    _show(records, [names[record.query] for record in records], answers, now, reaches)
     if unnamed is not None:
         console.print(plain(unnamed), soft_wrap=True)
 
 
-def _show(records: Sequence[Record], names: Sequence[str], answers: Sequence[str], budget: Budget) -> None:
+def _show(
+    records: Sequence[Record],
+    names: Sequence[str],
+    answers: Sequence[str],
+    budget: Budget,
+    reaches: Mapping[Query, Mask],
+) -> None:
     columns = ("when", "who", "what", "case", ">privacy", ">naive", ">answer ± (95%)", ">block")
     rows = [_cells(*line, budget) for line in zip(records, names, answers, strict=True)]
     print_table(f"{len(records)} request{'' if len(records) == 1 else 's'}", columns, rows)
-    cost = sum((record.cost for record in records), Fraction(0))
-    naive = sum((record.precision for record in records), Fraction(0))
+    cost = _most(records, reaches, lambda record: record.cost)
+    naive = _most(records, reaches, lambda record: record.precision)
     if naive:
+        of_one = ", of the zone that pays most" if budget.where else ""
         console.print(
-            f"These requests used {budget.percent(cost)} of the privacy budget; without reuse (naive) they would have used "
-            f"{budget.percent(naive)}."
+            f"These requests used {budget.percent(cost)} of the privacy budget{of_one}; without reuse (naive) they would have "
+            f"used {budget.percent(naive)}."
         )
+
+
+def _most(records: Sequence[Record], reaches: Mapping[Query, Mask], cost: Callable[[Record], Fraction]) -> Fraction:
+    """Return what the zone of an edition pays that pays most; without ``reaches``, there is one zone."""
+    editions = {record.edition for record in records}
+    return max(
+        (
+            most_charged((cost(r), reaches.get(r.query, 1)) for r in records if r.edition == edition)
+            for edition in editions
+        ),
+        default=Fraction(0),
+    )
 
 
 def _cells(record: Record, name: str, answer: str, budget: Budget) -> tuple[str, ...]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from noiseledger.cli.connect import open_client
 from noiseledger.cli.options import JsonOption, LedgerArgument, RpcOption
 from noiseledger.cli.output import console, plain, print_json, print_table
-from noiseledger.cli.standing import OfferStanding, remarks, standings
+from noiseledger.cli.standing import OfferStanding, reach_words, remarks, standings
 from noiseledger.core.codebook import Codebook, grouped_values
 from noiseledger.core.display import details, show_error
 from noiseledger.core.query import Query
+from noiseledger.core.zone_budget import zones_of
 from noiseledger.ledger.shapes import amount, cells, describe_query, groups, labels
 
 if TYPE_CHECKING:
@@ -22,12 +23,21 @@ def queries(ledger: LedgerArgument = None, rpc: RpcOption = None, json: JsonOpti
     """List the queries, and how accurate a free answer to each is."""
     with open_client(ledger, rpc) as client:
         found, admission, codebook = standings(client), client.admission(), client.codebook
+        names = client.zones()
+        masks = client.ledger.reaches() if len(names) > 1 else {}
+        reaches = {query: [names[zone] for zone in zones_of(mask)] for query, mask in masks.items()}
         said = [] if json else remarks(client, found)
     if json:
-        print_json({"queries": [_describe(standing, codebook) for standing in found]})
+        print_json({"queries": [_describe(standing, codebook, reaches) for standing in found]})
         return
-    rows = [(s.offer.name, str(s.offer.query), s.offer.query.dimension, _free(s)) for s in found]
-    print_table("What may be asked", ("name", "query", ">numbers", ">free now, ± (95%)"), rows)
+    rows: list[tuple[object, ...]] = [
+        (s.offer.name, str(s.offer.query), s.offer.query.dimension, _free(s)) for s in found
+    ]
+    columns: tuple[str, ...] = ("name", "query", ">numbers", ">free now, ± (95%)")
+    if reaches:
+        columns = (*columns, "uses the budget of")
+        rows = [(*row, reach_words(reaches[s.offer.query], names)) for row, s in zip(rows, found, strict=True)]
+    print_table("What may be asked", columns, rows)
     for standing in found:
         _show_details(standing.offer)
     _show(codebook, [standing.offer.query for standing in found])
@@ -61,7 +71,7 @@ def _free(standing: OfferStanding) -> str:
     return "nothing yet" if standing.half_width is None else show_error(standing.offer.query, standing.half_width)
 
 
-def _describe(standing: OfferStanding, codebook: Codebook) -> dict[str, Any]:
+def _describe(standing: OfferStanding, codebook: Codebook, reaches: Mapping[Query, list[str]]) -> dict[str, Any]:
     offer = standing.offer
     return {
         **describe_query(offer.name, offer.query),
@@ -71,6 +81,7 @@ def _describe(standing: OfferStanding, codebook: Codebook) -> dict[str, Any]:
         "details": details(offer.query),
         "notes": list(codebook.notes(offer.query)),
         "dimension": offer.query.dimension,
+        "reaches": reaches.get(offer.query, []),
         **amount("sensitivity", offer.sensitivity),
         **amount("public", standing.public),
         "public_half_width_95": standing.half_width,

@@ -85,7 +85,8 @@ def _line(query: Query, happening: dict[str, Any], budget: Budget) -> str:
 
 def _uses(happening: dict[str, Any], budget: Budget) -> str:
     cost, left = Fraction(happening["cost_exact"]), budget.percent(Fraction(happening["remaining_exact"]))
-    return f"uses {budget.percent(cost)} of the privacy budget, {left} is left" if cost else f"free, {left} is left"
+    uses = f"uses {budget.percent(cost)} of the privacy budget" if cost else "free"
+    return f"{uses}, {left} is left{budget.where}"
 
 
 def _values(query: Query, values: list[float], width: float) -> str:
