@@ -175,7 +175,7 @@ def opens_an_edition_after_it_was_closed(ledger: LedgerUnderTest) -> str:
 _SWAP = """@external
 def swap(edition: uint256, commitment: bytes32):
     self._only(self.custodian)
-    self._editions[edition].commitment = commitment
+    self._opened[edition].commitment = commitment
 
 """
 
@@ -248,7 +248,7 @@ def its_zone_list_is_not_canonical(ledger: LedgerUnderTest) -> str:
     return ledger.published
 
 
-@dishonest(Rule.ZONES, "The terms have 300 zones", Rule.REACH, Rule.STATE)
+@dishonest(Rule.ZONES, "The terms have 300 zones", Rule.REACH, Rule.STATE, Rule.BYTECODE)
 def has_an_impossible_number_of_zones(ledger: LedgerUnderTest) -> str:
     ledger.with_zones(REGIONS)
     more = "    more: Terms = terms\n    more.zones = 300\n    TERMS = more\n"
