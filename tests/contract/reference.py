@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from eth_abi import encode
-from eth_utils import keccak
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
 
 NOBODY = "0x" + "0" * 40
 MAX_BATCH = 100

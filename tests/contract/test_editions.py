@@ -54,7 +54,8 @@ def test_each_edition_has_its_own_paths(ledger: Ledger) -> None:
 
 
 def test_one_batch_buys_in_several_editions(ledger: Ledger) -> None:
-    wanted = [(AGE, 5), request(AGE, 7, edition=1), (HEIGHT, 3), request(HEIGHT, 2, edition=1), (AGE, 4), (AGE, 9)]
+    places = [(AGE, 5, 0), (AGE, 7, 1), (HEIGHT, 3, 0), (HEIGHT, 2, 1), (AGE, 4, 0), (AGE, 9, 0)]
+    wanted = [request(*place) for place in places]
     assert [fields["cost"] for _, fields in ledger.ask(*wanted, limit=21)] == [5, 7, 3, 2, 0, 4]
     assert (ledger.spent(0), ledger.spent(1)) == (12, 9)
     with refused(ledger, "LimitExceeded(3, 2)"):
