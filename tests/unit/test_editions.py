@@ -196,7 +196,9 @@ def test_another_ledger_about_an_edition_s_data_has_to_be_asked_for(file: Path, 
     with closing(LocalLedger.create(other, epsilon=1, delta="1e-5", population=population, source=THIRD)) as second:
         with pytest.raises(PublishedBefore):
             ledger.open_edition(THIRD)
-        assert ledger.editions == 2
+        unbound = ledger.open_edition(rows=THIRD.rows)
+        with pytest.raises(PublishedBefore):
+            ledger.attach(THIRD, edition=unbound)
         assert second.open_edition(FIRST, second_promise=True) == 1
         assert [sibling.name for sibling in second.also_promised()] == [file.name]
         with pytest.raises(InvalidInput, match="private"):
