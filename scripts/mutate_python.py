@@ -126,7 +126,10 @@ PARTS = (
     Part(("data/engines/mongodb.py",), engines("mongodb")),
     Part(("data/engines/spark.py",), engines("spark")),
     Part(
-        (*(f"ledger/{name}.py" for name in ("local", "editions", "bound", "book", "siblings", "interface")),),
+        (
+            *(f"ledger/{name}.py" for name in ("local", "editions", "bound", "book", "siblings", "interface")),
+            "core/zone_budget.py",
+        ),
         (
             *unit("local_ledger", "bound_ledger", "restore", "editions"),
             *("tests/attacks/test_restored_journal.py", _LOCAL, "tests/faults/test_fork.py"),

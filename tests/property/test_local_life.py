@@ -42,8 +42,10 @@ BUDGET = 13  # quarters: epsilon 8 and delta 1e-4 are precision 3.39
 QUARTER = Fraction(1, 4)
 
 #: What is asked: the query's name, the edition, and the precision in quarters.
-Wish: TypeAlias = tuple[str, int, int]
-wishes = st.tuples(st.sampled_from(list(QUERIES)), st.integers(0, 3), st.integers(1, 6) | st.sampled_from([12, 13, 14]))
+Purchase: TypeAlias = tuple[str, int, int]
+purchases = st.tuples(
+    st.sampled_from(list(QUERIES)), st.integers(0, 3), st.integers(1, 6) | st.sampled_from([12, 13, 14])
+)
 
 
 def data(edition: int) -> Table:
@@ -119,14 +121,14 @@ class Life(RuleBasedStateMachine):
         for edition in self.attached - {0}:
             self.ledger.attach(data(edition), edition=edition)
 
-    @rule(wish=wishes)
-    def ask(self, wish: Wish) -> None:
-        self.ask_list([wish])
+    @rule(purchase=purchases)
+    def ask(self, purchase: Purchase) -> None:
+        self.ask_list([purchase])
 
-    @rule(list_=st.lists(wishes, min_size=2, max_size=4))
-    def ask_list(self, list_: list[Wish]) -> None:
+    @rule(list_=st.lists(purchases, min_size=2, max_size=4))
+    def ask_list(self, list_: list[Purchase]) -> None:
         list_ = [(name, edition, quarters) for name, edition, quarters in list_ if edition in self.attached]
-        requests = [self.request(wish) for wish in list_]
+        requests = [self.request(purchase) for purchase in list_]
         spent, bought = dict(self.spent), dict(self.bought)
         costs = []
         for name, edition, quarters in list_:
@@ -145,11 +147,11 @@ class Life(RuleBasedStateMachine):
         self.spent, self.bought = spent, bought
         answers = self.ledger.ask_many(requests, exact_noise=True)
         assert [answer.cost for answer in answers] == [cost * QUARTER for cost in costs]
-        for wish, answer in zip(list_, answers, strict=True):
-            self.check(wish, answer)
+        for purchase, answer in zip(list_, answers, strict=True):
+            self.check(purchase, answer)
 
-    def request(self, wish: Wish) -> Request:
-        name, edition, quarters = wish
+    def request(self, purchase: Purchase) -> Request:
+        name, edition, quarters = purchase
         return self.ledger.resolve(QUERIES[name][0], edition=edition, precision=quarters * QUARTER)
 
     def refused(self, requests: list[Request], cost: int, left: int) -> None:
@@ -162,8 +164,8 @@ class Life(RuleBasedStateMachine):
         assert (caught.value.requested, caught.value.remaining) == (cost * QUARTER, left * QUARTER + rest)
         assert self.file.read_bytes() == before
 
-    def check(self, wish: Wish, answer: Answer) -> None:
-        name, edition, quarters = wish
+    def check(self, purchase: Purchase, answer: Answer) -> None:
+        name, edition, quarters = purchase
         assert (answer.query, answer.edition, answer.precision) == (QUERIES[name][0], edition, quarters * QUARTER)
         for value, true in zip(answer.values, truth(name, edition), strict=True):
             assert abs(value - float(true)) < 10 * answer.deviation
@@ -173,11 +175,11 @@ class Life(RuleBasedStateMachine):
             known = self.values.setdefault((edition, name, answer.precision), answer.values)
             assert known == answer.values
 
-    @rule(wish=wishes)
-    def quote(self, wish: Wish) -> None:
-        name, edition, quarters = wish
+    @rule(purchase=purchases)
+    def quote(self, purchase: Purchase) -> None:
+        name, edition, quarters = purchase
         if edition < self.editions:
-            quote = self.ledger.quote_many([self.request(wish)])[0]
+            quote = self.ledger.quote_many([self.request(purchase)])[0]
             before = self.bought.get((edition, name), 0) if self.kind is LocalLedger else 0
             cost = max(quarters - before, 0)
             assert quote.price.cost == cost * QUARTER

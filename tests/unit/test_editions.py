@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
@@ -23,6 +24,7 @@ from noiseledger.errors import (
     DataMismatch,
     DataUnavailable,
     InvalidInput,
+    LedgerExists,
     NoiseledgerError,
     PublishedBefore,
     QueryClosed,
@@ -194,11 +196,24 @@ def test_another_ledger_about_an_edition_s_data_has_to_be_asked_for(file: Path, 
     with closing(LocalLedger.create(other, epsilon=1, delta="1e-5", population=population, source=THIRD)) as second:
         with pytest.raises(PublishedBefore):
             ledger.open_edition(THIRD)
-        assert ledger.editions == 2
+        unbound = ledger.open_edition(rows=THIRD.rows)
+        with pytest.raises(PublishedBefore):
+            ledger.attach(THIRD, edition=unbound)
         assert second.open_edition(FIRST, second_promise=True) == 1
         assert [sibling.name for sibling in second.also_promised()] == [file.name]
         with pytest.raises(InvalidInput, match="private"):
             second.open_edition(rows=5)
+
+
+def test_of_two_copies_none_opens_an_edition(file: Path, ledger: LocalLedger) -> None:
+    ledger.close()
+    shutil.copy(file, file.with_name("copy.ledger"))
+    with closing(open_ledger(file)) as ledger:
+        with pytest.raises(LedgerExists, match="are copies of one ledger"):
+            ledger.open_edition(THIRD)
+        with pytest.raises(LedgerExists, match="are copies of one ledger"):
+            ledger.attach(SECOND, edition=1)
+        assert ledger.editions == 2
 
 
 def test_an_edition_that_cannot_be_answered_from_is_not_opened(ledger: LocalLedger) -> None:

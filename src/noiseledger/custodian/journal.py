@@ -33,7 +33,7 @@ from noiseledger.ledger.bound import root_binding
 from noiseledger.ledger.local import LocalLedger, closed_until, find_entry
 
 #: A point of a path: the query and the precision, and the edition if it is not the first.
-Wanted: TypeAlias = tuple[Query, Fraction] | tuple[Query, Fraction, int]
+Target: TypeAlias = tuple[Query, Fraction] | tuple[Query, Fraction, int]
 
 #: The analyst's name in a journal's records.
 _WORKER = "worker"
@@ -128,7 +128,7 @@ class Journal(LocalLedger):
         with self._store.reading() as run:
             return book.read_bindings(run).get(edition) == root_binding(root)
 
-    def draw(self, wanted: Iterable[Wanted], sending: Sending | None = None) -> list[Point]:
+    def draw(self, wanted: Iterable[Target], sending: Sending | None = None) -> list[Point]:
         """Return the points of paths at the given precisions; unknown points are drawn, all or none of them.
 
         They are durable before they are returned, and in the same step what must be durable before they are sent.

@@ -49,10 +49,7 @@ class Editions:
         population = self.population(edition)
         with self._store.reading() as run:
             queries, bindings = book.read_queries(run), book.read_bindings(run)
-        check_source(source, population, queries, self._zones)
-        if not isinstance(source, Pinned):
-            # A worker's journal may have its predecessor beside it, which never answers again.
-            check_not_copied(self._store.file)
+        self._check(source, population, queries)
         if bindings[edition]:
             self.data[edition] = self._bound(source, edition, bindings, queries)
             return
@@ -78,7 +75,7 @@ class Editions:
         if source is not None:
             with self._store.reading() as run:
                 queries = book.read_queries(run)
-            check_source(source, population, queries, self._zones)
+            self._check(source, population, queries)
             siblings = self._siblings(source, second_promise=second_promise)
         with self._store.transaction() as run:
             number = book.add_edition(run, population.rows, self._zones.count)
@@ -100,6 +97,13 @@ class Editions:
             how = f"attach(source, edition={entry.edition})" if entry.edition else "pass source= (or --data CATALOGUE)"
             raise DataUnavailable(f"This answer is not free, and the ledger was opened without its data: {how}.")
         return self.data[entry.edition].totals(entry.query)
+
+    def _check(self, source: Source, population: Population, queries: Iterable[Query]) -> None:
+        """Refuse data that cannot answer all queries, and to draw with one of two copies of a file."""
+        check_source(source, population, queries, self._zones)
+        if not isinstance(source, Pinned):
+            # A worker's journal may have its predecessor beside it, which never answers again.
+            check_not_copied(self._store.file)
 
     def _bind(self, run: sqlite3.Connection, source: Source, edition: int, siblings: list[Sibling]) -> Bound:
         bound = self._bound(source, edition, book.read_bindings(run), book.read_queries(run))
