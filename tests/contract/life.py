@@ -46,7 +46,7 @@ UNKNOWN_QUERY, NO_PATH = Query(1, 1), Path([], b"")
 #: A number named by what it is near to, so that random calls often meet a limit, and often stop just short of it.
 Near = tuple[str, int]
 #: A query in an edition.
-Place = tuple[bytes, int]
+PathKey = tuple[bytes, int]
 steps = st.sampled_from([1, 0, -1, 2, 10, 40])
 near_precisions = st.tuples(st.sampled_from(["bought", "revealed", "ceiling", "left", "most"]), steps)
 near_ends = st.tuples(st.sampled_from(["bought", "start"]), steps)
@@ -140,12 +140,12 @@ class Life(RuleBasedStateMachine):
     def query(self, query: bytes) -> Query:
         return self.reference.state.queries.get(query, UNKNOWN_QUERY)
 
-    def path(self, place: Place) -> Path:
+    def path(self, place: PathKey) -> Path:
         query, edition = place
         state = self.reference.state
         return state.path(edition, query) if query in state.queries else NO_PATH
 
-    def left(self, place: Place, who: str) -> int:
+    def left(self, place: PathKey, who: str) -> int:
         """What an analyst could still buy of a query."""
         (query, edition), state = place, self.reference.state
         left = state.allowances[who] if self.requires_allowance else UINT256
@@ -154,18 +154,18 @@ class Life(RuleBasedStateMachine):
             left = min(left, state.terms.budget - spent)
         return left
 
-    def precision(self, near: Near, place: Place, who: str) -> int:
+    def precision(self, near: Near, place: PathKey, who: str) -> int:
         path = self.path(place)
         goals = {"bought": path.bought, "revealed": path.revealed, "most": MAX_PRECISION}
         goals |= {"ceiling": self.query(place[0]).ceiling, "left": path.bought + self.left(place, who)}
         goal = goals[near[0]] + near[1]
         return min(max(goal if self.reuses else goal - path.bought, 0), UINT256)
 
-    def request(self, near: Near, place: Place, who: str, *mind: int) -> Request:
+    def request(self, near: Near, place: PathKey, who: str, *mind: int) -> Request:
         return Request(*place, self.precision(near, place, who), *mind)
 
     @rule(who=analysts, wanted=st.lists(st.tuples(places, near_precisions), max_size=4), mind=limits, limit=enough)
-    def ask(self, who: str, wanted: list[tuple[Place, Near]], mind: int, limit: int) -> None:
+    def ask(self, who: str, wanted: list[tuple[PathKey, Near]], mind: int, limit: int) -> None:
         requests = [self.request(near, place, who, mind, 3) for place, near in wanted]
         self.both(who, "ask", requests, limit)
 
@@ -174,7 +174,7 @@ class Life(RuleBasedStateMachine):
         wanted=st.lists(st.tuples(queries, editions), min_size=1, max_size=4),
         near=st.tuples(st.sampled_from(["bought", "bought", "left"]), steps),
     )
-    def buy(self, who: str, wanted: list[Place], near: Near) -> None:
+    def buy(self, who: str, wanted: list[PathKey], near: Near) -> None:
         self.both(who, "ask", [self.request(near, place, who) for place in wanted], UINT256)
 
     @rule(
@@ -190,7 +190,7 @@ class Life(RuleBasedStateMachine):
         self,
         who: str,
         sender: str,
-        wanted: list[tuple[Place, Near]],
+        wanted: list[tuple[PathKey, Near]],
         limit: int,
         patience: int,
         early: int,
@@ -225,16 +225,16 @@ class Life(RuleBasedStateMachine):
 
     @precondition(lambda self: self.reference.state.terms.budget % 3 == 0)
     @rule(who=callers, place=places)
-    def retire(self, who: str | None, place: Place) -> None:
+    def retire(self, who: str | None, place: PathKey) -> None:
         self.both(who or self.reference.state.custodian, "retire", place[1])
 
     @rule(who=analysts, place=places, near=near_precisions)
-    def price(self, who: str, place: Place, near: Near) -> None:
+    def price(self, who: str, place: PathKey, near: Near) -> None:
         precision = self.precision(near, place, who)
         expected = outcome(self.reference.price, *place, precision)
         assert outcome(self.ledger.read, "price", *place, precision) == expected
 
-    def pending(self, is_small: bool) -> list[Place]:
+    def pending(self, is_small: bool) -> list[PathKey]:
         paths, found = self.reference.state.paths, self.reference.state.queries
         return [
             (query, edition)
@@ -279,12 +279,12 @@ class Life(RuleBasedStateMachine):
         first=st.sampled_from([0, 1, 8, 9, UINT256 - 8, UINT256]),
         size=st.sampled_from([0, 1, 9, 256, 257]),
     )
-    def reveal_piece(self, place: Place, shift: int, near: Near, first: int, size: int) -> None:
+    def reveal_piece(self, place: PathKey, shift: int, near: Near, first: int, size: int) -> None:
         path = self.path(place)
         end = max((path.bought if near[0] == "bought" else path.revealed) + near[1], 0)
         self.send_piece(place, max(path.revealed + shift, 0), end, first, [1] * size)
 
-    def send_piece(self, place: Place, start: int, end: int, first: int, numbers: list[int]) -> None:
+    def send_piece(self, place: PathKey, start: int, end: int, first: int, numbers: list[int]) -> None:
         self.last_piece = Stretch(*place, start, end), first, numbers
         self.both(self.reference.state.worker, "reveal_piece", *self.last_piece)
 
@@ -310,14 +310,14 @@ class Life(RuleBasedStateMachine):
         surplus=rarely,
     )
     def reveal(
-        self, who: str | None, stretches: list[tuple[Place, int, Near]], values: list[int], surplus: int
+        self, who: str | None, stretches: list[tuple[PathKey, int, Near]], values: list[int], surplus: int
     ) -> None:
         self.reveal_stretches(who, stretches, values, surplus)
 
     def reveal_stretches(
         self,
         who: str | None,
-        stretches: list[tuple[Place, int, Near]],
+        stretches: list[tuple[PathKey, int, Near]],
         values: list[int],
         surplus: int = 0,
     ) -> None:

@@ -1,4 +1,4 @@
-"""Suggest what was probably meant, and what mends a file that cannot be read."""
+"""Suggest what was probably meant, and how to make an unreadable file readable."""
 
 from __future__ import annotations
 

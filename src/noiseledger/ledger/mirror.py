@@ -28,7 +28,7 @@ from noiseledger.ledger.snapshot import Facts, LedgerSnapshot
 from noiseledger.ledger.state import EVENTS, LedgerState
 
 #: A query in an edition: the edition's number and the query's identifier.
-Path: TypeAlias = tuple[int, str]
+PathKey: TypeAlias = tuple[int, str]
 
 _ATTEMPTS = 5
 #: The functions of the contract that return the facts.
@@ -177,7 +177,7 @@ class Mirror:
             "first block in the ledger file, and that the endpoint keeps old events."
         )
 
-    def _open_paths(self, state: LedgerState) -> dict[Path, QueryState]:
+    def _open_paths(self, state: LedgerState) -> dict[PathKey, QueryState]:
         """Return the paths to check: all but those that were checked before and are revealed as far as they are bought."""
         known = {} if self._seen is None else _paths(self._seen.state)
         return {
@@ -209,8 +209,8 @@ class Stored:
     """What the contract stores at a block: what each zone has spent, by edition, and how far some paths are known."""
 
     spent: list[tuple[Fraction, ...]]
-    meters: dict[Path, Meter]
-    pieces: dict[Path, Piece]
+    meters: dict[PathKey, Meter]
+    pieces: dict[PathKey, Piece]
 
 
 def read_facts(
@@ -218,7 +218,7 @@ def read_facts(
     newest: BlockRef,
     final: BlockRef | None = None,
     editions: int = 0,
-    paths: Sequence[Path] = (),
+    paths: Sequence[PathKey] = (),
 ) -> tuple[Facts, Stored]:
     """Return the facts at a block, and what the contract stores of so many editions and of some paths, in one exchange."""
     keys = [path_key(identifier, edition) for edition, identifier in paths]
@@ -254,7 +254,7 @@ def read_facts(
     return facts, stored
 
 
-def _paths(state: LedgerState) -> dict[Path, QueryState]:
+def _paths(state: LedgerState) -> dict[PathKey, QueryState]:
     return {**{(0, identifier): found for identifier, found in state.queries.items()}, **state.later}
 
 
