@@ -177,10 +177,10 @@ PARTS = (
     Part(("custodian/difference.py",), integration("honest_mistakes", "recover")),
     Part(("custodian/mismatch.py",), (*unit("mismatch"), *integration("honest_mistakes", "recover"))),
     Part(
-        ("custodian/worker.py", "custodian/view.py"),
+        ("custodian/worker.py", "custodian/view.py", "custodian/tables.py"),
         (
             *unit("worker_parts"),
-            *integration("worker_checks", "worker", "confirmations", "service"),
+            *integration("worker_checks", "worker", "worker_exchanges", "tables", "confirmations", "service"),
             *("tests/faults/worker/test_worker_memory.py", "tests/faults/worker/test_worker_faults.py"),
         ),
     ),
