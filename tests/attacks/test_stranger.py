@@ -22,11 +22,14 @@ from noiseledger.chain import (
     Sender,
     SignedAsk,
     Terms,
+    abi,
     encode_request,
     local_chain,
 )
 from noiseledger.chain.contract import MAX_BATCH
+from noiseledger.chain.rpc import Call
 from noiseledger.chain.typed_data import AskData
+from noiseledger.chain.values import to_units
 from noiseledger.contracts import artifact
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import Population
@@ -38,6 +41,8 @@ from noiseledger.errors import AllowanceExceeded, BudgetExceeded, NotAllowed
 CUSTODIAN, WORKER, STRANGER = (Key.from_hex(key) for key in local_chain.PLAY_KEYS)
 INVITED = Key.from_hex(local_chain.PLAY_ANALYSTS[1])
 OVER_60, OVER_20 = Query.share("age > 60"), Query.share("age > 20")
+#: So many numbers that they are revealed in a piece.
+AGES = Query.histogram("age", range(0, 101, 10))
 CATALOGUE = """
 [source]
 file = "people.csv"
@@ -53,6 +58,10 @@ where = "age > 60"
 [queries.over_20]
 measure = "share"
 where = "age > 20"
+[queries.ages]
+measure = "count"
+by = "age"
+edges = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
 """
 Attack: TypeAlias = Callable[[PrivacyLedgerContract], Any]
 
@@ -77,14 +86,21 @@ ATTACKS: dict[str, list[Attack]] = {
     "ask": [
         lambda contract: _ask((OVER_20, _rest(contract)))(contract),
         _ask((OVER_20, Fraction(1, 3600 * 10**24))),  # the least there is
-        _ask((OVER_60, Fraction(1, 8)), (OVER_60, Fraction(1))),  # something free first
+        _ask((OVER_60, Fraction(1, 16)), (OVER_60, Fraction(1))),  # something free first
         _ask(*[(OVER_60, Fraction(1, 8))] * MAX_BATCH),  # only free: each would be recorded for ever
         _ask(*[(OVER_20, Fraction(n, 10**6)) for n in range(1, MAX_BATCH + 1)]),
     ],
     "ask_signed": [lambda contract: contract.ask_signed(_signed(contract))],
     "reveal": [
-        lambda contract: contract.reveal([ContractReveal(OVER_60.identifier, Fraction(0), Fraction(1, 4), (10**18,))])
+        lambda contract: contract.reveal([ContractReveal(OVER_60.identifier, Fraction(0), Fraction(1, 8), (10**18,))])
     ],
+    "reveal_piece": [
+        lambda contract: contract.reveal(
+            [ContractReveal(AGES.identifier, Fraction(0), Fraction(1, 8), (10**18,) * AGES.dimension)]
+        )
+    ],
+    "open_edition": [lambda contract: contract.open_edition(bytes(32), None)],
+    "retire": [lambda contract: contract.retire(0)],
     "register": [lambda contract: contract.register(Query.share("age > 99"), Fraction(1, 2))],
     "allow": [lambda contract: contract.allow(STRANGER.address, _rest(contract))],
     "pause": [lambda contract: contract.pause(True), lambda contract: contract.pause(False)],
@@ -110,7 +126,8 @@ def published(rpc: Rpc, folder: Path, text: str) -> PrivacyLedgerContract:
     contract = publish(catalogue, Custody.of(catalogue).pin(catalogue), Sender(rpc, CUSTODIAN), WORKER.address)
     if catalogue.access.requires_allowance:
         Custodian(contract).allow(INVITED.address, precision=1)
-    seen_by(INVITED, contract).ask([encode_request(OVER_60.identifier, Fraction(1, 4))])
+    requests = [encode_request(query.identifier, Fraction(1, 8)) for query in (OVER_60, AGES)]
+    seen_by(INVITED, contract).ask(requests)
     return contract
 
 
@@ -120,9 +137,15 @@ def seen_by(key: Key, contract: PrivacyLedgerContract) -> PrivacyLedgerContract:
 
 def state(contract: PrivacyLedgerContract) -> tuple[Any, ...]:
     roles = contract.custodian(), contract.heir(), contract.worker(), contract.paused()
-    meters = contract.meters([OVER_60.identifier, OVER_20.identifier])
+    identifiers = [query.identifier for query in (OVER_60, OVER_20, AGES)]
+    meters = contract.meters(identifiers), contract.pieces(identifiers)
+    editions = contract.rpc.batch([_read(contract, "editions"), _read(contract, "edition", 0)])
     allowances = [contract.allowance(key.address) for key in (INVITED, STRANGER)]
-    return contract.terms(), contract.spent(), roles, meters, allowances
+    return contract.terms(), contract.spent(), roles, meters, allowances, editions
+
+
+def _read(contract: PrivacyLedgerContract, function: str, *arguments: int) -> Call:
+    return "eth_call", [{"to": contract.address, "data": abi.encode_call(function, *arguments)}, "latest"]
 
 
 def test_every_function_that_changes_something_is_tried() -> None:
@@ -145,9 +168,6 @@ def test_a_ledger_without_a_word_about_access_refuses_a_stranger(rpc: Rpc, tmp_p
 
 def test_the_refusals_are_the_chains_and_not_only_the_simulations(rpc: Rpc, tmp_path: Path) -> None:
     """Send what the simulation would hold back: the block takes it, and nothing changes."""
-    from noiseledger.chain import abi
-    from noiseledger.chain.values import to_units
-
     contract = published(rpc, tmp_path, CATALOGUE)
     before, sender = state(contract), Sender(rpc, STRANGER)
     request = encode_request(OVER_20.identifier, _rest(contract))

@@ -177,12 +177,21 @@ def test_ten_thousand_cells(tmp_path: Path, rpc: Rpc, wire: Wire) -> None:
     check_read_back(catalogue, data, rpc, HALF)
 
 
+@pytest.mark.parametrize("turns", [2, PIECES], ids=["some pieces", "all that are left"])
 def test_two_workers_take_turns_in_the_middle_of_a_table(
-    published: PrivacyLedgerContract, start: Start, wire: Wire, rpc: Rpc, catalogue: Catalogue, data: Pinned
+    published: PrivacyLedgerContract,
+    start: Start,
+    wire: Wire,
+    rpc: Rpc,
+    catalogue: Catalogue,
+    data: Pinned,
+    turns: int,
 ) -> None:
-    """The second begins while the first is between two pieces, and goes on to the end; the first finds nothing left."""
+    """The second begins while the first is between two pieces, and reveals some or all; the first goes on where it ended."""
     buy(published, TABLE, "0.5")
     one, other = start(), start()
+    settle, left = other._settle, iter(range(turns))
+    other._settle = lambda *arguments: settle(*arguments) if next(left, None) is not None else None  # type: ignore[method-assign]
     sent = len(wire.sent)
     batch = wire.batch
 
