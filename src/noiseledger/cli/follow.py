@@ -82,7 +82,7 @@ class ChainFollower:
                 yield happening
 
     def _take(self, event: Event) -> Happening | None:
-        """Count an event and describe it; an event of an unreadable query or a later edition is not described, but its cost counts."""
+        """Count an event and describe it; one of an unreadable query, or of a later edition, counts and is not described."""
         identifier = event.fields["query"].hex() if "query" in event.fields else ""
         known = len(self._state.query(identifier).ends)
         self._state.take(event)
