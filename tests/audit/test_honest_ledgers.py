@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from audit.dishonest_workers import Custodian
 from audit.honest_ledgers import RandomLedger
+from audit.ledger_under_test import CUSTODIAN, OVER_60, TOWNS, LedgerUnderTest
 from noiseledger.auditing import Rule, audit
 from noiseledger.chain import Rpc
 
@@ -43,6 +45,20 @@ def test_random_honest_ledgers_pass(first: int, rpc: Rpc, tmp_path: Path) -> Non
     # Otherwise these ledgers would test too little.
     assert checked == PUBLIC_RULES
     assert min(editions - 1, zones - 1, pieces - 1, unfinished, wide) > 0
+
+
+def test_what_was_bought_before_an_edition_was_retired_is_revealed_and_free(ledger: LedgerUnderTest) -> None:
+    ledger.publish()
+    ledger.register(OVER_60, TOWNS)
+    ledger.as_(CUSTODIAN).open_edition(bytes(32), 7)
+    ledger.ask((OVER_60, "1/4"), edition=1)
+    ledger.as_(CUSTODIAN).retire(1)
+    ledger.ask((OVER_60, "1/4"), (OVER_60, "1/8"), edition=1)
+    ledger.reveal(OVER_60, 0, "1/4", edition=1)
+    report = audit(ledger.ledger_file, rpc=ledger.rpc.url)
+    assert report.passed, report.verdict
+    assert [edition.is_open for edition in report.editions] == [True, False]
+    assert [edition.most for edition in report.editions] == [0, Fraction(1, 4)]
 
 
 def test_a_ledger_of_the_real_worker_passes(url: str, tmp_path: Path) -> None:
