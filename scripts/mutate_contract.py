@@ -193,6 +193,9 @@ class Killer:
             self.name = report.nodeid.rpartition("/")[2]
 
 
+#: These test other files than the contract's source.
+OTHERS = {"test_artifact", "test_proof"}
+
 #: Where the killers of a function's mutants are, if not in the file with its name.
 KILLERS = {
     "test_terms": {"__init__"},
@@ -296,7 +299,7 @@ def main() -> int:
     """Judge the mutants, print a table, and return 1 unless all were killed."""
     chosen, began = options(), time.monotonic()
     sys.path.insert(0, str(TESTS.parent))
-    files = [file for file in TESTS.glob(chosen.tests) if file.stem != "test_artifact"]  # it tests another file
+    files = [file for file in TESTS.glob(chosen.tests) if file.stem not in OTHERS]
     generated = [mutant for mutant in mutants(INTACT.source) if mutant.after not in EQUIVALENT]
     if chosen.lines is not None:
         first, last = map(int, chosen.lines.split("-"))
