@@ -40,6 +40,11 @@ def test_each_edition_has_the_whole_budget(ledger: Ledger) -> None:
     assert (ledger.spent(0), ledger.spent(1)) == (1000, 1000)
 
 
+def test_requests_in_a_row_in_a_later_edition_are_charged_as_one(ledger: Ledger) -> None:
+    with refused(ledger, "BudgetExceeded(1001, 1000)"):
+        ledger.ask(request(HEIGHT, 500, edition=1), request(AGE, 501, edition=1))
+
+
 def test_each_edition_has_its_own_paths(ledger: Ledger) -> None:
     ledger.ask((HEIGHT, 10))
     ((_, fields),) = ledger.ask(request(HEIGHT, 5, edition=1))

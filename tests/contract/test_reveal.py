@@ -78,7 +78,7 @@ def test_the_longest_path_is_revealed_to_its_end() -> None:
     ledger.reveal(AGE, 0, 1, [1, 1])
     ledger.reveal(AGE, 1, MAX_PRECISION - 1, [1, 1])
     ledger.reveal(AGE, MAX_PRECISION - 1, MAX_PRECISION, [1, 1])
-    assert ledger.read("meter", AGE, 0) == (2, MAX_PRECISION, MAX_PRECISION)
+    assert ledger.path(AGE) == Path([3, 3], AGE, bought=MAX_PRECISION, revealed=MAX_PRECISION)
     with refused(ledger, "ledger: not bought"):
         ledger.reveal(AGE, MAX_PRECISION, MAX_PRECISION + 1, [1, 1])
 

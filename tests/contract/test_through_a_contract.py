@@ -11,6 +11,7 @@ from contract.ledger import (
     AGE,
     ANN,
     CUSTODIAN,
+    HEIGHT,
     TERMS,
     WORKER,
     Ledger,
@@ -30,6 +31,37 @@ def create(code: Bytes[24576]) -> address:
 @external
 def forward(target: address, data: Bytes[4096]):
     raw_call(target, data)
+"""
+
+
+READER = """
+interface Ledger:
+    def point(query: bytes32, edition: uint256) -> DynArray[int256, 8]: view
+    def meter(query: bytes32, edition: uint256) -> (uint256, uint256, uint256): view
+    def piece(query: bytes32, edition: uint256) -> (uint256, uint256, bytes32): view
+
+@external
+@view
+def best(ledger: address, query: bytes32, edition: uint256) -> DynArray[int256, 8]:
+    found: DynArray[int256, 8] = []
+    dimension: uint256 = 0
+    bought: uint256 = 0
+    revealed: uint256 = 0
+    dimension, bought, revealed = staticcall Ledger(ledger).meter(query, edition)
+    for value: int256 in staticcall Ledger(ledger).point(query, edition):
+        found.append(value // convert(revealed, int256))
+    assert len(found) == dimension
+    return found
+
+@external
+@view
+def holds(ledger: address, query: bytes32, edition: uint256, end: uint256, increments: DynArray[int256, 256]) -> bool:
+    done: uint256 = 0
+    ends: uint256 = 0
+    digest: bytes32 = empty(bytes32)
+    done, ends, digest = staticcall Ledger(ledger).piece(query, edition)
+    first: uint256 = 0
+    return done == 0 and digest == keccak256(abi_encode(query, end, first, increments))
 """
 
 
@@ -78,3 +110,16 @@ def test_a_contract_that_custodian_or_worker_calls_cannot_act_for_them(
         forward(wallet, ledger, sender, *call)
     with refused(ledger, "ledger: not for you"):
         ledger.send(wallet.address, *call)
+
+
+def test_a_contract_reads_small_answers_and_checks_large_ones() -> None:
+    ledger, reader = publish(), boa.loads(READER)
+    ledger.register("age", 8)
+    ledger.register("height", 9)
+    ledger.open_edition()
+    ledger.ask(request(AGE, 10, edition=1), (HEIGHT, 10))
+    ledger.reveal(AGE, 0, 5, [500, -500, 0, 1, 2, 3, 4, 5], edition=1)
+    assert reader.best(ledger.contract, AGE, 1) == [100, -100, 0, 0, 0, 0, 0, 1]
+    ledger.reveal_piece(HEIGHT, 0, 10, 0, list(range(9)))
+    assert reader.holds(ledger.contract, HEIGHT, 0, 10, list(range(9))) is True
+    assert reader.holds(ledger.contract, HEIGHT, 0, 10, list(range(1, 10))) is False
