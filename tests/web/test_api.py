@@ -329,7 +329,7 @@ class TestRefusals:
         assert found["requested"] == float(quote.price.cost)
         assert found["remaining"] == float(quote.budget.remaining)
         assert found["missing"] == float(quote.price.cost - quote.budget.remaining)
-        shown = visitor.get("/api/v1/quote", params={"query": "over_60", "within": "1e-6"}).json()
+        shown = visitor.get("/api/v1/quote", params={"query": "over_60", "within": "1e-5"}).json()
         assert (shown["affordable"], shown["left"]) == (False, None)
 
     def test_nothing_to_pay_the_fee_with(self, visitor: TestClient, system: DemoSystem) -> None:
