@@ -266,6 +266,8 @@ def test_an_old_copy_of_the_journal_does_not_finish_a_table(
     with pytest.raises(DataMismatch, match="or it is an old copy"):
         start().step()
     assert len(wire.sent) == sent
+    with pytest.raises(DataMismatch, match="or it is an old copy"):  # nor is anything added to it
+        publish(catalogue, data, Sender(rpc, CUSTODIAN), WORKER.address)
     recovery = recover(catalogue, data, rpc)
     assert recovery.closed == {TABLE: HALF}
     assert recovery.known[TABLE] == (Fraction(before[-1]) if before else 0)
