@@ -206,7 +206,7 @@ def test_the_journal_has_the_zones_of_the_ledger(
     events: list[ProgressEvent] = []
     with closing(custody.journal(None)) as journal:
         taken = Intake(catalogue, custody.pin(catalogue), journal, published.terms(), events.append)
-        catalogue.file.write_text(CATALOGUE.replace('["N", "S"]', '["N", "W"]'))
+        catalogue.file.write_text(CATALOGUE.replace('"N", "S"', '"N", "S", "W"'))
         taken.check()
     assert next(event.reason for event in events if isinstance(event, CatalogueRefused)).startswith(
         "The ledger was permanently"
