@@ -42,7 +42,7 @@ BUDGET = 13  # quarters: epsilon 8 and delta 1e-4 are precision 3.39
 QUARTER = Fraction(1, 4)
 
 #: What is asked: the query's name, the edition, and the precision in quarters.
-Purchase: TypeAlias = tuple[str, int, int]
+Bought: TypeAlias = tuple[str, int, int]
 purchases = st.tuples(
     st.sampled_from(list(QUERIES)), st.integers(0, 3), st.integers(1, 6) | st.sampled_from([12, 13, 14])
 )
@@ -122,11 +122,11 @@ class Life(RuleBasedStateMachine):
             self.ledger.attach(data(edition), edition=edition)
 
     @rule(purchase=purchases)
-    def ask(self, purchase: Purchase) -> None:
+    def ask(self, purchase: Bought) -> None:
         self.ask_list([purchase])
 
     @rule(list_=st.lists(purchases, min_size=2, max_size=4))
-    def ask_list(self, list_: list[Purchase]) -> None:
+    def ask_list(self, list_: list[Bought]) -> None:
         list_ = [(name, edition, quarters) for name, edition, quarters in list_ if edition in self.attached]
         requests = [self.request(purchase) for purchase in list_]
         spent, bought = dict(self.spent), dict(self.bought)
@@ -150,7 +150,7 @@ class Life(RuleBasedStateMachine):
         for purchase, answer in zip(list_, answers, strict=True):
             self.check(purchase, answer)
 
-    def request(self, purchase: Purchase) -> Request:
+    def request(self, purchase: Bought) -> Request:
         name, edition, quarters = purchase
         return self.ledger.resolve(QUERIES[name][0], edition=edition, precision=quarters * QUARTER)
 
@@ -164,7 +164,7 @@ class Life(RuleBasedStateMachine):
         assert (caught.value.requested, caught.value.remaining) == (cost * QUARTER, left * QUARTER + rest)
         assert self.file.read_bytes() == before
 
-    def check(self, purchase: Purchase, answer: Answer) -> None:
+    def check(self, purchase: Bought, answer: Answer) -> None:
         name, edition, quarters = purchase
         assert (answer.query, answer.edition, answer.precision) == (QUERIES[name][0], edition, quarters * QUARTER)
         for value, true in zip(answer.values, truth(name, edition), strict=True):
@@ -176,7 +176,7 @@ class Life(RuleBasedStateMachine):
             assert known == answer.values
 
     @rule(purchase=purchases)
-    def quote(self, purchase: Purchase) -> None:
+    def quote(self, purchase: Bought) -> None:
         name, edition, quarters = purchase
         if edition < self.editions:
             quote = self.ledger.quote_many([self.request(purchase)])[0]

@@ -115,12 +115,26 @@ def test_selectors_and_topics_of_the_whole_contract_are_those_of_the_compiler() 
         "pause": [True],
         "allow": ["0x" + "00" * 20, 1],
         "take_custody": [],
-        "meter": [bytes(32)],
-        "ask_signed": [[(bytes(32), 1, 0, 0)], 1, 2, "0x" + "00" * 20, b"signature"],
+        "meter": [bytes(32), 0],
+        "reveal_piece": [(bytes(32), 0, 0, 1), 0, [1]],
+        "ask_signed": [[(bytes(32), 0, 1, 0, 0)], 1, 2, "0x" + "00" * 20, b"signature"],
         "nonce": ["0x" + "00" * 20],
     }
     for name, arguments in functions.items():
         assert bytes.fromhex(abi.encode_call(name, *arguments)[2:10]) in code, name
-    events = ("Published", "Registered", "Asked", "Revealed", "Allowed", "Paused", "QueryPaused", "Closed", "Appointed")
+    events = (
+        "Published",
+        "Opened",
+        "Retired",
+        "Registered",
+        "Asked",
+        "Revealed",
+        "RevealedPiece",
+        "Allowed",
+        "Paused",
+        "QueryPaused",
+        "Closed",
+        "Appointed",
+    )
     for name in events:
         assert bytes.fromhex(abi.event_topic(name)[2:]) in code, name

@@ -295,7 +295,10 @@ def test_what_the_data_cannot_answer_has_a_line_and_a_hint(data: Path) -> None:
     assert (
         f"{catalogue}:1: The data has no column incme (did you mean income?): correct the name, or remove it." in found
     )
-    assert f"{catalogue}:12: Query all: A ledger on a chain accepts at most 512 groups, not 599" in found
-    assert (
-        "accepts at most 512 groups, not 612 (51 of incme times 12 of month(name)): use fewer, or two queries." in found
+    too_many = text.replace(str(list(range(600))), str(list(range(70_000)))).replace(
+        str(list(range(52))), str(list(range(6_001)))
     )
+    catalogue.write_text(too_many)
+    found = run("check", str(catalogue)).stderr
+    assert f"{catalogue}:12: A query may have 65,536 groups at most, not 69,999" in found
+    assert "may have 65,536 groups at most, not 72,000 (6,000 of incme times 12 of month(name))" in found

@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 import stat
+from types import SimpleNamespace
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -213,7 +214,7 @@ def test_promises_add_up_as_in_the_audit() -> None:
     """The audit has its own arithmetic, on purpose; both must say the same."""
 
     class Report:
-        chain_id, spent = 1, Fraction(0)
+        chain_id, spent, editions = 1, Fraction(0), (SimpleNamespace(most=Fraction(0)),)
 
         def __init__(self, address: str, promised: Promised) -> None:
             self.address, self.neighbours = address, promised.neighbours.value

@@ -10,8 +10,9 @@ import pytest
 
 from noiseledger.chain.block import BlockRef
 from noiseledger.chain.contract import MAX_BATCH, MAX_COORDINATES, MAX_PIECE, MAX_STORED
-from noiseledger.chain.values import ContractReveal
+from noiseledger.chain.values import NO_ZONES, ContractReveal
 from noiseledger.core.query import Query
+from noiseledger.core.zones import Zones
 from noiseledger.custodian import worker
 from noiseledger.custodian.worker import Worker, batches
 from noiseledger.ledger.query_state import Behind
@@ -57,10 +58,10 @@ def test_only_the_ledgers_own_blocks_are_read_for_where_stretches_end() -> None:
         return []
 
     contract: Any = SimpleNamespace(events=events)
-    terms: Any = SimpleNamespace(reuses=False)
+    terms: Any = SimpleNamespace(reuses=False, zones=1, zone_list=NO_ZONES)
     query, newest = Query.share("age > 60"), BlockRef(9_000, "0xaa")
     view: Any = SimpleNamespace(newest=newest, now={query: SimpleNamespace(bought=Fraction(1))})
-    journal: Any = SimpleNamespace(closed=dict, commit_often=lambda: None)
+    journal: Any = SimpleNamespace(closed=dict, commit_often=lambda: None, zones=Zones.ONE)
     reading = Worker(contract, journal, terms=terms, first_block=8_000)
     with pytest.raises(Behind):
         reading._stops(query, Fraction(0), Fraction(1), view)
@@ -68,8 +69,8 @@ def test_only_the_ledgers_own_blocks_are_read_for_where_stretches_end() -> None:
 
 
 def test_patience_begins_when_something_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    unused: Any = SimpleNamespace()
-    journal: Any = SimpleNamespace(closed=dict, commit_often=lambda: None)
+    unused: Any = SimpleNamespace(zones=1, zone_list=NO_ZONES)
+    journal: Any = SimpleNamespace(closed=dict, commit_often=lambda: None, zones=Zones.ONE)
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: clock.now))
     waiting = Worker(unused, journal, terms=unused, patience=60)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 
-from noiseledger.chain.contract import MAX_DEFINITION, MAX_DIMENSION, PrivacyLedgerContract, checksummed
+from noiseledger.chain.contract import MAX_DEFINITION, PrivacyLedgerContract, checksummed
 from noiseledger.chain.sender import Sender
 from noiseledger.chain.values import Terms
 from noiseledger.core.access import Access
@@ -316,9 +316,6 @@ def _write_ledger_file(
 
 def too_large(query: Query) -> str:
     """Return why a query cannot be published; an empty text if it can."""
-    if query.dimension > MAX_DIMENSION:
-        number = query.sizes
-        return f"A ledger on a chain accepts at most {MAX_DIMENSION:,} groups, not {number}: use fewer, or two queries."
     size = len(query.canonical.encode())
     if size > MAX_DEFINITION:
         return f"A ledger on a chain accepts definitions of at most {MAX_DEFINITION:,} bytes, not {size:,}: use two queries."

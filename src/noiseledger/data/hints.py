@@ -29,9 +29,9 @@ def unreadable(file: Path, error: OSError) -> DataUnavailable:
     """
     match error:
         case FileNotFoundError():
-            mend = " Put the file there, or correct its name."
+            advice = " Put the file there, or correct its name."
         case PermissionError():
-            mend = f" Make it readable for yourself: chmod u+r {quote(str(file))}"
+            advice = f" Make it readable for yourself: chmod u+r {quote(str(file))}"
         case _:
-            mend = ""
-    return DataUnavailable(f"{file} cannot be read: {error.strerror}.{mend}")
+            advice = ""
+    return DataUnavailable(f"{file} cannot be read: {error.strerror}.{advice}")
