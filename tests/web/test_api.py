@@ -144,7 +144,7 @@ class TestTheSameAsInPython:
 
     def test_budget(self, visitor: TestClient, python: Client) -> None:
         found = visitor.get("/api/v1/budget").json()
-        assert found == describe_budget(python.budget())
+        assert found == {**describe_budget(python.budget()), "zones": []}
         assert Fraction(found["spent_exact"]) > 0
 
     @pytest.mark.parametrize("query", ["mean_income", "over_60", "ages"])

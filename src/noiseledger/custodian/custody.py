@@ -24,7 +24,7 @@ from noiseledger.data.catalogue import Catalogue
 from noiseledger.data.commitment import PUBLISHED, SECRET_BYTES, bind, read_secret
 from noiseledger.data.pinned import Pinned
 from noiseledger.data.source import check_query
-from noiseledger.data.zone_words import check_permanent, described
+from noiseledger.data.zone_words import described
 from noiseledger.errors import CustodyDamaged, DataMismatch, JournalLost, LedgerNotFound
 from noiseledger.ledger.durable import write_durably
 from noiseledger.ledger.file import LedgerFile
@@ -121,7 +121,6 @@ class Custody:
         self._store_secret(data)
         if self.journal_file.exists():
             with closing(self.journal(data)) as journal:
-                check_permanent(catalogue, journal.zones)
                 journal.add(*queries)
                 self.keep_identity(journal)
             return
