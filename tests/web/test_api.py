@@ -144,6 +144,7 @@ class TestTheSameAsInPython:
 
     def test_budget(self, visitor: TestClient, python: Client) -> None:
         found = visitor.get("/api/v1/budget").json()
+        assert found.pop("zones") == []
         assert found == describe_budget(python.budget())
         assert Fraction(found["spent_exact"]) > 0
 
