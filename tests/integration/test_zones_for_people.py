@@ -15,6 +15,7 @@ from command import Runner, bare_environment
 from integration.conftest import ANALYST, CUSTODIAN, WORKER, as_seen_by
 from integration.test_client import working
 from noiseledger.chain import PrivacyLedgerContract, Rpc, Sender, encode_request, local_chain
+from noiseledger.cli.follow import ChainFollower
 from noiseledger.core.groups import Keys
 from noiseledger.core.query import Query
 from noiseledger.core.sensitivity import sensitivity
@@ -155,6 +156,16 @@ def test_the_commands_show_and_price_by_zone(url: str, catalogue: Catalogue, run
     assert next(query["reaches"] for query in run("queries", "--json").json["queries"]) == ["the north"]
     assert "used 88.48% of the privacy budget, of the zone that pays most" in run("history").out
     assert "is left in the zone that has used most" in run("doctor").out
+
+
+def test_watching_counts_what_zones_have_used(client: nl.Client) -> None:
+    client.ask("north", precision=2)
+    follower = ChainFollower(client, 0)
+    client.ask("south", precision=1)
+    asked, revealed = [happening for _, happening in follower.look()]
+    assert (asked["event"], revealed["event"]) == ("asked", "revealed")
+    # The south has used 1: what is left is that of the north, which has used more.
+    assert Fraction(asked["remaining_exact"]) == client.budget().total - 2
 
 
 def test_the_pages_and_the_api_show_zones(url: str, client: nl.Client, file: Path) -> None:

@@ -56,10 +56,10 @@ def test_the_name_of_another_journal_stops_everything(catalogue: Catalogue) -> N
     data = custody.pin(catalogue)
     custody.prepare(catalogue, data)
     custody.identity_file.write_text("00" * 32 + "\n")
-    with pytest.raises(CustodyDamaged, match="another journal"):
+    with pytest.raises(CustodyDamaged, match="does not have the name of"):
         custody.prepare(catalogue, data)
     with closing(custody.journal(data)) as journal:
-        with pytest.raises(CustodyDamaged, match="another journal"):
+        with pytest.raises(CustodyDamaged, match="the name of a different journal"):
             custody.check(commitment(data, journal), data, journal)
         custody.identity_file.unlink()
         custody.check(commitment(data, journal), data, journal)

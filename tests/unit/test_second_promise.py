@@ -6,13 +6,13 @@ import json
 import shutil
 import sqlite3
 import stat
-from types import SimpleNamespace
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import pytest

@@ -163,6 +163,7 @@ class SignedPartBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     query: Annotated[str, Field(pattern=IDENTIFIER)]
+    edition: Annotated[str, Field(pattern=UNITS)]
     precision: Annotated[str, Field(pattern=UNITS)]
     epsilon: Annotated[str, Field(pattern=UNITS)]
     delta: Annotated[str, Field(pattern=UNITS)]
