@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -175,10 +176,14 @@ class TrialLedger:
         return Transcript(self.budget, tuple(self._seen(query) for query in self.queries))
 
     def _seen(self, query: Query) -> Seen:
-        events = list(self._contract.events(["Revealed"], query.identifier, self._first))
-        stretches = [(from_units(e.fields["end"] - e.fields["start"]), tuple(e.fields["increments"])) for e in events]
-        state = fold(events, reuses=True)
-        return Seen(tuple(stretches), self._drawn[query] | dict(zip(state.ends, state.points, strict=True)))
+        events = self._contract.events(["Revealed", "RevealedPiece"], query.identifier, self._first)
+        state = fold(events, reuses=True, dimension=query.dimension)
+        known = [(Fraction(0), (0,) * query.dimension), *zip(state.ends, state.points, strict=True)]
+        stretches = [
+            (end - start, tuple(b - a for a, b in zip(before, after, strict=True)))
+            for (start, before), (end, after) in pairwise(known)
+        ]
+        return Seen(tuple(stretches), self._drawn[query] | dict(known[1:]))
 
 
 class Lab:
