@@ -18,6 +18,8 @@ class Experiment:
 
     module: str
     question: str
+    #: Whether its numbers say everything, so that it can also be run without a folder for figures.
+    folder_needed: bool = True
 
 
 #: In the order of the report.
@@ -31,6 +33,9 @@ EXPERIMENTS = {
     "peers": Experiment("peers.comparison", "How do other libraries answer the same requests?"),
     "ablations": Experiment(
         "ablations.experiment", "What is each part of the system worth, and when does reuse not pay?"
+    ),
+    "overlap": Experiment(
+        "overlap.experiment", "What does reuse across different questions save?", folder_needed=False
     ),
 }
 

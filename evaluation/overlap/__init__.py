@@ -1,0 +1,1 @@
+"""Reuse across different questions: what it saves on workloads of overlapping questions."""
