@@ -120,6 +120,16 @@ def test_two_answers_at_one_precision_contradict_each_other() -> None:
     assert public.estimate(YOUNG)[0].value == pytest.approx(30)
 
 
+def test_an_answer_that_was_refined_has_one_weight() -> None:
+    public = PublicAnswers([YOUNG, OLD], REPLACING)
+    public.add(YOUNG, Fraction(1, 4), [30])
+    public.add(YOUNG, Fraction(1), [33])
+    (old,) = public.estimate(OLD)
+    assert (old.value, old.variance, old.constant) == pytest.approx((67, 1, 100))
+    assert [(weight.query, weight.coordinate) for weight in old.weights] == [(YOUNG, 0)]
+    assert old.weights[0].weight == pytest.approx(-1)
+
+
 def test_too_many_cells() -> None:
     queries = [Query.count(by=Bins.of(column, range(12))) for column in "abc"]
     assert cells_of(queries, 12**3)[None].count == 12**3
@@ -178,6 +188,8 @@ def test_a_smallest_purchase_is_respected_and_what_is_free_stays_free() -> None:
     assert price(Fraction(1), 1, 1.0, smallest=smallest) == 0
     assert price(Fraction(1), 1, inf, bought=Fraction(3, 4)) == Fraction(1, 4)
     assert price(Fraction(1), 1, 100.0, bought=Fraction(3, 4)) == Fraction(1, 4)
+    # The path itself is far enough, even if its answer was left out of the estimate.
+    assert price(Fraction(1), 1, inf, bought=Fraction(1), smallest=smallest) == 0
 
 
 def test_without_numpy_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
