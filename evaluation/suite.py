@@ -34,9 +34,7 @@ EXPERIMENTS = {
     "ablations": Experiment(
         "ablations.experiment", "What is each part of the system worth, and when does reuse not pay?"
     ),
-    "overlap": Experiment(
-        "overlap.experiment", "What does reuse across different questions save?", folder_needed=False
-    ),
+    "overlap": Experiment("overlap.experiment", "What does reuse across different queries save?", folder_needed=False),
 }
 
 _Run: TypeAlias = Callable[[ExperimentContext], Outcome]

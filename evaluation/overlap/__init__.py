@@ -1,1 +1,1 @@
-"""Reuse across different questions: what it saves on workloads of overlapping questions."""
+"""Reuse across different queries: what it saves on workloads of overlapping queries."""

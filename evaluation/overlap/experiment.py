@@ -1,4 +1,4 @@
-"""What reuse across different questions saves on workloads of overlapping questions, compared with other ways to answer."""
+"""What reuse across different queries saves on workloads of overlapping queries, compared with other ways to answer."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ REQUESTS = {"128 cells, uniform": (1_500, 70_000), "128 cells, Zipf 1": (1_500, 
 MARGINALS = "marginals"
 LABELS = {
     "naive": "naive: everything is paid in full",
-    "identical": "reuse of identical questions (ledgers today)",
-    "ours": "reuse across questions",
-    "ours_zones": "reuse across questions, charged by zone",
+    "identical": "reuse of identical queries (ledgers today)",
+    "ours": "reuse across queries",
+    "ours_zones": "reuse across queries, charged by zone",
     "histogram": "the best histogram, known in hindsight",
 }
 METHOD = (
     "Each request wants an error, and all schemes reach it. The numbers are what they spend under add-remove, in units of the "
-    "precision of one answer with the error of the first request. Prices of reuse across questions are computed by "
+    "precision of one answer with the error of the first request. Prices of reuse across queries are computed by "
     "noiseledger.core.combination; ledgers do not use it yet. The zones are the single cells (128 cells), the values of the "
     "most popular column (ranges) or of the smallest one (marginals). The best histogram in hindsight has the cells of the "
-    "questions as its bins, for ranges those of each column, and just the precision that the most demanding request needs. "
+    "queries as its bins, for ranges those of each column, and just the precision that the most demanding request needs. "
     "The published cache (Turbo) is not measured yet."
 )
 _POINTS = 150
@@ -46,7 +46,7 @@ def run(context: ExperimentContext) -> Outcome:
     facts = [{name: value for name, value in each.items() if name != "curves"} for each in found]
     return Outcome(
         "overlap",
-        "Reuse across different questions",
+        "Reuse across different queries",
         METHOD,
         [_sentence(each) for each in facts],
         {"workloads": facts, "ours_never_above_identical": True},
@@ -84,8 +84,8 @@ def _measure(workload: Workload) -> dict[str, Any]:
 def _sentence(facts: Mapping[str, Any]) -> str:
     spent = facts["precision"]
     return (
-        f"{facts['name']}: after {facts['requests']:,} requests, reuse of identical questions has spent "
-        f"{spent['identical']:,.0f} and reuse across questions {spent['ours']:,.0f}, "
+        f"{facts['name']}: after {facts['requests']:,} requests, reuse of identical queries has spent "
+        f"{spent['identical']:,.0f} and reuse across queries {spent['ours']:,.0f}, "
         f"{facts['identical_over_ours']:.3g} times less, and at no request more. Charged by zone, it has spent "
         f"{spent['ours_zones']:,.0f}. {facts['purchases']:,} requests bought something. The best histogram in hindsight "
         f"takes {spent['histogram']:,.0f}."

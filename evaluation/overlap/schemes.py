@@ -52,7 +52,7 @@ class _Zones:
 
 
 class _Ours:
-    """Reuse across questions: what public answers tell is taken off the price."""
+    """Reuse across queries: what public answers tell is taken off the price."""
 
     def __init__(self, workload: Workload) -> None:
         self._records = [LinearRecord(size) for size in workload.cells]
@@ -71,7 +71,7 @@ class _Ours:
 
 
 def spend(workload: Workload) -> Spending:
-    """Return what each scheme spends; stop if ours ever spends more than the reuse of identical questions."""
+    """Return what each scheme spends; stop if ours ever spends more than the reuse of identical queries."""
     found, ours, zones = Spending(), _Ours(workload), _Zones(workload)
     bought: dict[Question, float] = {}
     bins: dict[int, float] = {}

@@ -55,7 +55,7 @@ class Request:
 class Workload:
     """Requests, and the number of cells of each part.
 
-    ``zones`` has the zone of each cell of the first part; questions about other parts reach all zones.
+    ``zones`` has the zone of each cell of the first part; queries about other parts reach all zones.
     """
 
     name: str

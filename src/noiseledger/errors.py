@@ -6,7 +6,7 @@
     ├── InvalidInput (ValueError)       an input is not what was expected
     │   ├── InvalidFilter               a filter that cannot be read or is outside the safe subset
     │   ├── SensitivityUnknown          no bound on how far one person can move the answer
-    │   └── TooManyCells                questions that distinguish too many parts of the data to be combined
+    │   └── TooManyCells                queries that distinguish too many parts of the data to be combined
     ├── MissingExtra (ImportError)      a package that is installed only on request
     ├── BudgetExceeded                  the request costs more than is left
     ├── NotDetermined                   the public answers together do not determine the answer
@@ -71,14 +71,14 @@ class SensitivityUnknown(InvalidInput):
 
 
 class TooManyCells(InvalidInput):
-    """The filters and groups of some questions distinguish so many parts of the data that they cannot be combined."""
+    """The filters and groups of some queries distinguish so many parts of the data that they cannot be combined."""
 
     def __init__(self, limit: int) -> None:
         """Store the limit."""
         self.limit = limit
         super().__init__(
-            f"These questions cut the data into more than {limit:,} cells, or in too many ways to find them, so they cannot be "
-            "combined all at once: combine fewer questions, or questions about fewer columns. What follows from some of the "
+            f"These queries cut the data into more than {limit:,} cells, or in too many ways to find them, so they cannot be "
+            "combined all at once: combine fewer queries, or queries about fewer columns. What follows from some of the "
             "public answers is correct without the others."
         )
 
@@ -124,18 +124,18 @@ class BudgetExceeded(NoiseledgerError):
 
 
 class NotDetermined(NoiseledgerError):
-    """The public answers together do not determine the answer to a question."""
+    """The public answers together do not determine the answer to a query."""
 
-    def __init__(self, question: str = "this question") -> None:
-        """Name the question."""
-        self.question = question
+    def __init__(self, query: str = "this query") -> None:
+        """Name the query."""
+        self.query = query
         super().__init__(
-            f"The public answers together do not determine the answer to {question}: buy an answer to it, or ask for less."
+            f"The public answers together do not determine the answer to {query}: buy an answer to it, or ask for less."
         )
 
     def __reduce__(self) -> tuple[type[NotDetermined], tuple[str]]:
         """Support pickling."""
-        return type(self), (self.question,)
+        return type(self), (self.query,)
 
 
 class UnknownQuery(NoiseledgerError):

@@ -124,7 +124,7 @@ def test_value_and_error_agree_with_exact_arithmetic_to_nine_digits(
     assert found.mismatch < NINE_DIGITS
 
 
-#: All records that the questions below can tell apart.
+#: All records that the queries below can tell apart.
 VALUES: Mapping[str, list[Fraction | str | None]] = {
     "age": [*map(Fraction, ("-1", "5", "18", "20", "30", "45", "50", "60", "61")), None],
     "region": ["north", "south", "west", "east", None],
@@ -180,7 +180,7 @@ def ledgers(draw: st.DrawFn) -> tuple[Population, list[tuple[Query, Fraction, li
 
 
 def matrix_of(query: Query, queries: Sequence[Query]) -> list[Vector]:
-    """Return a question's rows over all distinguishable records, found by the reference implementation alone."""
+    """Return a query's rows over all distinguishable records, found by the reference implementation alone."""
     return [[Fraction(totals(query, [record])[k]) for record in RECORDS] for k in range(query.dimension)]
 
 
@@ -287,7 +287,7 @@ def test_parts_add_up_to_the_whole(
 def test_never_dearer_than_reuse_of_identical_questions(
     population: Population, requests: list[tuple[Query, Fraction]], smallest: Fraction
 ) -> None:
-    """At every request, and for each question, whatever is asked in whatever order."""
+    """At every request, and for each query, whatever is asked in whatever order."""
     public = PublicAnswers([query for query, _ in requests], population)
     bought: dict[Query, Fraction] = {}
     identical: dict[Query, Fraction] = {}

@@ -95,10 +95,10 @@ def test_what_cannot_be_a_sum_over_cells_is_refused() -> None:
         PublicAnswers([Query.share("age < 30")], ADDING).estimate(Query.share("age < 30"))
 
 
-def test_a_question_must_be_in_the_list() -> None:
+def test_a_query_must_be_in_the_list() -> None:
     public = PublicAnswers([YOUNG], ADDING)
     for other in (OLD, Query.sum(INCOME)):
-        with pytest.raises(InvalidInput, match=r"without the question|not in the list"):
+        with pytest.raises(InvalidInput, match=r"without the query|not in the list"):
             public.estimate(other)
 
 
@@ -133,7 +133,7 @@ def test_an_answer_that_was_refined_has_one_weight() -> None:
 def test_too_many_cells() -> None:
     queries = [Query.count(by=Bins.of(column, range(12))) for column in "abc"]
     assert cells_of(queries, 12**3)[None].count == 12**3
-    with pytest.raises(TooManyCells, match=r"more than 1,727 cells.*combine fewer questions") as caught:
+    with pytest.raises(TooManyCells, match=r"more than 1,727 cells.*combine fewer queries") as caught:
         cells_of(queries, 12**3 - 1)
     assert pickle.loads(pickle.dumps(caught.value)).limit == 12**3 - 1
 

@@ -1,4 +1,4 @@
-"""Answers from answers: what all public answers of an edition together determine about other questions, and how accurately.
+"""Answers from answers: what all public answers of an edition together determine about other queries, and how accurately.
 
 Why the promise holds: everything here is post-processing of public numbers. It sees definitions, precisions and answers that a
 ledger has published, never data, so it costs no privacy and cannot weaken what the ledger guarantees.

@@ -1,10 +1,10 @@
-"""The cells of several questions: the finest parts of the records that their filters and groups distinguish.
+"""The cells of several queries: the finest parts of the records that their filters and groups distinguish.
 
 A cell is a set of records that some record can lie in, by the definitions alone. Two records in one cell are counted by the
-same questions, in the same groups; two records in different cells are not. So each coordinate of a question is a sum over
+same queries, in the same groups; two records in different cells are not. So each coordinate of a query is a sum over
 cells.
 
-Questions that measure different things have different cells: a number of records, or the sum of one column with one list of
+Queries that measure different things have different cells: a number of records, or the sum of one column with one list of
 bounds, grid and stand-in for missing values. A sum and a count tell nothing about each other.
 
 >>> over, all_of_them = Query.count("age > 60"), Query.histogram("age", [0, 30, 120])
@@ -27,22 +27,22 @@ from noiseledger.errors import InvalidFilter, InvalidInput, TooManyCells
 
 #: The largest number of cells; the estimate works with matrices of so many rows and columns (two of 134 MB each).
 MAX_CELLS = 4096
-#: The limit for the work on one diagram. It is larger than that of one filter: here it stands for all questions together.
+#: The limit for the work on one diagram. It is larger than that of one filter: here it stands for all queries together.
 MAX_WORK = 20_000_000
 
-#: What a question adds up in a cell: a column, or None for the number of records.
+#: What a query adds up in a cell: a column, or None for the number of records.
 Measured: TypeAlias = Column | None
-#: A question's coordinate in each cell, or None where it does not count.
+#: A query's coordinate in each cell, or None where it does not count.
 Labels: TypeAlias = list[int | None]
-#: What decides the rows of a question: its filter and its groups.
+#: What decides the rows of a query: its filter and its groups.
 _Cut: TypeAlias = tuple[str, Groups | None]
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of the questions that measure one thing, numbered from 0, and where each of these questions counts.
+    """The cells of the queries that measure one thing, numbered from 0, and where each of these queries counts.
 
-    They cover all records: those that no question counts are a cell as well, unless there are none.
+    They cover all records: those that no query counts are a cell as well, unless there are none.
     """
 
     measured: Measured
@@ -50,20 +50,18 @@ class Cells:
     _labels: Mapping[_Cut, Labels]
 
     def labels(self, query: Query) -> Labels:
-        """Return the coordinate in which the question counts each cell, or None if it does not."""
+        """Return the coordinate in which the query counts each cell, or None if it does not."""
         known = self._labels.get(_cut(query))
         if known is None or query.column != self.measured:
-            raise InvalidInput(
-                f"The cells were found without the question {query}: find them again, with it in the list."
-            )
+            raise InvalidInput(f"The cells were found without the query {query}: find them again, with it in the list.")
         return known
 
     def uses(self, cell: int) -> int:
-        """Return how many questions count a cell."""
+        """Return how many queries count a cell."""
         return sum(labels[cell] is not None for labels in self._labels.values())
 
     def rows(self, query: Query) -> tuple[tuple[int, ...], ...]:
-        """Return the question as a matrix of zeros and ones: for each coordinate, the cells that are added up."""
+        """Return the query as a matrix of zeros and ones: for each coordinate, the cells that are added up."""
         rows: list[list[int]] = [[] for _ in range(query.dimension)]
         for cell, coordinate in enumerate(self.labels(query)):
             if coordinate is not None:
@@ -72,7 +70,7 @@ class Cells:
 
 
 def cells_of(queries: Iterable[Query], limit: int = MAX_CELLS) -> dict[Measured, Cells]:
-    """Return the cells for each thing that the questions measure."""
+    """Return the cells for each thing that the queries measure."""
     apart: dict[Measured, dict[_Cut, Query]] = {}
     for query in queries:
         apart.setdefault(query.column, {}).setdefault(_cut(query), query)
@@ -84,7 +82,7 @@ def _cut(query: Query) -> _Cut:
 
 
 def _find(measured: Measured, cuts: Mapping[_Cut, Query], limit: int) -> Cells:
-    """Start with one part, all records, and let one question after the other split the parts."""
+    """Start with one part, all records, and let one query after the other split the parts."""
     try:
         diagram = Diagram(
             Constant(True), cuts=[leaf for query in cuts.values() for leaf in _leaves(query)], work=MAX_WORK
@@ -110,7 +108,7 @@ def _find(measured: Measured, cuts: Mapping[_Cut, Query], limit: int) -> Cells:
 
 
 def _at_the_end(steps: Sequence[tuple[list[int], Labels]], count: int) -> list[Labels]:
-    """Return the labels of the final cells, for each question: a cell has the label of the part that it comes from."""
+    """Return the labels of the final cells, for each query: a cell has the label of the part that it comes from."""
     origin, found = list(range(count)), []
     for parents, labels in reversed(steps):
         found.append([labels[part] for part in origin])
@@ -119,7 +117,7 @@ def _at_the_end(steps: Sequence[tuple[list[int], Labels]], count: int) -> list[L
 
 
 def _leaves(query: Query) -> Iterator[Leaf]:
-    """Yield the conditions at which a question cuts the columns."""
+    """Yield the conditions at which a query cuts the columns."""
     if query.where is not None:
         yield from leaves(query.where.expression)
     for one in by_column(query.groups):
@@ -127,7 +125,7 @@ def _leaves(query: Query) -> Iterator[Leaf]:
 
 
 class _Splitter:
-    """How one question splits a part of the records."""
+    """How one query splits a part of the records."""
 
     def __init__(self, diagram: Diagram, query: Query) -> None:
         self._diagram = diagram
@@ -137,7 +135,7 @@ class _Splitter:
         self._groups = [diagram.split(one.column, one.index) for one in by_column(query.groups)]
 
     def split(self, part: Node) -> Iterator[tuple[int | None, Node]]:
-        """Yield what the question counts of a part, in each coordinate, and the rest, which it does not count."""
+        """Yield what the query counts of a part, in each coordinate, and the rest, which it does not count."""
         meet = self._diagram.meet
         rest = [meet([part, self._diagram.flip(self._where)])]
         inside = [(0, meet([part, self._where]))]

@@ -10,7 +10,7 @@ forming it loses half of the digits. Instead, one measurement at a time, two mat
 
 How the error bar is bounded: an estimate is returned as the weights of the measurements that it was made from. Whatever
 rounding did to Q and L, ``sum of w_i x_i`` with these weights has the variance ``sum of w_i^2 s_i``, which is what is
-returned, up to the rounding of one sum. Its expectation is that of the question up to ``mismatch``, the largest entry of ``b
+returned, up to the rounding of one sum. Its expectation is that of the query up to ``mismatch``, the largest entry of ``b
 - sum of w_i a_i``, times the sum of the absolute values of the cells. So rounding can make an estimate slightly worse than
 the best, but it cannot make a stated error too small. An estimate with a mismatch above ``TOLERANCE`` is refused.
 """

@@ -1,11 +1,11 @@
-"""The price of a question when other answers are known: what they tell is taken off.
+"""The price of a query when other answers are known: what they tell is taken off.
 
 Why the promise holds: a price is computed from public numbers, and a ledger charges what a purchase costs, whoever computed
 it.
 
-If the best estimate has the variance v, buying precision c on the question itself gives ``1 / (1/v + c/D^2)``. So variance w
-costs ``D^2 (1/w - 1/v)``. An earlier answer to the same question of precision p already makes v at most ``D^2/p``, hence this
-is never more than the reuse of identical questions, ``D^2/w - p``.
+If the best estimate has the variance v, buying precision c on the query itself gives ``1 / (1/v + c/D^2)``. So variance w
+costs ``D^2 (1/w - 1/v)``. An earlier answer to the same query of precision p already makes v at most ``D^2/p``, hence this
+is never more than the reuse of identical queries, ``D^2/w - p``.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def price(
     bought: Fraction = Fraction(0),
     smallest: Fraction = Fraction(0),
 ) -> Fraction:
-    """Return the precision to buy on a question so that its best estimate has the variance ``wanted``.
+    """Return the precision to buy on a query so that its best estimate has the variance ``wanted``.
 
-    ``distance`` is the question's sensitivity, ``variance`` that of its best estimate so far (infinity if there is none), and
-    ``bought`` the precision of the question itself. A purchase below ``smallest`` is rounded up to it, as by a ledger.
+    ``distance`` is the query's sensitivity, ``variance`` that of its best estimate so far (infinity if there is none), and
+    ``bought`` the precision of the query itself. A purchase below ``smallest`` is rounded up to it, as by a ledger.
 
     >>> price(Fraction(1), 1, variance=4.0)
     Fraction(3, 4)

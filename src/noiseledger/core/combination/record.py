@@ -43,14 +43,14 @@ class Weight:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The best estimate of one coordinate of a question, in its own units: ``constant`` plus the weighted public answers."""
+    """The best estimate of one coordinate of a query, in its own units: ``constant`` plus the weighted public answers."""
 
     value: float
     #: Of the noise. The error is exactly normal if purchases did not depend on earlier answers.
     variance: float
     constant: float
     weights: tuple[Weight, ...]
-    #: How well the weights add up to the question, see :mod:`noiseledger.core.combination.linear`.
+    #: How well the weights add up to the query, see :mod:`noiseledger.core.combination.linear`.
     mismatch: float
 
     @property
@@ -61,7 +61,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class _Answer:
-    """The most precise public answer to a question."""
+    """The most precise public answer to a query."""
 
     precision: Fraction
     values: tuple[Fraction, ...]
@@ -78,14 +78,14 @@ class _Part:
 
 
 class PublicAnswers:
-    """The public answers to questions about one edition; new ones are added as they are revealed.
+    """The public answers to queries about one edition; new ones are added as they are revealed.
 
-    The questions are all those that are answered or asked for; the cells follow from them. Answers of different editions are
+    The queries are all those that are answered or asked for; the cells follow from them. Answers of different editions are
     about different records, so each edition needs one of its own.
     """
 
     def __init__(self, queries: Iterable[Query], population: Population, limit: int = MAX_CELLS) -> None:
-        """Find the cells of the questions; refuse them if there are more than ``limit`` of one kind."""
+        """Find the cells of the queries; refuse them if there are more than ``limit`` of one kind."""
         self._population = population
         found = cells_of(queries, limit)
         self._parts: dict[Measured, _Part] = {
@@ -100,9 +100,9 @@ class PublicAnswers:
         return tuple(self._left_out)
 
     def add(self, query: Query, precision: Fraction, values: Sequence[float | Fraction]) -> None:
-        """Add the public answer to a question at a precision, in the question's units.
+        """Add the public answer to a query at a precision, in the query's units.
 
-        Of several answers to one question, the most precise one tells everything: only its increment over the one before is
+        Of several answers to one query, the most precise one tells everything: only its increment over the one before is
         new, and that is independent of it. A less precise one tells nothing, and is ignored.
         """
         given = _answer(query, precision, values)
@@ -147,7 +147,7 @@ class PublicAnswers:
         return tuple(found)
 
     def covariance(self, queries: Sequence[Query]) -> Vector:
-        """Return the covariance matrix of the estimates of all coordinates of several questions, in their order.
+        """Return the covariance matrix of the estimates of all coordinates of several queries, in their order.
 
         What different columns measure has independent noise, so its covariance is 0.
         """
@@ -165,7 +165,7 @@ class PublicAnswers:
         return matrix
 
     def price(self, query: Query, wanted: Fraction | float, smallest: Fraction = Fraction(0)) -> Fraction:
-        """Return the precision to buy on the question so that each coordinate's best estimate has the variance ``wanted``.
+        """Return the precision to buy on the query so that each coordinate's best estimate has the variance ``wanted``.
 
         It is the least one for a single number. For several coordinates it is what the worst one needs by itself; the
         others, which are bought with it, may make it more than the least.
@@ -179,7 +179,7 @@ class PublicAnswers:
 
     def _part(self, query: Query) -> _Part:
         if query.column not in self._parts:
-            raise InvalidInput(f"The question {query} is not in the list that the cells were found for: add it there.")
+            raise InvalidInput(f"The query {query} is not in the list that the cells were found for: add it there.")
         return self._parts[query.column]
 
     def _solve(self, query: Query) -> list[LinearEstimate]:

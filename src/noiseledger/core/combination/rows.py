@@ -1,4 +1,4 @@
-"""A question as rows over the cells, with what is exactly known taken out.
+"""A query as rows over the cells, with what is exactly known taken out.
 
 A share is a count divided by the number of rows, which is public under replace, and a mean is a sum divided by it; so both
 are rows with a scale. Under replace the number of all records is known without error. To use this, one cell is written as
@@ -20,7 +20,7 @@ from noiseledger.core.sensitivity import Population, sensitivity
 
 @dataclass(frozen=True)
 class KnownPart:
-    """One coordinate of a question in cells: ``offset`` is exactly known, ``row`` is not."""
+    """One coordinate of a query in cells: ``offset`` is exactly known, ``row`` is not."""
 
     offset: Fraction
     row: Row
@@ -28,7 +28,7 @@ class KnownPart:
 
 @dataclass(frozen=True)
 class CellRows:
-    """The rows of the questions that measure one thing, where one cell may follow from the public number of all records."""
+    """The rows of the queries that measure one thing, where one cell may follow from the public number of all records."""
 
     cells: Cells
     #: The cell without a column of its own, if the total of all cells is public.
@@ -37,7 +37,7 @@ class CellRows:
 
     @classmethod
     def of(cls, cells: Cells, population: Population) -> Self:
-        """Choose the implied cell: one that few questions count, so that few rows are turned around."""
+        """Choose the implied cell: one that few queries count, so that few rows are turned around."""
         if cells.measured is not None or population.rows is None:
             return cls(cells, None, 0)
         return cls(cells, min(range(cells.count), key=cells.uses), population.rows)
@@ -48,7 +48,7 @@ class CellRows:
         return max(self.cells.count - (self.implied is not None), 1)
 
     def parts(self, query: Query) -> tuple[KnownPart, ...]:
-        """Return each coordinate of a question, before it is divided by the number of rows."""
+        """Return each coordinate of a query, before it is divided by the number of rows."""
         labels = self.cells.labels(query)
         turned = None if self.implied is None else labels[self.implied]
         return tuple(
@@ -68,7 +68,7 @@ class CellRows:
 
 
 def scale_of(query: Query, population: Population) -> Fraction:
-    """Return what a sum over cells is multiplied by; refuse a question that is no such sum, such as the mean of a part."""
+    """Return what a sum over cells is multiplied by; refuse a query that is no such sum, such as the mean of a part."""
     if query.measure.divides:
         sensitivity(query, population)  # refuses, with the reason
         return Fraction(1, population.rows or 1)
@@ -76,6 +76,6 @@ def scale_of(query: Query, population: Population) -> Fraction:
 
 
 def is_public(query: Query, population: Population) -> bool:
-    """Return whether a question asks for the number of all records where that is public."""
+    """Return whether a query asks for the number of all records where that is public."""
     counts = query.measure in (Measure.COUNT, Measure.SHARE)
     return counts and query.where is None and query.groups is None and population.rows is not None
