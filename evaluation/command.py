@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -44,7 +45,9 @@ def evaluation(
             metavar="NAME",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for figures, data and the report.", metavar="DIR")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for figures, data and the report; overlap needs none.", metavar="DIR")
+    ] = None,
     ledger: Annotated[str, typer.Option(help="Which ledgers to measure: chain or local.")] = "chain",
     rpc: OwnChainRpcOption = None,
     key: PayerOption = None,
@@ -64,7 +67,7 @@ def evaluation(
     if name is None:
         _list(as_json=json)
         return
-    if out is None:
+    if out is None and (name not in suite.EXPERIMENTS or suite.EXPERIMENTS[name].folder_needed):
         raise typer.BadParameter("pass --out DIR, the folder for figures, data and the report.")
     _check("experiment", name, [*suite.EXPERIMENTS, ALL])
     _check("ledger", ledger, [kind.value for kind in LedgerKind])
@@ -80,17 +83,18 @@ def evaluation(
         processes=tuple(process or ()),
     )
     outcomes = []
-    with _interruptible(out):
+    with _interruptible(out), _folder(out) as folder:
         for each in suite.EXPERIMENTS if name == ALL else (name,):
             with _progress(each) as on_progress:
-                outcomes.append(suite.run_experiment(each, out, settings, _command(each, out, settings), on_progress))
+                command = _command(each, out, settings)
+                outcomes.append(suite.run_experiment(each, folder, settings, command, on_progress))
             if not json:
                 _show(outcomes[-1])
-    report = write_report(outcomes, out)
+        report = write_report(outcomes, folder)
     if json:
         described = [outcome.describe() for outcome in outcomes]
         print_json(described[0] if name != ALL else {facts["experiment"]: facts for facts in described})
-    else:
+    elif out is not None:
         console.print(f"Figures, data and report: {report}", soft_wrap=True)
 
 
@@ -109,9 +113,9 @@ def _check(what: str, given: str, known: list[str]) -> None:
         raise InvalidInput(f"There is no {what} {given!r}{hint}.")
 
 
-def _command(name: str, out: Path, settings: Settings) -> str:
+def _command(name: str, out: Path | None, settings: Settings) -> str:
     """Return the command that repeats the experiment."""
-    words = [COMMAND, name, "--out", str(out)]
+    words = [COMMAND, name, *(() if out is None else ("--out", str(out)))]
     plain = type(settings)()
     for option in ("ledger", "rpc", "head", "requests", "repetitions", "seed"):
         value = getattr(settings, option)
@@ -147,10 +151,19 @@ def _progress(name: str) -> Iterator[ProgressListener]:
 
 
 @contextmanager
-def _interruptible(out: Path) -> Iterator[None]:
+def _folder(out: Path | None) -> Iterator[Path]:
+    """Return the folder of the results; without one, nothing is kept."""
+    if out is not None:
+        yield out
+        return
+    with TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _interruptible(out: Path | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise Interrupted(
-            f"Stopped. Finished results are kept in {out}: the same command continues from there."
-        ) from None
+        kept = f"Finished results are kept in {out}: the same command continues from there."
+        raise Interrupted(f"Stopped. {'Nothing is kept without --out DIR.' if out is None else kept}") from None

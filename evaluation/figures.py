@@ -51,6 +51,9 @@ LOOKS = {
     # The same requests, sent one by one: the same colour, another line and marker.
     "free, apart": Look("#009E73", ":", "+"),
     "ours, apart": Look("#0072B2", ":", "*"),
+    "identical": Look("#E69F00", "--", "^"),
+    "ours_zones": Look("#009E73", "-.", "D"),
+    "histogram": Look("#000000", ":", "x"),
     "direct, reading": Look("#000000", "-.", "s"),
 }
 # Text stays text, for search and screen readers. The salt makes the names inside an SVG reproducible.

@@ -18,6 +18,8 @@ class Experiment:
 
     module: str
     question: str
+    #: Whether its numbers say everything, so that it can also be run without a folder for figures.
+    folder_needed: bool = True
 
 
 #: In the order of the report.
@@ -32,6 +34,7 @@ EXPERIMENTS = {
     "ablations": Experiment(
         "ablations.experiment", "What is each part of the system worth, and when does reuse not pay?"
     ),
+    "overlap": Experiment("overlap.experiment", "What does reuse across different queries save?", folder_needed=False),
 }
 
 _Run: TypeAlias = Callable[[ExperimentContext], Outcome]

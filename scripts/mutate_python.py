@@ -76,6 +76,10 @@ PARTS = (
         ("core/query.py", "core/groups.py", "core/one_column.py", "core/date_groups.py", "core/group_product.py"),
         (*unit("query", "table", "catalogue", "sensitivity"), _LOCAL),
     ),
+    Part(
+        tuple(f"core/combination/{name}.py" for name in ("__init__", "cells", "linear", "price", "record", "rows")),
+        (*unit("combination"), "tests/property/test_combination_law.py"),
+    ),
     Part(("core/zones.py",), (*unit("zones"), "tests/property/test_reach.py")),
     Part(("core/access.py",), unit("catalogue")),
     Part(("core/relay_address.py",), unit("relay_address")),

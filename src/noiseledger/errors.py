@@ -5,9 +5,11 @@
     NoiseledgerError
     ├── InvalidInput (ValueError)       an input is not what was expected
     │   ├── InvalidFilter               a filter that cannot be read or is outside the safe subset
-    │   └── SensitivityUnknown          no bound on how far one person can move the answer
+    │   ├── SensitivityUnknown          no bound on how far one person can move the answer
+    │   └── TooManyCells                queries that distinguish too many parts of the data to be combined
     ├── MissingExtra (ImportError)      a package that is installed only on request
     ├── BudgetExceeded                  the request costs more than is left
+    ├── NotDetermined                   the public answers together do not determine the answer
     ├── UnknownQuery                    the ledger has no such query
     ├── DataUnavailable                 a paid answer needs the data, which cannot be read
     ├── DataMismatch                    the data is not the data that the ledger was created for
@@ -68,6 +70,23 @@ class SensitivityUnknown(InvalidInput):
     """One person could change the answer by an unknown amount, so no amount of noise would be enough."""
 
 
+class TooManyCells(InvalidInput):
+    """The filters and groups of some queries distinguish so many parts of the data that they cannot be combined."""
+
+    def __init__(self, limit: int) -> None:
+        """Store the limit."""
+        self.limit = limit
+        super().__init__(
+            f"These queries cut the data into more than {limit:,} cells, or in too many ways to find them, so they cannot be "
+            "combined all at once: combine fewer queries, or queries about fewer columns. What follows from some of the "
+            "public answers is correct without the others."
+        )
+
+    def __reduce__(self) -> tuple[type[TooManyCells], tuple[int]]:
+        """Support pickling."""
+        return type(self), (self.limit,)
+
+
 class MissingExtra(NoiseledgerError, ImportError):
     """Something needs packages that are installed only on request."""
 
@@ -102,6 +121,21 @@ class BudgetExceeded(NoiseledgerError):
     def __reduce__(self) -> tuple[type[BudgetExceeded], tuple[Fraction, Fraction]]:
         """Support pickling: another process gets all amounts."""
         return type(self), (self.requested, self.remaining)
+
+
+class NotDetermined(NoiseledgerError):
+    """The public answers together do not determine the answer to a query."""
+
+    def __init__(self, query: str = "this query") -> None:
+        """Name the query."""
+        self.query = query
+        super().__init__(
+            f"The public answers together do not determine the answer to {query}: buy an answer to it, or ask for less."
+        )
+
+    def __reduce__(self) -> tuple[type[NotDetermined], tuple[str]]:
+        """Support pickling."""
+        return type(self), (self.query,)
 
 
 class UnknownQuery(NoiseledgerError):

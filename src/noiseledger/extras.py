@@ -17,6 +17,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "postgres": ("psycopg",),
     "spark": ("pyspark",),
     "mongodb": ("pymongo",),
+    "combine": ("numpy",),
     "web": ("fastapi", "uvicorn"),
     "network": ("psutil",),
     "pandas": ("pandas",),

@@ -8,7 +8,7 @@ exactly one node (Bryant 1986, here with more than two branches), and functions 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from operator import or_
 from typing import TypeAlias
@@ -25,6 +25,7 @@ from noiseledger.core.filters.condition import (
     Membership,
     Not,
     Or,
+    Value,
     column_kinds,
     leaves,
 )
@@ -42,7 +43,9 @@ FALSE, TRUE = 0, 1
 class Diagram:
     """A store of shared nodes; children come before parents."""
 
-    def __init__(self, expression: Expression, *, brief: bool = False, cuts: Iterable[Leaf] = ()) -> None:
+    def __init__(
+        self, expression: Expression, *, brief: bool = False, cuts: Iterable[Leaf] = (), work: int = MAX_WORK
+    ) -> None:
         """Build the diagram of an expression; the columns are also split at the literals of ``cuts``."""
         every = And((expression, *cuts))
         kinds = column_kinds(every)
@@ -56,6 +59,7 @@ class Diagram:
         self._combined: dict[tuple[Node, Node, Node], Node] = {}
         self._flipped: dict[Node, Node] = {}
         self._work = 0
+        self._most_work = work
         self.root = self._build(expression, wanted=True)
 
     def meet(self, nodes: Iterable[Node]) -> Node:
@@ -125,10 +129,25 @@ class Diagram:
             found[node] = cells
         return column, found[self.root]
 
+    def node_of(self, expression: Expression) -> Node:
+        """Return where an expression is true; its literals must be among those that the columns are split at."""
+        return self._build(expression, wanted=True)
+
+    def split(self, name: str, group: Callable[[Value | None], int | None]) -> dict[int | None, Node]:
+        """Return where a column's value is in each group, for groups that contain all values of a cell or none."""
+        level = self._level[name]
+        column = self.columns[level]
+        found: dict[int | None, Mask] = defaultdict(int)
+        for bit in range(column.size + 1):
+            found[group(column.example(bit))] |= 1 << bit
+        return {
+            each: self.node(level, [(TRUE, mask), (FALSE, column.everything & ~mask)]) for each, mask in found.items()
+        }
+
     def spend(self, work: int) -> None:
         """Count work, and refuse a filter that needs too much."""
         self._work += work
-        if self._work > MAX_WORK:
+        if self._work > self._most_work:
             raise too_complex("its columns depend on each other in too many ways")
 
     def _build(self, expression: Expression, wanted: bool) -> Node:

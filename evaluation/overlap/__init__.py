@@ -1,0 +1,1 @@
+"""Reuse across different queries: what it saves on workloads of overlapping queries."""
