@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from evaluation.membership.attacks import Seen, Transcript
 from evaluation.scratch import scratch_folder
 from noiseledger.chain import Key, PrivacyLedgerContract, Rpc, Sender, local_chain
 from noiseledger.chain.contract import event
-from noiseledger.chain.values import Event, encode_request, from_units
+from noiseledger.chain.values import Event, encode_request
 from noiseledger.core.filters.condition import Kind
 from noiseledger.core.path import Case, Point
 from noiseledger.core.query import Query
