@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from secrets import token_hex
 from signal import SIGKILL
 from typing import Any
 
@@ -74,6 +75,8 @@ def test_a_worker_killed_at_each_of_its_steps_leaves_a_ledger_that_passes(lab: F
 
 def drop_and_replace(ledger: LedgerUnderTest) -> None:
     """Replace the last two blocks by empty ones, as two simultaneous miners could."""
+    # Of another miner each time: empty blocks of the same second would otherwise be the same blocks.
+    ledger.rpc.call("anvil_setCoinbase", f"0x{token_hex(20)}")
     ledger.rpc.call("anvil_reorg", 2, [])
 
 

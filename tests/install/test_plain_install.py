@@ -173,7 +173,7 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(
 def test_the_doctor_lists_what_is_not_installed(plain: Plain, places: dict[str, weight.MeasuredLedger]) -> None:
     done = plain("noiseledger", "doctor", places["local"].ledger, "--json")
     (python,) = (check for check in json.loads(done.stdout)["checks"] if check["name"] == "python")
-    assert "not installed: custodian, postgres, spark, mongodb, web" in python["found"]
+    assert "not installed: custodian, postgres, spark, mongodb, combine, web" in python["found"]
 
 
 def test_the_library_says_the_same(plain: Plain) -> None:

@@ -257,9 +257,10 @@ def test_a_chain_started_from_nothing_is_refused(scene: Scene) -> None:
     scene.buy(0, "1/2")
     answered(scene)
     scene.forget_everything()
-    before = len(scene.wire.sent)
+    before = list(scene.wire.sent)
     scene.look_on()
-    assert len(scene.wire.sent) == before
+    # It may still wait for the receipt of what it sent, and send the same bytes again; nothing else.
+    assert set(scene.wire.sent) == set(before)
     assert scene.refused()
     scene.check_promise()
 
