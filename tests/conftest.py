@@ -23,7 +23,8 @@ LONGEST = (
     "tests/integration/test_mirror.py",
     "tests/unit/test_benchmarks.py",
     "tests/experiments/",
-    "tests/audit/test_zoo.py",
+    "tests/audit/test_dishonest_ledgers.py",
+    "tests/contract/test_stateful",
     "tests/statistical/",
     "docs/",
 )
