@@ -38,7 +38,8 @@ def relaying(
 def served(relay: Relay) -> Iterator[str]:
     """Serve a relay on a port of its own; yield its address."""
     app = create_app(relay, seconds=0.05, rate=1e6)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    # Without a configuration of its own, which would shut down the log handlers of the whole test process.
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", log_config=None))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
