@@ -9,7 +9,7 @@ names the query, and the amount spent has grown by exactly what was bought of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -119,7 +119,7 @@ class Views:
         stale = [query for query in queries if query.identifier in named or query in unsettled]
         if not stale and found.newest == last.newest:
             return _view(found, _read_of(last), (), last.sold)
-        read = self._read(found, stale, [query for query in stale if query in last.points])
+        read = self._read(found, stale, [query for query in stale if query in last.points], last.reaches)
         before, after = _bought(_read_of(last), stale), _bought(read, stale)
         sold = _minus(last.sold, _minus(before, after))
         if _minus(read.spent, last.spent) != _minus(sold, last.sold):
@@ -163,8 +163,19 @@ class Views:
         points = self._contract.points([query.identifier for query in queries], newest.hash)
         return dict(zip(queries, points, strict=True))
 
-    def _read(self, found: Heads, queries: Sequence[Query], revealed: Sequence[Query] = ()) -> _Read:
-        """Read the meters of queries, and the points of those that are known to be revealed, in one exchange."""
+    def _read(
+        self,
+        found: Heads,
+        queries: Sequence[Query],
+        revealed: Sequence[Query] = (),
+        reaches: Mapping[Query, Mask] | None = None,
+    ) -> _Read:
+        """Read the meters of queries, and the points of those that are known to be revealed, in one exchange.
+
+        What a query reaches never changes once it is registered, so it is read only if ``reaches`` does not have it.
+        """
+        known = {query: reach for query, reach in (reaches or {}).items() if reach}
+        unread = [query for query in queries if query not in known]
         newest, head = found.newest.hash, None if found.final is None else found.final.hash
         keys = [path_key(query.identifier) for query in queries]
         large = [query for query in queries if query.dimension > MAX_STORED]
@@ -173,7 +184,7 @@ class Views:
             ("worker", [], newest),
             ("spent", [0], newest),
         ]
-        calls += [("reach", key[:1], newest) for key in keys]
+        calls += [("reach", path_key(query.identifier)[:1], newest) for query in unread]
         calls += [("piece", path_key(query.identifier), newest) for query in large]
         calls += [("meter", key, newest) for key in keys]
         calls += [("meter", key, head) for key in keys if head not in (None, newest)]
@@ -194,7 +205,7 @@ class Views:
                 "chain. Nothing is drawn until the ledger is back."
             )
         _check_worker(self._contract, found_worker)
-        reaches, meters = meters[: len(queries)], meters[len(queries) :]
+        found_reaches, meters = meters[: len(unread)], meters[len(unread) :]
         pieces, meters = meters[: len(large)], meters[len(large) :]
         meters, points = meters[: len(meters) - len(revealed)], meters[len(meters) - len(revealed) :]
         now = [Meter.decode(meter) if meter else _UNKNOWN for meter in meters[: len(queries)]]
@@ -205,7 +216,8 @@ class Views:
             now=dict(zip(queries, now, strict=True)),
             bought=dict(zip(queries, (meter.bought for meter in then), strict=True)),
             points={query: tuple(point[0]) for query, point in zip(revealed, points, strict=True) if point},
-            reaches={query: reply[0] if reply else 0 for query, reply in zip(queries, reaches, strict=True)},
+            reaches={query: known.get(query, 0) for query in queries}
+            | {query: reply[0] if reply else 0 for query, reply in zip(unread, found_reaches, strict=True)},
             pieces={query: Piece.decode(reply) for query, reply in zip(large, pieces, strict=True) if reply},
             spent=tuple(map(from_units, found_spent[0])) if found_spent else (Fraction(0),) * self._terms.zones,
         )
