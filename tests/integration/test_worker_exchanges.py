@@ -98,7 +98,9 @@ def test_a_step_costs_as_much_as_what_has_changed(published: PrivacyLedgerContra
     assert (reads, commits) == (0, 0)
 
 
-def test_the_first_step_reads_each_meter_and_reach_once(published: PrivacyLedgerContract, start: Start, costs: Costs) -> None:
+def test_the_first_step_reads_each_meter_and_reach_once(
+    published: PrivacyLedgerContract, start: Start, costs: Costs
+) -> None:
     for query in QUERIES:
         buy(published, query, "0.25")
     worker = start()
